@@ -1,0 +1,60 @@
+# `make demo` and `make test` do everything on a fresh machine: set up .venv, then run.
+# They use uv where it is installed, and venv with pip where it is not.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint format bench docs lock clean
+
+help:
+	@echo "make demo    set up, then lint and grade an example catalog"
+	@echo "make test    set up, then run everything that CI runs"
+	@echo "make lint    ruff, mypy and import-linter only"
+	@echo "make format  let ruff rewrite the sources"
+	@echo "make bench   measure speed, as ratios"
+	@echo "make docs    write docs/rules from the rules"
+	@echo "make lock    resolve requirements.lock anew (needs uv)"
+
+$(READY): pyproject.toml requirements.lock
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
+		uv pip install --quiet --python $(BIN)/python -r requirements.lock && \
+		uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e . ; \
+	else \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mcproof needs Python 3.11 or newer; set PYTHON=...")' && \
+		$(PYTHON) -m venv $(VENV) && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ; \
+	fi
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/mcproof demo
+
+test: lint
+	$(BIN)/python -m pytest -n auto
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	@$(BIN)/python benchmarks/bench.py
+
+docs: $(READY)
+	$(BIN)/python scripts/write_docs.py
+
+lock:
+	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
+		--extra dev --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

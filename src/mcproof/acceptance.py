@@ -1,0 +1,165 @@
+"""What a schema lets through, as far as its structure shows.
+
+The answer for a schema follows from the answers for its branches and for the target of its reference. Answers
+are kept, and worked out without recursion: a chain of fifty thousand references, or a union of unions that
+would unfold exponentially, costs one visit a schema.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.schemas import SchemaTree
+
+_UNIONS = ("anyOf", "oneOf")
+_COMBINING = frozenset({"$ref", "allOf", *_UNIONS})
+_SIZE_BOUNDS = {"string": "maxLength", "array": "maxItems"}
+_GROWING = frozenset(_SIZE_BOUNDS)
+_NARROWING = frozenset({"type", "enum", "const", *_SIZE_BOUNDS.values()})
+_NOTHING: frozenset[str] = frozenset()
+
+
+class Acceptance(NamedTuple):
+    """What a schema lets through."""
+
+    is_constrained: bool
+    """Whether a type, a value or a combination of schemas narrows it."""
+    growing: frozenset[str]
+    """Which of `string` and `array` it names as a type, itself or in a branch."""
+    unbounded: frozenset[str]
+    """Which of the two it would let grow without limit."""
+    names_null: bool
+    """Whether null is among its types, values or branches."""
+
+
+_ANYTHING = Acceptance(False, _NOTHING, _GROWING, False)
+_NO_SCHEMA = Acceptance(True, _NOTHING, _NOTHING, False)
+"""`false`, what is no schema at all, or one that is met again while it is still being worked out."""
+_UNKNOWN = Acceptance(True, _NOTHING, _GROWING, False)
+"""The target of a reference that leads nowhere: that is another rule's finding."""
+_FIXED_SIZE = Acceptance(True, _NOTHING, _NOTHING, False)
+_NULL = Acceptance(True, _NOTHING, _NOTHING, True)
+_BOUNDED = {kind: Acceptance(True, frozenset({kind}), _NOTHING, False) for kind in _SIZE_BOUNDS}
+_UNBOUNDED = {kind: Acceptance(True, frozenset({kind}), frozenset({kind}), False) for kind in _SIZE_BOUNDS}
+
+
+def accepts_anything(schema: Any, tree: SchemaTree) -> bool:
+    """Whether nothing narrows what a schema accepts."""
+    if type(schema) is dict and "type" in schema:  # nearly always
+        return False
+    return not acceptance(schema, tree).is_constrained
+
+
+def unbounded_kinds(schema: Any, tree: SchemaTree) -> frozenset[str]:
+    """Which of `string` and `array` a schema names as a type and lets grow without limit."""
+    is_plain = type(schema) is dict and _COMBINING.isdisjoint(schema)
+    answer = _own(schema) if is_plain else acceptance(schema, tree)
+    return answer.growing & answer.unbounded if answer.is_constrained else _NOTHING
+
+
+def admits_null(schema: Any, tree: SchemaTree) -> bool:
+    """Whether null is among what a schema names."""
+    return acceptance(schema, tree).names_null
+
+
+def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
+    """What a schema lets through, with all it is combined of."""
+    if type(schema) is not dict:
+        return _ANYTHING if schema is True else _NO_SCHEMA
+    if _COMBINING.isdisjoint(schema):
+        return _own(schema)
+    known: dict[int, Acceptance] = tree.answers
+    if id(schema) in known:
+        return known[id(schema)]
+    opened: set[int] = set()
+    waiting = [schema]
+    while waiting:
+        current = waiting[-1]
+        if id(current) in known:
+            waiting.pop()
+        elif id(current) not in opened:
+            opened.add(id(current))
+            waiting += [part for part in _parts(current, tree) if id(part) not in known and id(part) not in opened]
+        else:
+            known[id(current)] = _combined(current, tree, known)
+            waiting.pop()
+    return known[id(schema)]
+
+
+def _parts(schema: dict[str, Any], tree: SchemaTree) -> list[dict[str, Any]]:
+    """The schemas that judge the same value as `schema` and are themselves combined of others."""
+    parts = [each for keyword in ("allOf", *_UNIONS) if keyword in schema for each in _branches(schema, keyword)]
+    if "$ref" in schema:
+        parts.append(tree.references.target(schema))
+    return [part for part in parts if type(part) is dict and not _COMBINING.isdisjoint(part)]
+
+
+def _branches(schema: dict[str, Any], keyword: str) -> list[Any]:
+    branches = schema.get(keyword)
+    return branches if type(branches) is list else []
+
+
+def _own(schema: dict[str, Any]) -> Acceptance:
+    """What a schema's own keywords let through."""
+    kind = schema.get("type")
+    if type(kind) is str and "enum" not in schema and "const" not in schema:  # nearly always
+        bound = _SIZE_BOUNDS.get(kind)
+        if bound is None:
+            return _NULL if kind == "null" else _FIXED_SIZE
+        return _BOUNDED[kind] if bound in schema else _UNBOUNDED[kind]
+    if _NARROWING.isdisjoint(schema):
+        return _ANYTHING
+    kinds = [each for each in (kind if type(kind) is list else [kind]) if type(each) is str]
+    growing = _GROWING.intersection(kinds)
+    if "const" in schema:
+        return Acceptance(True, growing, _NOTHING, schema["const"] is None)
+    if "enum" in schema:
+        values = schema["enum"]
+        return Acceptance(True, growing, _NOTHING, type(values) is list and any(value is None for value in values))
+    possible = growing if "type" in schema else _GROWING
+    unbounded = frozenset(each for each in possible if _SIZE_BOUNDS[each] not in schema)
+    return Acceptance("type" in schema, growing, unbounded, "null" in kinds)
+
+
+def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> Acceptance:
+    """A schema's own keywords, its reference and all of `allOf` must hold, and of each union one branch."""
+
+    def answer(part: Any) -> Acceptance:
+        if type(part) is not dict:
+            return _ANYTHING if part is True else _NO_SCHEMA
+        return _own(part) if _COMBINING.isdisjoint(part) else known.get(id(part), _NO_SCHEMA)
+
+    result = _own(schema)
+    if isinstance(schema.get("$ref"), str):
+        target = tree.references.target(schema)
+        result = _both(result, _UNKNOWN if target is None else answer(target))
+    for branch in _branches(schema, "allOf"):
+        result = _both(result, answer(branch))
+    for keyword in _UNIONS:
+        if branches := _branches(schema, keyword):
+            result = _both(result, _either(map(answer, branches)))
+    return result
+
+
+def _both(one: Acceptance, other: Acceptance) -> Acceptance:
+    if one is _ANYTHING:
+        return other
+    return Acceptance(
+        one.is_constrained or other.is_constrained,
+        one.growing | other.growing,
+        one.unbounded & other.unbounded,
+        one.names_null or other.names_null,
+    )
+
+
+def _either(branches: Iterable[Acceptance]) -> Acceptance:
+    is_constrained, growing, unbounded, names_null = True, _NOTHING, _NOTHING, False
+    for branch in branches:
+        is_constrained = is_constrained and branch.is_constrained
+        growing |= branch.growing
+        unbounded |= branch.unbounded
+        names_null = names_null or branch.names_null
+    return Acceptance(is_constrained, growing, unbounded, names_null)

@@ -1,0 +1,180 @@
+"""Facts: what a server offers, as received, and where each part of it came from.
+
+Raw JSON is kept as it is. A tool that is no object, or has no name, is an item like any other: rules report it,
+and it never hides its neighbours.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from mcproof.jsontext import escape
+from mcproof.schemas import SchemaTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.jsontext import JsonText
+
+Kind = Literal["server", "tool", "resource", "template", "prompt"]
+
+SERVER_INFO_META = "io.modelcontextprotocol/serverInfo"
+"""Where the stateless protocol era keeps the server's name: a key of the discovery answer's `_meta`."""
+
+
+class Item:
+    """One entry of a catalog: a tool, a resource, a template or a prompt, or the server itself."""
+
+    __slots__ = ("fields", "index", "name", "pointer", "raw")
+    kind: Kind
+
+    def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
+        self.raw = raw
+        self.pointer = pointer
+        """Where it stands in the document that it was read from."""
+        self.index = index
+        self.fields: dict[str, Any] = raw if isinstance(raw, dict) else {}
+        """Its members; none where it is no object."""
+        name = self.fields.get("name")
+        self.name: str = name if isinstance(name, str) else ""
+        """The name that the server gave; empty where it gave none."""
+
+    @property
+    def is_object(self) -> bool:
+        return isinstance(self.raw, dict)
+
+    @property
+    def label(self) -> str:
+        """Something to call it by, whether or not it has a name."""
+        return self.name or f"{self.kind}s[{self.index}]"
+
+    @property
+    def subject(self) -> str:
+        return f"{self.kind}:{self.label}"
+
+    def place_of(self, key: str) -> str:
+        """The pointer of a member, or of the item itself where it has no such member."""
+        return f"/{key}" if key in self.fields else ""
+
+
+class Server(Item):
+    """The server itself: the subject of what is true of the whole catalog."""
+
+    __slots__ = ()
+    kind: Kind = "server"
+
+    @property
+    def subject(self) -> str:
+        return "server"
+
+
+class Tool(Item):
+    __slots__ = ("_tree", "description", "schema")
+    kind: Kind = "tool"
+
+    def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
+        super().__init__(raw, pointer, index)
+        description, schema = self.fields.get("description"), self.fields.get("inputSchema")
+        self.description: str = description if isinstance(description, str) else ""
+        """The description as received; empty where it is absent or no string."""
+        self.schema: dict[str, Any] | None = schema if isinstance(schema, dict) else None
+        """The input schema, if it is an object."""
+        self._tree: SchemaTree | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The declared properties of the input schema; none where the keyword is absent or malformed."""
+        properties = self.schema.get("properties") if self.schema is not None else None
+        return properties if isinstance(properties, dict) else {}
+
+    @property
+    def tree(self) -> SchemaTree | None:
+        """The input schema, walked; the one walk that all rules share."""
+        if self._tree is None and self.schema is not None:
+            self._tree = SchemaTree(self.schema)
+        return self._tree
+
+    def forget_tree(self) -> None:
+        """Let go of the walk, so that a large catalog is never held twice."""
+        if self._tree is not None:
+            self._tree.release()
+            self._tree = None
+
+
+class Resource(Item):
+    __slots__ = ()
+    kind: Kind = "resource"
+
+    @property
+    def label(self) -> str:
+        uri = self.fields.get("uri")
+        return self.name or (uri if isinstance(uri, str) and uri else f"resources[{self.index}]")
+
+
+class ResourceTemplate(Item):
+    __slots__ = ()
+    kind: Kind = "template"
+
+    @property
+    def label(self) -> str:
+        uri = self.fields.get("uriTemplate")
+        return self.name or (uri if isinstance(uri, str) and uri else f"resourceTemplates[{self.index}]")
+
+
+class Prompt(Item):
+    __slots__ = ()
+    kind: Kind = "prompt"
+
+
+class Catalog:
+    """Everything that a server offers, with the document it was read from."""
+
+    def __init__(
+        self,
+        name: str,
+        document: JsonText,
+        *,
+        tools: list[Tool],
+        resources: list[Resource] | None = None,
+        templates: list[ResourceTemplate] | None = None,
+        prompts: list[Prompt] | None = None,
+        server: Server | None = None,
+        speaks_of_server: bool = False,
+        has_more: bool = False,
+    ) -> None:
+        self.name = name
+        """What the user calls it: the file, as given."""
+        self.document = document
+        self.tools = tools
+        self.resources = resources or []
+        self.templates = templates or []
+        self.prompts = prompts or []
+        self.server = server or Server({}, "")
+        self.speaks_of_server = speaks_of_server
+        """Whether this input could have named the server: a capture can, a bare list of tools cannot."""
+        self.has_more = has_more
+        """Whether the list goes on after what was read."""
+
+    @property
+    def server_info(self) -> dict[str, Any]:
+        """The server's name and version, from whichever protocol era answered."""
+        return next((info for _, info in self._introductions() if isinstance(info, dict)), {})
+
+    @property
+    def server_info_pointer(self) -> str:
+        """Where in the document the server introduces itself, or should have."""
+        return next((pointer for pointer, info in self._introductions() if info is not None), self.server.pointer)
+
+    def _introductions(self) -> Iterator[tuple[str, Any]]:
+        """The places where a server can say its name, with what stands there, the most specific first."""
+        handshake, discovery = self.server.fields.get("initialize"), self.server.fields.get("discover")
+        if isinstance(handshake, dict):
+            yield f"{self.server.pointer}/initialize/serverInfo", handshake.get("serverInfo")
+        if isinstance(discovery, dict) and isinstance(discovery.get("_meta"), dict):
+            pointer = f"{self.server.pointer}/discover/_meta/{escape(SERVER_INFO_META)}"
+            yield pointer, discovery["_meta"].get(SERVER_INFO_META)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no tool, resource or prompt to use."""
+        return not (self.tools or self.resources or self.prompts)

@@ -1,0 +1,129 @@
+"""`mcproof COMMAND …`: find the command, run it, turn errors into one line and an exit code.
+
+A command's module is imported only when it is called, and only its arguments are defined: the start is part of
+what a user waits for.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from importlib import import_module
+
+from mcproof.errors import McproofError, UsageError, nearest
+
+OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes: nothing to complain of; findings or a failed gate; the job could not be done; stopped by the user."""
+
+COMMANDS = {
+    "lint": "check a catalog: what would confuse an agent or a client",
+    "schema-lint": "check, and tighten, how strictly the input schemas constrain a call",
+    "grade": "grade a catalog from A to F, with its cost in tokens",
+    "rules": "list every rule",
+    "explain": "say what a rule checks, why, and how to fix it",
+    "demo": "lint and grade an example catalog",
+}
+
+HELP = """\
+mcproof proves that an MCP server is fit for agents.
+
+Usage: mcproof COMMAND [OPTIONS] TARGET...
+
+Commands:
+{commands}
+
+A TARGET is a snapshot: the answer to `tools/list` saved as JSON, a folder of those, or - for standard input.
+
+  mcproof grade tools.json               how good is it, and what would help most
+  mcproof lint tools.json                every finding, with the line it is about
+  mcproof schema-lint tools.json --fix   print the catalog with tightened schemas
+
+Exit codes: 0 nothing found, 1 findings or a failed gate, 2 could not do the job.
+`mcproof COMMAND --help` tells more.
+"""
+
+
+def run() -> None:
+    """The console script."""
+    # The facts of a run are kept until it ends, and what is not is freed by counting: collecting finds nothing.
+    gc.disable()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    code = main(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+    sys.stderr.flush()
+    os._exit(code)  # nothing is left to clean up, and freeing every object of a large catalog takes time
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command and return its exit code. Never raises."""
+    try:
+        return _dispatch(arguments)
+    except McproofError as error:
+        return _fail(error, arguments)
+    except KeyboardInterrupt:
+        sys.stderr.write("mcproof: interrupted\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return OK
+    except MemoryError:
+        return _fail(McproofError("out of memory: the input is too large for this machine"), arguments)
+    except Exception as error:  # a traceback helps nobody at a terminal
+        return _fail(McproofError(_internal(error)), arguments)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        width = max(map(len, COMMANDS)) + 2
+        sys.stdout.write(HELP.format(commands="\n".join(f"  {name:{width}}{text}" for name, text in COMMANDS.items())))
+        return OK
+    if arguments[0] in ("-V", "--version"):
+        from mcproof import __version__
+
+        sys.stdout.write(f"mcproof {__version__}\n")
+        return OK
+    name = arguments[0]
+    if name not in COMMANDS:
+        known = list(COMMANDS)
+        raise UsageError(f"unknown command `{name}`{nearest(name, known)}; there are {', '.join(known)}")
+    module = import_module(f"mcproof.cli.{name.replace('-', '_')}")
+    code: int = module.command(arguments[1:])
+    return code
+
+
+def _fail(error: McproofError, arguments: list[str]) -> int:
+    if _wants_json(arguments):
+        from mcproof.report.records import error_document
+
+        sys.stdout.write(error_document(error) + "\n")
+    else:
+        from mcproof.report.terminal import safe, without_commands
+
+        sys.stderr.write(without_commands(f"mcproof: {safe(str(error))}\n"))
+    return FAILED
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    """Whether a JSON format was asked for, even by a command line that makes no sense otherwise."""
+    formats = [after for option, after in zip(arguments, arguments[1:], strict=False) if option == "--format"]
+    formats += [each.removeprefix("--format=") for each in arguments if each.startswith("--format=")]
+    return bool(formats) and formats[-1] == "json"
+
+
+def _internal(error: Exception) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno})" if trace is not None else ""
+    return f"internal error, please report it: {type(error).__name__}: {error}{where}"
+
+
+def _discard_output() -> None:
+    """The reader has gone; nothing more can be said to it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,52 @@
+"""The arguments that several commands share, and a parser whose complaints are mcproof's."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from mcproof.errors import UsageError
+
+FAIL_ON = ("error", "warning", "note", "never")
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises instead of printing and leaving."""
+
+    def __init__(self, command: str, description: str, *, epilog: str | None = None) -> None:
+        super().__init__(
+            prog=f"mcproof {command}",
+            description=description,
+            epilog=epilog,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; `{self.prog} --help` shows the options")
+
+
+def add_targets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("targets", metavar="TARGET", nargs="+", help="a snapshot, a folder of snapshots, or -")
+
+
+def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
+    parser.add_argument("--format", choices=formats, default=formats[0], help=f"how to print (default {formats[0]})")
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Which rules run."""
+    rule = "a rule's id or name, or a ruleset; comma-separated, repeatable"
+    parser.add_argument("--select", action="append", default=[], metavar="RULE", help=f"run only these: {rule}")
+    parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help=f"leave these out: {rule}")
+
+
+def add_fail_on(parser: argparse.ArgumentParser, default: str) -> None:
+    parser.add_argument(
+        "--fail-on", choices=FAIL_ON, default=default, help=f"the least level that makes exit code 1 (default {default})"
+    )
+
+
+def words(values: list[str]) -> list[str]:
+    """The words of a repeatable, comma-separated option."""
+    return [word.strip() for value in values for word in value.split(",") if word.strip()]

@@ -1,0 +1,95 @@
+"""What a rule says: a problem, and the finding that it becomes once it is known whose it is.
+
+Findings are values: they hold no rendering, no line number and no judgement beyond the rule's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Item
+    from mcproof.registry import Rule
+
+Level = Literal["error", "warning", "note"]
+LEVELS: tuple[Level, ...] = ("error", "warning", "note")
+"""From the most to the least serious."""
+
+_LEVEL_OF: dict[str, Level] = {
+    **dict.fromkeys(("critical", "high", "error"), "error"),
+    **dict.fromkeys(("medium", "warning", "warn"), "warning"),
+    **dict.fromkeys(("low", "info", "note"), "note"),
+}
+
+
+def level_of(severity: str) -> Level:
+    """The level of a severity word, whichever ruleset spells it."""
+    return _LEVEL_OF[severity]
+
+
+class SetMember(NamedTuple):
+    """A fix: give the object that the finding points at the member `key` with this value."""
+
+    key: str
+    value: Any
+
+
+class Problem(NamedTuple):
+    """What one rule sees in one subject."""
+
+    message: str
+    at: str | None = None
+    """A pointer from the item; None means the subject itself."""
+    evidence: dict[str, Any] | None = None
+    fix: SetMember | None = None
+    parameter: str | None = None
+    """The argument that is at fault, where the subject is wider than that."""
+    near: str | None = None
+    """A pointer in the document to show instead, for what is missing or has no place of its own."""
+
+
+class Finding(NamedTuple):
+    """One rule, one subject, one pointer, one message."""
+
+    rule: Rule
+    item: Item
+    pointer: str
+    """From the item that it is about: `/inputSchema/properties/x`."""
+    message: str
+    evidence: dict[str, Any] | None = None
+    fix: SetMember | None = None
+    parameter: str | None = None
+    near: str | None = None
+
+    @property
+    def level(self) -> Level:
+        return self.rule.level
+
+    @property
+    def subject(self) -> str:
+        """What it is about, as `kind:name`."""
+        if self.parameter is not None:
+            return f"parameter:{self.parameter}"
+        return self.item.subject
+
+    @property
+    def place_pointer(self) -> str:
+        """The pointer in the document that a reader should be shown."""
+        return self.item.pointer + self.pointer if self.near is None else self.near
+
+
+def fingerprints(findings: list[Finding]) -> list[str]:
+    """An identity for each finding that survives moved lines and reordered tools.
+
+    It is made of the rule, the subject and the pointer, and counts twins: two tools of one name stay two.
+    """
+    from hashlib import sha256
+
+    seen: dict[tuple[str, ...], int] = {}
+    result = []
+    for finding in findings:
+        key = (finding.rule.id, finding.item.subject, finding.pointer, finding.parameter or "")
+        twin = seen[key] = seen.get(key, -1) + 1
+        identity = "\0".join((*key, str(twin)))
+        result.append(sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16])
+    return result

@@ -1,0 +1,100 @@
+"""What JavaScript would say: the grade and its token counts are defined by what a JavaScript program computes.
+
+Lengths are in UTF-16 code units, trimming knows another set of blanks, an empty list is true, and
+`JSON.stringify` writes numbers its own way.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{17}|[IN])|^-?[\dIN]").search
+_string_or_number = re.compile(r'"(?:[^"\\]|\\.)*+"|(-?\d[\d.eE+-]*|-?Infinity|NaN)', re.DOTALL)
+_lone_surrogate = re.compile("[\ud800-\udfff]")
+
+
+def trim(text: str) -> str:
+    return text.strip(_BLANKS)
+
+
+def is_blank(value: Any) -> bool:
+    """Whether a description says nothing: absent, empty, or a text of blanks."""
+    if type(value) is not str:
+        return not truthy(value)
+    return not value or ((value.isspace() or "\ufeff" in value) and not trim(value))
+
+
+def length(text: str) -> int:
+    """How many UTF-16 code units a text has."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def truthy(value: Any) -> bool:
+    """Whether `if (value)` would hold for a JSON value."""
+    return bool(value) or isinstance(value, (list, dict))
+
+
+def stringify(value: Any) -> str:
+    """A JSON value as `JSON.stringify` writes it. Depth is no limit."""
+    try:
+        text = _encode(value)
+    except RecursionError:
+        text = "".join(_pieces(value))
+    if _odd_number(text):
+        text = _string_or_number.sub(lambda found: _number_text(found[1]) if found[1] else found[0], text)
+    if not text.isascii():
+        text = _lone_surrogate.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text
+
+
+def _number_text(digits: str) -> str:
+    """A number as JavaScript prints it: a double, without a needless fraction or a padded exponent."""
+    number = float(digits)
+    if number != number or number in (float("inf"), float("-inf")):
+        return "null"
+    if number == 0:
+        return "0"
+    sign = "-" if number < 0 else ""
+    mantissa, _, exponent = f"{abs(number)!r}".partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = whole + fraction
+    significant = digits.lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(digits) - len(significant))  # 0.SIGNIFICANT × 10 ** point
+    significant = significant.rstrip("0")
+    if 0 < point <= 21:
+        if len(significant) <= point:
+            return sign + significant.ljust(point, "0")
+        return f"{sign}{significant[:point]}.{significant[point:]}"
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{significant}"
+    tail = f".{significant[1:]}" if len(significant) > 1 else ""
+    return f"{sign}{significant[0]}{tail}e{point - 1:+d}"
+
+
+def _pieces(value: Any) -> list[str]:
+    """Compact JSON of a value that nests deeper than the encoder of the standard library goes."""
+    pieces: list[str] = []
+    pending: list[Any] = [value]
+    literal = object()
+    while pending:
+        current = pending.pop()
+        if isinstance(current, tuple) and current[0] is literal:
+            pieces.append(current[1])
+        elif isinstance(current, dict):
+            steps: list[Any] = [(literal, "{")]
+            for position, (key, member) in enumerate(current.items()):
+                steps += [(literal, ("," if position else "") + _encode(key) + ":"), member]
+            pending += reversed([*steps, (literal, "}")])
+        elif isinstance(current, list):
+            steps = [(literal, "[")]
+            for position, member in enumerate(current):
+                steps += [(literal, ","), member] if position else [member]
+            pending += reversed([*steps, (literal, "]")])
+        else:
+            pieces.append(_encode(current))
+    return pieces

@@ -1,0 +1,375 @@
+"""JSON text with positions: read it, find where a pointer stands, change one member, keep every other byte.
+
+Parsing is the standard library's; positions are found only when somebody asks, in one pass over the text for
+all pointers at once. That pass steps into the containers it needs and lets the C scanner jump over the rest,
+so a clean file costs nothing and a few pointers cost little more than a second parse.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from json.decoder import JSONDecoder, scanstring
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+Pointer = str
+"""A JSON pointer (RFC 6901): `/tools/0/inputSchema`; the empty string is the whole document."""
+
+_space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]
+_skip_value = JSONDecoder().scan_once
+
+
+def escape(token: str) -> str:
+    """A key as it is written inside a JSON pointer."""
+    return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
+
+
+def unescape(token: str) -> str:
+    """A pointer's token as the key that it names."""
+    return token.replace("~1", "/").replace("~0", "~") if "~" in token else token
+
+
+def resolve(document: Any, pointer: Pointer) -> Any:
+    """The value at a pointer. Raises LookupError where there is none."""
+    value = document
+    for token in pointer.split("/")[1:]:
+        if isinstance(value, list):
+            if not _is_index(token):
+                raise LookupError(pointer)
+            value = value[int(token)]
+        elif isinstance(value, dict):
+            value = value[unescape(token)]
+        else:
+            raise LookupError(pointer)
+    return value
+
+
+def _is_index(token: str) -> bool:
+    """An array index of RFC 6901: decimal digits without a leading zero."""
+    return token == "0" or (token[:1] in "123456789" and token.isascii() and token.isdigit() and len(token) < 16)
+
+
+class Span(NamedTuple):
+    """Where a value stands in the text: its first offset, the one after its last, and its key's (or -1)."""
+
+    key: int
+    start: int
+    end: int
+
+    @property
+    def anchor(self) -> int:
+        """The offset that a reader looks for: the key of a member, the first character of anything else."""
+        return self.start if self.key < 0 else self.key
+
+
+class Layout(NamedTuple):
+    """How the last member of an object is written, so that another can be written like it."""
+
+    before_key: str
+    colon: str
+    value_end: int
+    close: int
+
+
+class Position(NamedTuple):
+    """A place in a text as people count: line and column from 1, columns in characters."""
+
+    line: int
+    column: int
+
+
+class JsonText:
+    """A JSON document: its text, its value, and the position of any part of it on demand."""
+
+    def __init__(self, text: str, value: Any, *, has_duplicate_keys: bool = False) -> None:
+        self.text = text
+        self.value = value
+        self.has_duplicate_keys = has_duplicate_keys
+        self._line_starts: list[int] | None = None
+
+    @classmethod
+    def parse(cls, text: str, file: str) -> JsonText:
+        """Read `text`, or raise an InputError that says where it stops being JSON."""
+        repeated = False
+
+        def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+            nonlocal repeated
+            members = dict(pairs)
+            if len(members) != len(pairs):
+                repeated = True
+            return members
+
+        try:
+            value = _decode(text, build)
+        except json.JSONDecodeError as error:
+            raise InputError(_expected(text, error), file=file, line=error.lineno, column=error.colno) from None
+        except RecursionError:
+            raise InputError("this JSON is nested too deeply for the parser; no tool catalog is", file=file) from None
+        return cls(text, value, has_duplicate_keys=repeated)
+
+    def position(self, offset: int) -> Position:
+        """Line and column of an offset. A line ends at a line feed, whether or not a carriage return precedes it."""
+        starts = self._starts()
+        line = bisect_right(starts, offset)
+        return Position(line, offset - starts[line - 1] + 1)
+
+    def line(self, number: int) -> str:
+        """The text of a line, without its end."""
+        starts = self._starts()
+        end = starts[number] - 1 if number < len(starts) else len(self.text)
+        return self.text[starts[number - 1] : end].removesuffix("\r")
+
+    def _starts(self) -> list[int]:
+        if self._line_starts is None:
+            self._line_starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        return self._line_starts
+
+    def spans(self, pointers: Iterable[Pointer]) -> dict[Pointer, Span]:
+        """Where each of these pointers stands; those that the document does not have are left out."""
+        root = _Wanted()
+        asked = {pointer: root.reach(pointer) for pointer in pointers}
+        _scan(self.text, root, last_wins=self.has_duplicate_keys)
+        return {pointer: wanted.span for pointer, wanted in asked.items() if wanted.span is not None}
+
+    def with_members(self, changes: Sequence[tuple[Pointer, str, Any]]) -> str:
+        """The text with each object at `pointer` given the member `key: value`, written as its neighbours are.
+
+        An existing member keeps its place and gets the new value; a new one follows the last. Everything else
+        stays as it was, to the byte.
+        """
+        root = _Wanted()
+        asked = []
+        for pointer, key, value in changes:
+            holder = root.reach(pointer)
+            holder.needs_layout = True
+            asked.append((holder, holder.reach("/" + escape(key)), key, value))
+        _scan(self.text, root, last_wins=self.has_duplicate_keys)
+        lists_expanded = re.search(r'\[[ \t]*\r?\n[ \t]*"', self.text) is not None
+        splices: list[tuple[int, int, str]] = []
+        for holder, member, key, value in asked:
+            layout = holder.layout
+            if layout is None:
+                raise LookupError(f"no object to add `{key}` to")
+            written = _written(value, layout, self.text, expanded=lists_expanded)
+            if member.span is not None:
+                splices.append((member.span.start, member.span.end, written))
+            else:
+                new = f",{layout.before_key}{json.dumps(key, ensure_ascii=False)}{layout.colon}{written}"
+                splices.append((layout.value_end, layout.value_end, new))
+        return splice(self.text, splices)
+
+    def duplicate_keys(self) -> list[tuple[Pointer, str, int]]:
+        """Every key that its object has already had: the object's pointer, the key, the offset of the repetition."""
+        return list(_repeated_keys(self.text)) if self.has_duplicate_keys else []
+
+
+def splice(text: str, splices: Iterable[tuple[int, int, str]]) -> str:
+    """Replace each range [start, end) of `text`; ranges at the same offset keep the order they are given in."""
+    pieces, at = [], 0
+    for start, end, replacement in sorted(splices, key=lambda each: each[:2]):
+        pieces += [text[at:start], replacement]
+        at = end
+    pieces.append(text[at:])
+    return "".join(pieces)
+
+
+class _Wanted(dict[str, "_Wanted"]):
+    """What a scan looks for, as a tree of pointer tokens; the scan fills in what it finds."""
+
+    __slots__ = ("layout", "needs_layout", "span")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.span: Span | None = None
+        self.layout: Layout | None = None
+        self.needs_layout = False
+
+    def reach(self, pointer: Pointer) -> _Wanted:
+        node = self
+        for token in pointer.split("/")[1:]:
+            key = unescape(token)
+            child = node.get(key)
+            if child is None:
+                child = node[key] = _Wanted()
+            node = child
+        return node
+
+    def forget(self) -> None:
+        """Drop what an earlier member of the same key gave: the last one is the one that was parsed."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            node.span = node.layout = None
+            stack.extend(node.values())
+
+
+class _Open:
+    """A container that the scan is inside of, and how its current member is written."""
+
+    __slots__ = ("index", "is_object", "key", "key_end", "separator_end", "span_key", "start", "value", "wanted")
+
+    def __init__(self, wanted: _Wanted, span_key: int, start: int, is_object: bool) -> None:
+        self.wanted = wanted
+        self.span_key = span_key
+        self.start = start
+        self.is_object = is_object
+        self.separator_end = start + 1
+        self.index = 0
+        self.key = self.key_end = self.value = -1
+
+    def close(self, text: str, last_value_end: int, at: int) -> None:
+        """The container ends with the bracket at `at`: tell whoever wanted it."""
+        self.wanted.span = Span(self.span_key, self.start, at + 1)
+        if self.wanted.needs_layout and self.is_object:
+            before_key, colon = text[self.separator_end : self.key], text[self.key_end : self.value]
+            self.wanted.layout = Layout(before_key, colon, last_value_end, at)
+
+
+def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
+    """Fill in every span and layout below `root`. The text is known to be valid JSON.
+
+    One turn of the loop for each member of a container in which something is wanted; every other value is
+    jumped over in one call. Iterative, so that depth is no limit.
+    """
+    containers: list[_Open] = []
+    wanted: _Wanted | None = root
+    key, start = -1, _space(text, 0).end()
+    while True:
+        if wanted is None:
+            end = _skip_value(text, start)[1]
+        elif (
+            text[start] in "{["
+            and (wanted or wanted.needs_layout)
+            and text[_space(text, start + 1).end()] not in "}]"
+        ):
+            containers.append(_Open(wanted, key, start, text[start] == "{"))
+            end = -1
+        else:
+            end = _skip_value(text, start)[1]
+            wanted.span = Span(key, start, end)
+
+        while end >= 0:  # a value has ended: so may have the containers it was the last of
+            if not containers:
+                return
+            at = _space(text, end).end()
+            if text[at] == ",":
+                containers[-1].separator_end = at + 1
+                containers[-1].index += 1
+                break
+            containers.pop().close(text, end, at)
+            end = at + 1
+
+        inside = containers[-1]
+        at = _space(text, inside.separator_end).end()
+        if inside.is_object:
+            inside.key = key = at
+            token, inside.key_end = scanstring(text, at + 1)
+            inside.value = start = _space(text, _space(text, inside.key_end).end() + 1).end()
+        else:
+            key, token, start = -1, str(inside.index), at
+        wanted = inside.wanted.get(token)
+        if last_wins and wanted is not None:
+            wanted.forget()
+
+
+def _repeated_keys(text: str) -> Iterable[tuple[Pointer, str, int]]:
+    """A slow pass over the whole text, taken only when the parser has met a repeated key."""
+    token = re.compile(r'[ \t\n\r]*(?:([{}\[\],:])|(")|[^ \t\n\r{}\[\],:"]+)')
+    at = 0
+    path: list[str] = []
+    seen: list[set[str] | None] = []  # the keys of each open object; None for an array
+    key_expected = False
+    while found := token.match(text, at):
+        at = found.end()
+        mark = found[1]
+        if found[2]:
+            start = at - 1
+            value, at = scanstring(text, at)
+            if key_expected:
+                keys = seen[-1]
+                assert keys is not None
+                if value in keys:
+                    yield "".join("/" + escape(step) for step in path[:-1]), value, start
+                keys.add(value)
+                path[-1] = value
+                key_expected = False
+        elif mark == "{":
+            seen.append(set())
+            path.append("")
+            key_expected = True
+        elif mark == "[":
+            seen.append(None)
+            path.append("0")
+        elif mark in ("}", "]"):
+            seen.pop()
+            path.pop()
+            key_expected = False
+        elif mark == ",":
+            if seen[-1] is None:
+                path[-1] = str(int(path[-1]) + 1)
+            else:
+                key_expected = True
+
+
+def _written(value: Any, layout: Layout, text: str, *, expanded: bool) -> str:
+    """A new member's value in the style of its neighbours: a list on lines of its own where they have them."""
+    if not (isinstance(value, list) and value and expanded and "\n" in layout.before_key):
+        return json.dumps(value, ensure_ascii=False, separators=(", " if " " in layout.colon else ",", ": "))
+    line = layout.before_key
+    outdent = text[layout.value_end : layout.close]
+    indent = line[len(outdent) :] if line.startswith(outdent) else "  "
+    entries = ",".join(f"{line}{indent}{json.dumps(entry, ensure_ascii=False)}" for entry in value)
+    return f"[{entries}{line}]"
+
+
+def _decode(text: str, build: Any) -> Any:
+    try:
+        return JSONDecoder(object_pairs_hook=build, parse_constant=_no_constant).decode(text)
+    except json.JSONDecodeError:
+        raise
+    except _NotJson as error:
+        # The parser does not tell where it met the word; it stands outside every string, so look there.
+        outside = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.DOTALL)
+        at = next(found.start() for found in outside.finditer(text) if found[1])
+        raise json.JSONDecodeError(f"{error} is not JSON", text, at) from None
+    except ValueError:
+        # An integer of more digits than Python converts: valid JSON, so read it as a float.
+        return JSONDecoder(object_pairs_hook=build, parse_constant=_no_constant, parse_int=_long_int).decode(text)
+
+
+class _NotJson(ValueError):
+    """NaN and Infinity, which Python reads and JSON does not have."""
+
+
+def _no_constant(word: str) -> Any:
+    raise _NotJson(word)
+
+
+def _long_int(digits: str) -> int | float:
+    return int(digits) if len(digits) < 4000 else float(digits)
+
+
+def _expected(text: str, error: json.JSONDecodeError) -> str:
+    """What the parser had hoped for, in words that do not need its source."""
+    if not text.strip(" \t\n\r"):
+        return "not JSON: the input is empty"
+    if error.pos >= len(text.rstrip(" \t\n\r")):
+        return "not JSON: the text ends in the middle of a value; the file is cut short"
+    known = {
+        "Expecting value": "expected a value",
+        "Expecting property name enclosed in double quotes": "expected a key in double quotes or `}`",
+        "Expecting ':' delimiter": "expected `:` after the key",
+        "Expecting ',' delimiter": "expected `,` or the end of the list or object",
+        "Extra data": "expected the end of the document; a snapshot is one JSON value",
+        "Unterminated string starting at": "this string is never closed",
+        "Illegal trailing comma before end of object": "a comma before `}` is not allowed",
+        "Illegal trailing comma before end of array": "a comma before `]` is not allowed",
+    }
+    expected = next((words for start, words in known.items() if error.msg.startswith(start)), None)
+    return f"not JSON: {expected or error.msg[:1].lower() + error.msg[1:]}"

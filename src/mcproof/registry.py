@@ -1,0 +1,212 @@
+"""The rules there are: their ids, rulesets and faults, and how a user picks some of them.
+
+A rule is a generator with a decorator. The annotation of its first parameter says what it looks at; its
+docstring is its documentation: a sentence, then `Why:` and `Fix:` paragraphs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.errors import UsageError, nearest
+from mcproof.finding import Level, level_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mcproof.finding import Problem
+
+    Check = Callable[[Any], Iterator[Problem]]
+
+
+class Fault(NamedTuple):
+    """An entry of the fault taxonomy that static rules and runtime probes share."""
+
+    id: str
+    summary: str
+    paper: str
+
+
+_REAL_FAULTS, _RUNTIME_FAULTS = "arXiv:2603.05637", "arXiv:2606.05339"
+
+MISSING_REQUIRED = Fault(
+    "FAULT-SCHEMA-MISSING-REQUIRED", "A call without an argument that the tool needs is not refused.", _REAL_FAULTS
+)
+TYPE_MISMATCH = Fault(
+    "FAULT-SCHEMA-TYPE-MISMATCH", "An argument of the wrong type reaches the tool's logic.", _REAL_FAULTS
+)
+UNEXPECTED_FIELD = Fault(
+    "FAULT-SCHEMA-UNEXPECTED-FIELD", "An argument that the tool does not know is accepted in silence.", _REAL_FAULTS
+)
+OVERSIZED = Fault(
+    "FAULT-INPUT-OVERSIZED", "An argument of any size is accepted, up to what hangs or ends the server.", _RUNTIME_FAULTS
+)
+UNKNOWN_METHOD = Fault(
+    "FAULT-PROTO-UNKNOWN-METHOD", "A call of something that does not exist is answered as if it did.", _RUNTIME_FAULTS
+)
+FAULTS = {
+    fault.id: fault for fault in (MISSING_REQUIRED, TYPE_MISMATCH, UNEXPECTED_FIELD, OVERSIZED, UNKNOWN_METHOD)
+}
+
+
+class Ruleset(NamedTuple):
+    """A family of rules with severities of its own."""
+
+    name: str
+    summary: str
+    is_default: bool
+
+
+RULESETS = {
+    ruleset.name: ruleset
+    for ruleset in (
+        Ruleset("catalog", "What is wrong with the input itself; part of no score.", True),
+        Ruleset("strict", "Whether the input schemas constrain what a caller may send.", False),
+        Ruleset("grade", "The 21 rules behind the grade from A to F.", True),
+        Ruleset("trust", "Whether an agent, and whoever reviews it, can rely on the catalog.", True),
+    )
+}
+"""Each has a module of its name in `mcproof.rules`."""
+
+
+class Rule:
+    """One check with a permanent id."""
+
+    def __init__(
+        self,
+        check: Check,
+        *,
+        id: str,
+        ruleset: str,
+        name: str,
+        severity: str,
+        category: str,
+        fault: Fault | None,
+        fixable: bool,
+        since: str,
+        traits: dict[str, Any],
+    ) -> None:
+        self.check = check
+        self.id = id
+        self.ruleset = ruleset
+        self.name = name
+        self.severity = severity
+        self.level: Level = level_of(severity)
+        self.category = category
+        self.fault = fault
+        self.fixable = fixable
+        self.needs_language_model = False
+        self.since = since
+        self.traits = traits
+        """What only this rule's scheme knows: a trust rule's weight, dimension and phase."""
+        self.looks_at = next(iter(check.__annotations__.values()))
+        """The name of the type that the check takes."""
+
+    @property
+    def summary(self) -> str:
+        """What it fires on, in one sentence."""
+        return self._documentation()[0]
+
+    @property
+    def why(self) -> str:
+        return self._paragraph("Why:")
+
+    @property
+    def advice(self) -> str:
+        """What to do about a finding."""
+        return self._paragraph("Fix:")
+
+    def _paragraph(self, label: str) -> str:
+        return next((text[len(label) :].strip() for text in self._documentation() if text.startswith(label)), "")
+
+    def _documentation(self) -> list[str]:
+        """The docstring's paragraphs, each on one line; a labelled line starts a paragraph of its own."""
+        text = (self.check.__doc__ or "").replace("\n    Fix:", "\n\n    Fix:")
+        return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def rule(
+    id: str,
+    *,
+    ruleset: str,
+    severity: str,
+    category: str,
+    name: str | None = None,
+    fault: Fault | None = None,
+    fixable: bool = False,
+    since: str = "0.1.0",
+    **traits: Any,
+) -> Callable[[Check], Check]:
+    """Register a generator of problems as a rule. The id is the name, where the id reads as one."""
+
+    def register(check: Check) -> Check:
+        if id in _RULES:
+            raise ValueError(f"two rules have the id {id}")
+        _RULES[id] = Rule(
+            check,
+            id=id,
+            ruleset=ruleset,
+            name=name or id,
+            severity=severity,
+            category=category,
+            fault=fault,
+            fixable=fixable,
+            since=since,
+            traits=traits,
+        )
+        return check
+
+    return register
+
+
+def rules_of(*rulesets: str) -> list[Rule]:
+    """The rules of these rulesets, in the order of the rulesets and of their definition."""
+    for ruleset in rulesets:
+        import_module(f"mcproof.rules.{ruleset}")
+    return [each for ruleset in rulesets for each in _RULES.values() if each.ruleset == ruleset]
+
+
+def all_rules() -> list[Rule]:
+    return rules_of(*RULESETS)
+
+
+def find_rule(word: str) -> Rule:
+    """The rule of this id or name, in whatever case. Raises a UsageError that names the nearest."""
+    known = all_rules()
+    wanted = word.lower()
+    for each in known:
+        if wanted in (each.id.lower(), each.name.lower()):
+            return each
+    names = [name for each in known for name in (each.id, each.name)]
+    raise UsageError(f"unknown rule `{word}`{nearest(word, names)}; `mcproof rules` lists them all")
+
+
+def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Rule]:
+    """The rules to run: those of `rulesets`, or only what `select` names, without what `ignore` names.
+
+    Rules are named by id or name, whole families by their ruleset.
+    """
+    expanded = [name for each in rulesets for name in (RULESETS if each == "all" else (each,))]
+    for name in expanded:
+        if name not in RULESETS:
+            known = [*RULESETS, "all"]
+            raise UsageError(f"unknown ruleset `{name}`{nearest(name, known)}; there are {', '.join(known)}")
+    selected = _named(select)
+    ignored = {each.id for each in _named(ignore)}
+    chosen = selected or rules_of(*dict.fromkeys(expanded))
+    if all(each.id in ignored for each in chosen):
+        raise UsageError("no rule is left to run: `--ignore` names all that were chosen")
+    always = [each for each in rules_of("catalog") if each.traits.get("always")]
+    return [each for each in dict.fromkeys([*chosen, *always]) if each.id not in ignored]
+
+
+def _named(words: Iterable[str]) -> list[Rule]:
+    named: dict[str, Rule] = {}
+    for word in words:
+        for each in rules_of(word) if word in RULESETS else [find_rule(word)]:
+            named[each.id] = each
+    return list(named.values())

@@ -1,0 +1,116 @@
+"""Findings for machines: versioned JSON documents, one finding a line.
+
+The schemas of these documents ship with the package, in `mcproof/report/schemas`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Catalog
+    from mcproof.errors import McproofError
+    from mcproof.report.located import Located
+    from mcproof.scores.grade import Grade
+    from mcproof.scores.tokens import TokenCost
+
+SCHEMA_VERSION = 1
+
+_encode = json.JSONEncoder(check_circular=False).encode
+
+
+def finding_record(located: Located, file: str) -> dict[str, Any]:
+    """One finding as every machine format has it."""
+    finding, _, position = located
+    rule = finding.rule
+    fix = finding.fix
+    line, column = position if position is not None else (None, None)
+    return {
+        "rule": rule.id,
+        "ruleset": rule.ruleset,
+        "severity": rule.severity,
+        "level": rule.level,
+        "fault": rule.fault.id if rule.fault is not None else None,
+        "subject": finding.subject,
+        "tool": finding.item.label if finding.item.kind == "tool" else None,
+        "pointer": finding.pointer,
+        "message": finding.message,
+        "evidence": finding.evidence,
+        "file": file,
+        "line": line,
+        "column": column,
+        "fix": {"set": fix.key, "to": fix.value} if fix is not None else None,
+    }
+
+
+def lint_document(catalog: Catalog, located: list[Located]) -> str:
+    """What `lint` and `schema-lint` print."""
+    by_rule: dict[str, int] = {}
+    levels = {"error": 0, "warning": 0, "note": 0}
+    for each in located:
+        rule = each.finding.rule
+        by_rule[rule.id] = by_rule.get(rule.id, 0) + 1
+        levels[rule.level] += 1
+    summary = {
+        "errors": levels["error"],
+        "warnings": levels["warning"],
+        "notes": levels["note"],
+        "by_rule": dict(sorted(by_rule.items())),
+    }
+    return _document({"target": catalog.name}, catalog, located, {"summary": summary})
+
+
+def grade_document(
+    catalog: Catalog, located: list[Located], grade: Grade, tokens: TokenCost, gates: list[dict[str, Any]]
+) -> str:
+    """What `grade` prints. Only findings of the scheme count; the others are listed all the same."""
+    head = {
+        "target": catalog.name,
+        "scheme": "grade",
+        "score": grade.score,
+        "grade": grade.letter,
+        "counts": {
+            "errors": grade.count("error"),
+            "warnings": grade.count("warning"),
+            "infos": grade.count("info"),
+        },
+        "rules": {each.rule.id: each.count for each in sorted(grade.deductions, key=lambda each: each.rule.id)},
+        "tokens": {"total": tokens.total, "tools": tokens.tools},
+        "gates": gates,
+    }
+    return _document(head, catalog, located, {})
+
+
+def _document(head: dict[str, Any], catalog: Catalog, located: list[Located], tail: dict[str, Any]) -> str:
+    lines = ",\n".join([_encode(finding_record(each, catalog.name)) for each in located])
+    members = [f'"schema_version": {SCHEMA_VERSION}']
+    members += [f"{_encode(key)}: {_encode(value)}" for key, value in head.items()]
+    members.append(f'"findings": [\n{lines}\n]' if lines else '"findings": []')
+    members += [f"{_encode(key)}: {_encode(value)}" for key, value in tail.items()]
+    return _printable("{" + ",\n".join(members) + "}")
+
+
+def error_document(error: McproofError, target: str | None = None) -> str:
+    """What a JSON format prints where the job could not be done."""
+    record: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
+    if target is not None:
+        record["target"] = target
+    record["error"] = {
+        "message": error.message,
+        "file": error.file,
+        "line": error.line,
+        "column": error.column,
+    }
+    return _printable(_encode(record))
+
+
+def targets_document(documents: list[str]) -> str:
+    """Several documents as one."""
+    listed = ",\n".join(documents)
+    return f'{{"schema_version": {SCHEMA_VERSION},\n"targets": [\n{listed}\n]}}'
+
+
+def _printable(text: str) -> str:
+    """JSON escapes every control character but one, which JSON itself allows as it is."""
+    return text.replace("\x7f", "\\u007f") if "\x7f" in text else text

@@ -1,0 +1,93 @@
+"""Text for a terminal: colours where they are wanted, and nothing from a server that could act on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TextIO
+
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e0fff]"
+)
+_COLOURS = {"error": "31", "warning": "33", "note": "36", "help": "36", "dim": "2", "bold": "1", "good": "32"}
+
+
+def safe(text: str) -> str:
+    """Text from outside with every control, escape and invisible character spelt out."""
+    return _UNSAFE.sub(lambda found: _spelt(found[0]), text) if _UNSAFE.search(text) else text
+
+
+def _spelt(character: str) -> str:
+    short = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    return short.get(character) or (f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}")
+
+
+def without_commands(line: str) -> str:
+    """A line that no CI runner takes for a workflow command."""
+    if "##[" in line:
+        line = line.replace("##[", "##\\[")
+    return line.replace("::", ":\\:", 1) if line.lstrip().startswith("::") else line
+
+
+def print_lines(text: str, stream: TextIO) -> None:
+    """Write text to a stream, line by line harmless."""
+    stream.write("".join(without_commands(line) for line in text.splitlines(keepends=True)))
+
+
+class Style:
+    """How to write to one stream: in colour or not, with line drawing or plain ASCII."""
+
+    def __init__(self, *, colour: bool = False, unicode: bool = True, width: int = 100) -> None:
+        self.colour = colour
+        self.unicode = unicode
+        self.width = width
+
+    @classmethod
+    def of(cls, stream: TextIO) -> Style:
+        """What this stream and the user's environment ask for."""
+        wanted = stream.isatty() and os.environ.get("TERM") != "dumb"
+        if os.environ.get("NO_COLOR"):
+            wanted = False
+        elif os.environ.get("FORCE_COLOR"):
+            wanted = True
+        encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "")
+        width = 100
+        if stream.isatty():
+            width = max(40, min(140, _terminal_width(stream)))
+        return cls(colour=wanted, unicode=encoding.startswith("utf"), width=width)
+
+    def paint(self, text: str, *colours: str) -> str:
+        if not self.colour or not text:
+            return text
+        return f"\x1b[{';'.join(_COLOURS[colour] for colour in colours)}m{text}\x1b[0m"
+
+    def symbol(self, unicode: str, ascii: str) -> str:
+        return unicode if self.unicode else ascii
+
+
+def _terminal_width(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return 100
+
+
+class Progress:
+    """How far a long run is, on a terminal; silent in a pipe."""
+
+    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._total = total
+        self._shown = total > 1 and self._stream.isatty()
+
+    def step(self, number: int, name: str) -> None:
+        if self._shown:
+            self._stream.write(f"\r\x1b[K{number}/{self._total} {safe(name)[-60:]}")
+            self._stream.flush()
+
+    def clear(self) -> None:
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()

@@ -1,0 +1,1 @@
+"""The rules, one module a ruleset, and their cases as data in `cases/`."""

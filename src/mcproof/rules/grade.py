@@ -1,0 +1,297 @@
+"""`grade`: the 21 rules of the published grading method, which the score and the letter are computed from.
+
+Three severities, each worth points: error, warning, info. Lengths and blanks are JavaScript's, because the
+method is defined by a JavaScript program.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcproof.finding import Problem
+from mcproof.javascript import is_blank, length, trim, truthy
+from mcproof.registry import MISSING_REQUIRED, TYPE_MISMATCH, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog import Catalog, Prompt, Resource, Tool
+    from mcproof.schemas import Parameter
+
+SHORT_DESCRIPTION, LONG_DESCRIPTION, GOOD_DESCRIPTION = 10, 500, 300
+
+_usual_name = re.compile(r"[A-Za-z][A-Za-z0-9_-]*").fullmatch
+_TYPING_KEYWORDS = ("type", "enum", "oneOf", "anyOf", "allOf", "$ref")
+
+
+def _plain(text: str) -> str:
+    """A name or description as words, so that both can be compared."""
+    return text.lower().replace("_", " ").replace("-", " ")
+
+
+# --- the server ---------------------------------------------------------------------------------------------------
+
+
+@rule("server-empty", ruleset="grade", severity="error", category="server", remedy="offer something to use")
+def server_empty(catalog: Catalog) -> Iterator[Problem]:
+    """The server offers no tools, resources or prompts.
+
+    Why: there is nothing that a client could use; the score is 0 whatever else is right.
+    Fix: expose at least one tool, resource or prompt, or find out why the list came back empty.
+    """
+    if catalog.is_empty:
+        yield Problem("the server offers no tools, resources or prompts")
+
+
+@rule("server-no-name", ruleset="grade", severity="warning", category="server", remedy="name the server")
+def server_no_name(catalog: Catalog) -> Iterator[Problem]:
+    """The server does not say its name when a client connects.
+
+    Why: clients and logs show the name to tell servers apart.
+    Fix: set `serverInfo.name` in the answer to `initialize`.
+    """
+    if catalog.speaks_of_server and not truthy(catalog.server_info.get("name")):
+        yield Problem("the server does not say its name", near=catalog.server_info_pointer)
+
+
+@rule("server-no-version", ruleset="grade", severity="warning", category="server", remedy="say the server's version")
+def server_no_version(catalog: Catalog) -> Iterator[Problem]:
+    """The server does not say its version when a client connects.
+
+    Why: without one nobody can tell which release misbehaved, or that something changed.
+    Fix: set `serverInfo.version` in the answer to `initialize`; some SDKs leave it empty unless told.
+    """
+    if catalog.speaks_of_server and not truthy(catalog.server_info.get("version")):
+        yield Problem("the server does not say its version", near=catalog.server_info_pointer)
+
+
+@rule("server-duplicate-tools", ruleset="grade", severity="error", category="server", remedy="give every tool a name of its own")
+def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
+    """Two or more tools have the same name.
+
+    Why: a call names a tool, so only one of them can be reached.
+    Fix: give every tool a name of its own.
+    """
+    seen: set[str] = set()
+    repeated = {tool.name: tool for tool in catalog.tools if tool.name and (tool.name in seen or seen.add(tool.name))}
+    if repeated:
+        names = ", ".join(f"`{name}`" for name in repeated)
+        first = next(iter(repeated.values()))
+        yield Problem(f"more than one tool is called {names}", near=f"{first.pointer}/name")
+
+
+# --- tools --------------------------------------------------------------------------------------------------------
+
+
+@rule("tool-no-description", ruleset="grade", severity="error", category="description", remedy="describe {n} tool{s}")
+def tool_no_description(tool: Tool) -> Iterator[Problem]:
+    """A tool has no description.
+
+    Why: a model chooses tools by their descriptions; without one it can only guess from the name.
+    Fix: say what the tool does, when to use it and what it returns.
+    """
+    if tool.is_object and is_blank(tool.description):
+        yield Problem("has no description", at=tool.place_of("description"))
+
+
+@rule("tool-short-description", ruleset="grade", severity="warning", category="description", remedy="say more about {n} tool{s}")
+def tool_short_description(tool: Tool) -> Iterator[Problem]:
+    """A tool's description has fewer than 10 characters.
+
+    Why: a word or two give a model almost nothing to choose by.
+    Fix: say what the tool does, when to use it and what it returns.
+    """
+    size = length(trim(tool.description))
+    if 0 < size < SHORT_DESCRIPTION:
+        yield Problem(f"the description has only {size} characters", at="/description")
+
+
+@rule("tool-long-description", ruleset="grade", severity="warning", category="description", remedy="shorten {n} description{s}")
+def tool_long_description(tool: Tool) -> Iterator[Problem]:
+    """A tool's description has more than 500 characters.
+
+    Why: every description is sent with every request, whether or not the tool is used.
+    Fix: keep it under 300 characters; move details of a parameter to that parameter.
+    """
+    size = length(trim(tool.description))
+    if size > LONG_DESCRIPTION:
+        yield Problem(f"the description has {size} characters; aim for under {GOOD_DESCRIPTION}", at="/description")
+
+
+@rule("tool-description-is-name", ruleset="grade", severity="warning", category="description", remedy="describe {n} tool{s} beyond the name")
+def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
+    """A tool's description only repeats its name.
+
+    Why: it costs tokens and tells a model nothing that the name did not.
+    Fix: say what the tool does, when to use it and what it returns.
+    """
+    description = trim(tool.description)
+    if description and _plain(description) == _plain(tool.name):
+        yield Problem("the description only repeats the name", at="/description")
+
+
+@rule("tool-no-schema", ruleset="grade", severity="warning", category="schema", remedy="give {n} tool{s} an input schema")
+def tool_no_schema(tool: Tool) -> Iterator[Problem]:
+    """A tool has no input schema, or one that is not an object.
+
+    Why: a client does not know what arguments to send and cannot check them.
+    Fix: add an `inputSchema`; for a tool without arguments `{"type": "object", "properties": {}}`.
+    """
+    if tool.is_object and tool.schema is None:
+        yield Problem("has no input schema", at=tool.place_of("inputSchema"))
+
+
+@rule("tool-schema-not-object", ruleset="grade", severity="info", category="schema", remedy="make {n} input schema{s} an object")
+def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
+    """The type of an input schema is not `object`.
+
+    Why: arguments are always an object; the protocol asks the schema to say so.
+    Fix: set `"type": "object"` at the root of the schema.
+    """
+    if tool.schema is not None and tool.schema.get("type") != "object":
+        yield Problem("the input schema's type is not `object`", at="/inputSchema")
+
+
+@rule("tool-no-required", ruleset="grade", severity="info", category="schema", fault=MISSING_REQUIRED, remedy="say what {n} tool{s} cannot do without")
+def tool_no_required(tool: Tool) -> Iterator[Problem]:
+    """A tool has parameters but marks none of them as required.
+
+    Why: a model may leave out what the tool cannot work without.
+    Fix: list the parameters that a call must have in `required`.
+    """
+    if tool.schema is not None and tool.parameters:
+        required = tool.schema.get("required")
+        if not isinstance(required, list) or not required:
+            yield Problem("has parameters but requires none of them", at="/inputSchema")
+
+
+@rule("required-not-in-properties", ruleset="grade", severity="error", category="schema", remedy="declare {n} required parameter{s}")
+def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
+    """A required parameter is not among the properties.
+
+    Why: a caller must send it and is not told what it is; with a closed object no call can be valid.
+    Fix: declare the parameter, or take it off the list.
+    """
+    if tool.schema is None or not isinstance(tool.schema.get("properties"), dict):
+        return
+    required = tool.schema.get("required")
+    for index, name in enumerate(required if isinstance(required, list) else ()):
+        if not isinstance(name, str) or name not in tool.schema["properties"]:
+            yield Problem(
+                f"`{name}` is required but not among the properties",
+                at=f"/inputSchema/required/{index}",
+                parameter=str(name),
+            )
+
+
+@rule("tool-empty-schema", ruleset="grade", severity="info", category="schema", remedy="list the properties of {n} input schema{s}")
+def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
+    """An input schema does not say which properties there are.
+
+    Why: it cannot be told from a schema that somebody forgot to finish.
+    Fix: add `properties`; for a tool without arguments an empty object.
+    """
+    schema = tool.schema
+    if schema is not None and schema.get("type") == "object" and not isinstance(schema.get("properties"), dict):
+        yield Problem("the input schema has no `properties`", at="/inputSchema")
+
+
+@rule("tool-name-convention", ruleset="grade", severity="info", category="naming", remedy="rename {n} tool{s}")
+def tool_name_convention(tool: Tool) -> Iterator[Problem]:
+    """A tool's name has characters other than letters, digits, `_` and `-`, or does not start with a letter.
+
+    Why: some clients cannot call a tool of such a name, or show it wrongly.
+    Fix: use snake_case or kebab-case.
+    """
+    if tool.is_object and not _usual_name(tool.name):
+        yield Problem("the name has unusual characters", at=tool.place_of("name"))
+
+
+# --- parameters ---------------------------------------------------------------------------------------------------
+
+
+@rule("prop-no-description", ruleset="grade", severity="warning", category="description", remedy="describe {n} parameter{s}")
+def prop_no_description(parameter: Parameter) -> Iterator[Problem]:
+    """A parameter has no description.
+
+    Why: a model fills in arguments from their descriptions; a name alone leaves format and meaning open.
+    Fix: say what the parameter means, its format, and an example where that helps.
+    """
+    schema = parameter.schema
+    if truthy(schema) and (type(schema) is not dict or is_blank(schema.get("description"))):
+        yield Problem(f"parameter `{parameter.name}` has no description", parameter=parameter.name)
+
+
+@rule("prop-no-type", ruleset="grade", severity="warning", category="schema", fault=TYPE_MISMATCH, remedy="give {n} parameter{s} a type")
+def prop_no_type(parameter: Parameter) -> Iterator[Problem]:
+    """A parameter has no type.
+
+    Why: a client can neither check an argument nor offer the right field for it.
+    Fix: give it a `type`, an `enum`, or a union of schemas that have one.
+    """
+    schema = parameter.schema
+    is_typed = type(schema) is dict and any(truthy(schema[keyword]) for keyword in _TYPING_KEYWORDS if keyword in schema)
+    if not is_typed and truthy(schema):
+        yield Problem(f"parameter `{parameter.name}` has no type", parameter=parameter.name)
+
+
+# --- resources and prompts ----------------------------------------------------------------------------------------
+
+
+@rule("resource-no-name", ruleset="grade", severity="warning", category="naming", remedy="name {n} resource{s}")
+def resource_no_name(resource: Resource) -> Iterator[Problem]:
+    """A resource has no name.
+
+    Why: people and clients see an address instead of what it is.
+    Fix: give it a short descriptive name.
+    """
+    if resource.is_object and not truthy(resource.fields.get("name")):
+        yield Problem("has no name", at=resource.place_of("name"))
+
+
+@rule("resource-no-description", ruleset="grade", severity="warning", category="description", remedy="describe {n} resource{s}")
+def resource_no_description(resource: Resource) -> Iterator[Problem]:
+    """A resource has no description.
+
+    Why: a client cannot tell a user, or a model, what it contains.
+    Fix: say in a sentence what the resource holds.
+    """
+    if resource.is_object and is_blank(resource.fields.get("description")):
+        yield Problem("has no description", at=resource.place_of("description"))
+
+
+@rule("resource-no-mimetype", ruleset="grade", severity="info", category="schema", remedy="give {n} resource{s} a MIME type")
+def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
+    """A resource has no MIME type.
+
+    Why: a client has to guess how to show it.
+    Fix: set `mimeType`, such as `text/plain` or `application/json`.
+    """
+    if resource.is_object and not truthy(resource.fields.get("mimeType")):
+        yield Problem("has no MIME type", at=resource.place_of("mimeType"))
+
+
+@rule("prompt-no-description", ruleset="grade", severity="error", category="description", remedy="describe {n} prompt{s}")
+def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
+    """A prompt has no description.
+
+    Why: a user has to know what a prompt does before running it.
+    Fix: say in a sentence what the prompt does.
+    """
+    if prompt.is_object and is_blank(prompt.fields.get("description")):
+        yield Problem("has no description", at=prompt.place_of("description"))
+
+
+@rule("prompt-arg-no-description", ruleset="grade", severity="warning", category="description", remedy="describe {n} prompt argument{s}")
+def prompt_arg_no_description(prompt: Prompt) -> Iterator[Problem]:
+    """An argument of a prompt has no description.
+
+    Why: a user cannot tell what to fill in.
+    Fix: say what the argument means and its format.
+    """
+    arguments = prompt.fields.get("arguments")
+    for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
+        if isinstance(argument, dict) and is_blank(argument.get("description")):
+            name = str(argument.get("name", f"arguments[{index}]"))
+            yield Problem(f"argument `{name}` has no description", at=f"/arguments/{index}", parameter=name)

@@ -1,0 +1,116 @@
+"""`strict`: whether an input schema constrains what a caller may send."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.acceptance import accepts_anything, unbounded_kinds
+from mcproof.finding import Problem, SetMember
+from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.schemas import ObjectSchema, Property
+
+
+@rule(
+    "SCH-001",
+    ruleset="strict",
+    name="no-required-list",
+    severity="warning",
+    category="schema",
+    fault=MISSING_REQUIRED,
+    fixable=True,
+)
+def no_required_list(schema: ObjectSchema) -> Iterator[Problem]:
+    """An object declares properties but does not say which of them are required.
+
+    Why: a caller has to guess, and the server cannot rely on any argument being present.
+    Fix: list the required properties; an empty list says that none is.
+    """
+    properties = schema.properties
+    if properties and not isinstance(schema.schema.get("required"), list):
+        obstacle = schema.obstacle
+        yield Problem(
+            "declares properties but no `required` list" + _left(obstacle),
+            fix=None if obstacle else SetMember("required", list(properties)),
+        )
+
+
+@rule(
+    "SCH-002",
+    ruleset="strict",
+    name="open-object",
+    severity="warning",
+    category="schema",
+    fault=UNEXPECTED_FIELD,
+    fixable=True,
+)
+def open_object(schema: ObjectSchema) -> Iterator[Problem]:
+    """An object accepts properties that it does not declare.
+
+    Why: a misspelt or invented argument is accepted in silence, and the caller never learns that it had no effect.
+    Fix: set `additionalProperties` to false; where any key is meant to be allowed, say so in the description.
+    """
+    node = schema.schema
+    additional = node.get("additionalProperties")
+    if additional is False or node.get("unevaluatedProperties") is False:
+        return
+    if isinstance(additional, dict) and additional:
+        yield Problem("is a map: any key is accepted, with values of the schema in `additionalProperties`")
+        return
+    obstacle = schema.obstacle
+    yield Problem(
+        "accepts undeclared properties: `additionalProperties` is not false" + _left(obstacle),
+        fix=None if obstacle else SetMember("additionalProperties", False),
+    )
+
+
+@rule(
+    "SCH-003",
+    ruleset="strict",
+    name="untyped-property",
+    severity="critical",
+    category="schema",
+    fault=TYPE_MISMATCH,
+)
+def untyped_property(prop: Property) -> Iterator[Problem]:
+    """A property accepts any value.
+
+    Why: whatever a model sends passes validation, so the mistake surfaces deep inside the tool, or not at all.
+    Fix: give it a `type`, an `enum` or a `const`; in a union, give every branch one.
+    """
+    if accepts_anything(prop.schema, prop.tree):
+        yield Problem(f"`{prop.name}` accepts any value: no type, enum or const constrains it", parameter=prop.name)
+
+
+@rule(
+    "SCH-004",
+    ruleset="strict",
+    name="unbounded-size",
+    severity="warning",
+    category="schema",
+    fault=OVERSIZED,
+)
+def unbounded_size(prop: Property) -> Iterator[Problem]:
+    """A string has no `maxLength`, or an array no `maxItems`.
+
+    Why: an argument of any size is valid, so a megabyte of text reaches the tool and what stands behind it.
+    Fix: set the largest size that makes sense for this argument; only its author knows it.
+    """
+    kinds = unbounded_kinds(prop.schema, prop.tree)
+    if kinds:
+        name = prop.name
+        yield Problem(f"`{name}` is {_UNBOUNDED[kinds]}", parameter=name)
+
+
+_UNBOUNDED = {
+    frozenset({"string"}): "a string without `maxLength`",
+    frozenset({"array"}): "an array without `maxItems`",
+    frozenset({"string", "array"}): "a string without `maxLength` or an array without `maxItems`",
+}
+
+
+def _left(obstacle: str | None) -> str:
+    return f" (not fixed by machine: {obstacle})" if obstacle else ""

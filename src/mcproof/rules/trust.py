@@ -1,0 +1,84 @@
+"""`trust`: whether an agent, and whoever reviews it, can rely on a catalog.
+
+Every rule has a weight, a dimension and a phase; a rule of the post-handshake phase needs a list of tools.
+"""
+
+from __future__ import annotations
+
+import marshal
+from typing import TYPE_CHECKING, Any
+
+from mcproof.finding import Problem
+from mcproof.javascript import stringify
+from mcproof.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog import Tool
+    from mcproof.schemas import SchemaTree
+
+MAX_BYTES, MAX_LEVELS = 65_536, 32
+
+
+@rule(
+    "tool_input_schemas_well_formed",
+    ruleset="trust",
+    name="ill-formed-schema",
+    severity="medium",
+    category="schema",
+    weight=4,
+    dimension="Schema quality",
+    phase="post-handshake",
+)
+def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
+    """An input schema is too large or too deep, or has a reference that leads out, nowhere or in a circle.
+
+    Why: strict clients fail on such a schema, lenient ones check nothing; either way no call is validated.
+    Fix: keep schemas small and flat, keep every `$ref` inside the schema, and end recursive shapes explicitly.
+    """
+    tree = tool.tree
+    if tree is None:
+        return
+    hits = [
+        {"toolName": tool.label, "kind": kind, "path": path or "(root)", "detail": detail}
+        for kind, path, detail in _hits(tree)
+    ]
+    if hits:
+        more = f" (and {len(hits) - 1} more)" if len(hits) > 1 else ""
+        where = hits[0]["path"].replace("(root)", "")
+        yield Problem(f"{hits[0]['detail']}{more}", at=f"{tree.base}{where}", evidence={"hits": hits})
+
+
+def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with a schema: the kind, the pointer of the schema that holds it, and what it is."""
+    if _may_exceed(tree.root, MAX_BYTES):
+        size = len(stringify(tree.root).encode())
+        if size > MAX_BYTES:
+            yield "oversized", "", f"the schema has {size:,} bytes; the limit is {MAX_BYTES:,}"
+    if tree.deepest > MAX_LEVELS:
+        yield "too_deep", "", f"the schema nests {tree.deepest} levels deep; the limit is {MAX_LEVELS}"
+    if not tree.holders:
+        return
+    for reference in tree.references.all:
+        if not reference.is_local:
+            yield "ref_non_local", reference.holder.path, f"`$ref` leads out of the schema: {reference.text}"
+        elif not reference.is_resolved:
+            yield "ref_unresolvable", reference.holder.path, f"`$ref` leads nowhere: {reference.text}"
+    told: set[str] = set()
+    for reference in tree.references.on_cycles():
+        if reference.text not in told:
+            told.add(reference.text)
+            yield "ref_cycle", reference.holder.path, f"`$ref` leads in a circle: {reference.text}"
+
+
+def _may_exceed(schema: dict[str, Any], limit: int) -> bool:
+    """Whether the compact JSON of a schema could be longer than `limit`, decided in a fifth of the time of writing it.
+
+    A value takes at most six times as many bytes in JSON as `marshal` spends on it: `false,` against one, a control
+    character as `\\u0001` against one, a double of 24 characters against nine.
+    """
+    try:
+        return len(marshal.dumps(schema, 2)) * 6 > limit
+    except ValueError:  # nested deeper than marshal goes
+        return True

@@ -1,0 +1,1 @@
+"""How findings become numbers: pure functions of a catalog and its findings."""

@@ -1,0 +1,99 @@
+"""The grade: a score from 0 to 100 and a letter from A to F."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.javascript import length, trim
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Catalog
+    from mcproof.finding import Finding
+    from mcproof.registry import Rule
+
+POINTS = {"error": 15, "warning": 5, "info": 1}
+BONUS, BONUS_LENGTH = 5, 20
+"""Points for a server all of whose descriptions have at least this many characters."""
+
+THRESHOLDS = (("A", 90, "excellent"), ("B", 75, "good"), ("C", 60, "needs work"), ("D", 40, "poor"), ("F", 0, "critical"))
+LETTERS = tuple(letter for letter, _, _ in THRESHOLDS)
+_IMPROVES_DESCRIPTIONS = ("tool-no-description", "tool-short-description", "tool-description-is-name")
+
+
+class Deduction(NamedTuple):
+    """What the findings of one rule cost."""
+
+    rule: Rule
+    count: int
+
+    @property
+    def points(self) -> int:
+        return self.count * POINTS[self.rule.severity]
+
+
+class Gain(NamedTuple):
+    """What mending every finding of one rule would do to the score."""
+
+    deduction: Deduction
+    points: int
+    letter: str
+
+
+class Grade(NamedTuple):
+    score: int
+    deductions: list[Deduction]
+    """By rule, the costliest first."""
+    has_bonus: bool
+    would_have_bonus: bool
+    """Whether better descriptions where they are missing or too short would earn the bonus."""
+    is_empty: bool
+
+    @property
+    def letter(self) -> str:
+        return letter_of(self.score)
+
+    @property
+    def word(self) -> str:
+        return next(word for letter, _, word in THRESHOLDS if letter == self.letter)
+
+    @property
+    def raw_score(self) -> int:
+        """The score before it is cut to the range from 0 to 100."""
+        return 100 - sum(each.points for each in self.deductions) + BONUS * self.has_bonus
+
+    def count(self, severity: str) -> int:
+        return sum(each.count for each in self.deductions if each.rule.severity == severity)
+
+    def gains(self) -> list[Gain]:
+        """What each rule's findings stand in the way of, the largest gain first; nothing for an empty server."""
+        if self.is_empty:
+            return []
+        gains = []
+        for deduction in self.deductions:
+            earns_bonus = self.would_have_bonus and deduction.rule.id in _IMPROVES_DESCRIPTIONS
+            score = _clamp(self.raw_score + deduction.points + BONUS * earns_bonus)
+            gains.append(Gain(deduction, score - self.score, letter_of(score)))
+        return sorted(gains, key=lambda gain: (-gain.points, -gain.deduction.points))
+
+
+def letter_of(score: int) -> str:
+    return next(letter for letter, threshold, _ in THRESHOLDS if score >= threshold)
+
+
+def grade(catalog: Catalog, findings: list[Finding]) -> Grade:
+    """The grade that the findings of the `grade` ruleset give; others do not count."""
+    counts: dict[Rule, int] = {}
+    for finding in findings:
+        if finding.rule.ruleset == "grade":
+            counts[finding.rule] = counts.get(finding.rule, 0) + 1
+    deductions = sorted(
+        (Deduction(rule, count) for rule, count in counts.items()), key=lambda each: (-each.points, each.rule.id)
+    )
+    short = [tool for tool in catalog.tools if length(trim(tool.description)) < BONUS_LENGTH]
+    has_bonus = bool(catalog.tools) and not short
+    unscored = Grade(0, deductions, has_bonus, bool(catalog.tools) and not has_bonus, catalog.is_empty)
+    return unscored if catalog.is_empty else unscored._replace(score=_clamp(unscored.raw_score))
+
+
+def _clamp(score: int) -> int:
+    return max(0, min(100, score))

@@ -1,0 +1,31 @@
+"""What a catalog costs in context: an estimate of the tokens that its tools take in every request."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.javascript import length, stringify
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Catalog, Tool
+
+CHARACTERS_PER_TOKEN = 3.5
+
+
+class TokenCost(NamedTuple):
+    total: int
+    tools: dict[str, int]
+    """By the tool's label, in the catalog's order."""
+
+
+def token_cost(catalog: Catalog) -> TokenCost:
+    costs = [(tool.label, tool_tokens(tool)) for tool in catalog.tools]
+    return TokenCost(sum(tokens for _, tokens in costs), dict(costs))
+
+
+def tool_tokens(tool: Tool) -> int:
+    """The tokens of one tool: its name, its description as received, and its schema as compact JSON."""
+    schema = stringify(tool.fields["inputSchema"]) if "inputSchema" in tool.fields else "undefined"
+    parts = [tool.name, tool.description, schema] if tool.description else [tool.name, schema]
+    return ceil(length(" ".join(parts)) / CHARACTERS_PER_TOKEN)

@@ -1,0 +1,1 @@
+"""From what the user points at to catalogs."""

@@ -1,0 +1,133 @@
+"""A snapshot: JSON text that holds a catalog in one of the shapes that people have lying about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mcproof.catalog import Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.errors import InputError
+from mcproof.jsontext import JsonText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Entry = TypeVar("Entry", bound=Item)
+
+SHAPES = (
+    'a list of tools, `{"tools": [...]}`, a JSON-RPC answer around either, '
+    'or a capture with `"server"` or `"initialize"`'
+)
+_SPEAKS_OF_SERVER = ("server", "initialize", "discover")
+_LISTS = ("tools", "resources", "resourceTemplates", "prompts")
+_CLIENT_CONFIG_KEYS = ("mcpServers", "servers")
+
+
+class NoCatalogError(InputError):
+    """Valid JSON, but no catalog in it."""
+
+
+def read_snapshot(data: bytes, name: str) -> Catalog:
+    """The catalog in `data`, or an InputError that says what is wrong with it and where."""
+    document = JsonText.parse(_text(data, name), name)
+    value, pointer = _unwrap(document.value, name)
+    if isinstance(value, list) and (not value or any(map(_looks_like_a_tool, value))):
+        return _bare(name, document, value, pointer)
+    if isinstance(value, dict) and _is_capture(value):
+        return _capture(name, document, value, pointer)
+    if isinstance(value, dict) and isinstance(value.get("tools"), list):
+        return _bare(name, document, value["tools"], f"{pointer}/tools", has_more=bool(value.get("nextCursor")))
+    raise _no_catalog(value, name)
+
+
+def _looks_like_a_tool(value: Any) -> bool:
+    return isinstance(value, dict) and any(key in value for key in ("name", "description", "inputSchema"))
+
+
+def _is_capture(value: dict[str, Any]) -> bool:
+    """Whether this says more than which tools there are. `server` alone is a word that any JSON may use."""
+    return (
+        any(isinstance(value.get(key), dict) for key in ("initialize", "discover"))
+        or any(isinstance(value.get(key), list) for key in _LISTS[1:])
+        or ("server" in value and "tools" in value)
+    )
+
+
+def _text(data: bytes, name: str) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError("not UTF-8: this is UTF-16; save it as UTF-8", file=name, line=1, column=1)
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        start_of_line = before.rfind(b"\n") + 1
+        column = len(before[start_of_line:].decode(errors="replace")) + 1
+        byte = f"byte 0x{data[error.start]:02x}"
+        raise InputError(
+            f"not UTF-8: {byte} is no part of a character", file=name, line=before.count(b"\n") + 1, column=column
+        ) from None
+
+
+def _unwrap(value: Any, name: str) -> tuple[Any, str]:
+    """What a JSON-RPC answer carries, with its pointer; anything else as it is."""
+    if not isinstance(value, dict) or any(key in value for key in _LISTS):
+        return value, ""
+    if isinstance(value.get("result"), (dict, list)):
+        return value["result"], "/result"
+    error = value.get("error")
+    if "jsonrpc" in value and isinstance(error, dict):
+        raise InputError(f"this JSON-RPC answer is an error: {error.get('message') or error.get('code')}", file=name)
+    return value, ""
+
+
+def _bare(name: str, document: JsonText, tools: list[Any], pointer: str, *, has_more: bool = False) -> Catalog:
+    if not tools:
+        raise InputError("nothing to check: the list of tools is empty", file=name)
+    return Catalog(name, document, tools=_entries(Tool, tools, pointer), has_more=has_more)
+
+
+def _capture(name: str, document: JsonText, value: dict[str, Any], pointer: str) -> Catalog:
+    def entries(key: str, make: Callable[[Any, str, int], Entry]) -> list[Entry]:
+        listed = value.get(key)
+        return _entries(make, listed if isinstance(listed, list) else [], f"{pointer}/{key}")
+
+    return Catalog(
+        name,
+        document,
+        tools=entries("tools", Tool),
+        resources=entries("resources", Resource),
+        templates=entries("resourceTemplates", ResourceTemplate),
+        prompts=entries("prompts", Prompt),
+        server=Server(value, pointer),
+        speaks_of_server=any(key in value for key in _SPEAKS_OF_SERVER),
+        has_more=bool(value.get("nextCursor")),
+    )
+
+
+def _entries(make: Callable[[Any, str, int], Entry], listed: list[Any], pointer: str) -> list[Entry]:
+    return [make(raw, f"{pointer}/{index}", index) for index, raw in enumerate(listed)]
+
+
+def _no_catalog(value: Any, name: str) -> InputError:
+    if isinstance(value, dict):
+        for key in _CLIENT_CONFIG_KEYS:
+            servers = value.get(key)
+            if isinstance(servers, dict):
+                listed = ", ".join(sorted(map(str, servers))) or "none"
+                return InputError(
+                    f"this is a client configuration (servers: {listed}); nothing was started, and this version "
+                    "reads snapshots only",
+                    file=name,
+                )
+        if "tools" in value:
+            return NoCatalogError(f"no catalog: `tools` is {_kind(value['tools'])}, not a list", file=name)
+    return NoCatalogError(f"no catalog in this JSON: it is {_kind(value)}; mcproof reads {SHAPES}", file=name)
+
+
+def _kind(value: Any) -> str:
+    """What a JSON value is, with its article."""
+    if isinstance(value, dict):
+        keys = ", ".join(f"`{key}`" for key in list(value)[:4])
+        return f"an object with {keys}" if keys else "an empty object"
+    kinds = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    return kinds.get(type(value), "null")
