@@ -31,7 +31,7 @@ class RuleCrash(NamedTuple):
 
 def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
     """Everything that these rules find: the server's findings first, then each item's in the catalog's order."""
-    run = _Run(catalog.server, rules)
+    run = _Run(rules)
     run.apply("Catalog", (catalog,), catalog.server)
     for tool in catalog.tools:
         run.check_tool(tool)
@@ -50,7 +50,7 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
 class _Run:
     """One pass of some rules over one catalog."""
 
-    def __init__(self, server: Item, rules: list[Rule]) -> None:
+    def __init__(self, rules: list[Rule]) -> None:
         self.findings: list[Finding] = []
         self._rules: dict[str, list[Rule]] = {}
         for rule in rules:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 from typing import Any
 
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -54,7 +55,7 @@ def stringify(value: Any) -> str:
 def _number_text(digits: str) -> str:
     """A number as JavaScript prints it: a double, without a needless fraction or a padded exponent."""
     number = float(digits)
-    if number != number or number in (float("inf"), float("-inf")):
+    if not isfinite(number):
         return "null"
     if number == 0:
         return "0"

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from json.decoder import JSONDecoder, scanstring
+from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
+from json.scanner import make_scanner
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import InputError
@@ -22,7 +23,7 @@ Pointer = str
 """A JSON pointer (RFC 6901): `/tools/0/inputSchema`; the empty string is the whole document."""
 
 _space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]
-_skip_value = JSONDecoder().scan_once
+_skip_value = make_scanner(JSONDecoder())  # type: ignore[arg-type]
 
 
 def escape(token: str) -> str:
@@ -50,9 +51,9 @@ def resolve(document: Any, pointer: Pointer) -> Any:
     return value
 
 
-def _is_index(token: str) -> bool:
+def _is_index(text: str) -> bool:
     """An array index of RFC 6901: decimal digits without a leading zero."""
-    return token == "0" or (token[:1] in "123456789" and token.isascii() and token.isdigit() and len(token) < 16)
+    return text == "0" or (text[:1] in "123456789" and text.isascii() and text.isdigit() and len(text) < 16)
 
 
 class Span(NamedTuple):
@@ -244,9 +245,7 @@ def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
         if wanted is None:
             end = _skip_value(text, start)[1]
         elif (
-            text[start] in "{["
-            and (wanted or wanted.needs_layout)
-            and text[_space(text, start + 1).end()] not in "}]"
+            text[start] in "{[" and (wanted or wanted.needs_layout) and text[_space(text, start + 1).end()] not in "}]"
         ):
             containers.append(_Open(wanted, key, start, text[start] == "{"))
             end = -1
@@ -283,7 +282,8 @@ def _repeated_keys(text: str) -> Iterable[tuple[Pointer, str, int]]:
     token = re.compile(r'[ \t\n\r]*(?:([{}\[\],:])|(")|[^ \t\n\r{}\[\],:"]+)')
     at = 0
     path: list[str] = []
-    seen: list[set[str] | None] = []  # the keys of each open object; None for an array
+    seen: list[set[str]] = []  # the keys of each open object; an array has none
+    is_array: list[bool] = []
     key_expected = False
     while found := token.match(text, at):
         at = found.end()
@@ -292,26 +292,27 @@ def _repeated_keys(text: str) -> Iterable[tuple[Pointer, str, int]]:
             start = at - 1
             value, at = scanstring(text, at)
             if key_expected:
-                keys = seen[-1]
-                assert keys is not None
-                if value in keys:
+                if value in seen[-1]:
                     yield "".join("/" + escape(step) for step in path[:-1]), value, start
-                keys.add(value)
+                seen[-1].add(value)
                 path[-1] = value
                 key_expected = False
         elif mark == "{":
             seen.append(set())
+            is_array.append(False)
             path.append("")
             key_expected = True
         elif mark == "[":
-            seen.append(None)
+            seen.append(set())
+            is_array.append(True)
             path.append("0")
         elif mark in ("}", "]"):
             seen.pop()
+            is_array.pop()
             path.pop()
             key_expected = False
         elif mark == ",":
-            if seen[-1] is None:
+            if is_array[-1]:
                 path[-1] = str(int(path[-1]) + 1)
             else:
                 key_expected = True
@@ -333,7 +334,7 @@ def _decode(text: str, build: Any) -> Any:
         return JSONDecoder(object_pairs_hook=build, parse_constant=_no_constant).decode(text)
     except json.JSONDecodeError:
         raise
-    except _NotJson as error:
+    except _NotJsonError as error:
         # The parser does not tell where it met the word; it stands outside every string, so look there.
         outside = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.DOTALL)
         at = next(found.start() for found in outside.finditer(text) if found[1])
@@ -343,12 +344,12 @@ def _decode(text: str, build: Any) -> Any:
         return JSONDecoder(object_pairs_hook=build, parse_constant=_no_constant, parse_int=_long_int).decode(text)
 
 
-class _NotJson(ValueError):
+class _NotJsonError(ValueError):
     """NaN and Infinity, which Python reads and JSON does not have."""
 
 
 def _no_constant(word: str) -> Any:
-    raise _NotJson(word)
+    raise _NotJsonError(word)
 
 
 def _long_int(digits: str) -> int | float:

@@ -139,7 +139,8 @@ class References:
 
     def _may_be_cyclic(self) -> bool:
         """Whether any reference stands inside the target of one: without that there is no cycle, and mostly there
-        is not."""
+        is not.
+        """
         targets = {id(self.target_node(reference)) for reference in self.all}
         for holder in self._tree.holders:
             at: SchemaNode | None = holder

@@ -40,14 +40,14 @@ UNEXPECTED_FIELD = Fault(
     "FAULT-SCHEMA-UNEXPECTED-FIELD", "An argument that the tool does not know is accepted in silence.", _REAL_FAULTS
 )
 OVERSIZED = Fault(
-    "FAULT-INPUT-OVERSIZED", "An argument of any size is accepted, up to what hangs or ends the server.", _RUNTIME_FAULTS
+    "FAULT-INPUT-OVERSIZED",
+    "An argument of any size is accepted, up to what hangs or ends the server.",
+    _RUNTIME_FAULTS,
 )
 UNKNOWN_METHOD = Fault(
     "FAULT-PROTO-UNKNOWN-METHOD", "A call of something that does not exist is answered as if it did.", _RUNTIME_FAULTS
 )
-FAULTS = {
-    fault.id: fault for fault in (MISSING_REQUIRED, TYPE_MISMATCH, UNEXPECTED_FIELD, OVERSIZED, UNKNOWN_METHOD)
-}
+FAULTS = {fault.id: fault for fault in (MISSING_REQUIRED, TYPE_MISMATCH, UNEXPECTED_FIELD, OVERSIZED, UNKNOWN_METHOD)}
 
 
 class Ruleset(NamedTuple):

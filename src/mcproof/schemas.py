@@ -228,8 +228,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
         if type(current) is not dict:
             continue
         level = node.level
-        if level > deepest:
-            deepest = level
+        deepest = max(deepest, level)
         declaring = node.declaring
         if declaring:
             kind = current.get("type")
@@ -274,8 +273,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
                         inside = max(inside, 1 + nesting(each))
             else:
                 continue
-            if level + inside > deepest:
-                deepest = level + inside
+            deepest = max(deepest, level + inside)
     return deepest
 
 

@@ -28,7 +28,9 @@ def command(arguments: list[str]) -> int:
     add_targets(parser)
     add_format(parser, "text", "json")
     parser.add_argument("--min-grade", type=_letter, metavar="LETTER", help="fail below this grade")
-    parser.add_argument("--max-tokens", type=_tokens, metavar="N", help="fail where the tools cost more tokens than this")
+    parser.add_argument(
+        "--max-tokens", type=_tokens, metavar="N", help="fail where the tools cost more tokens than this"
+    )
     add_fail_on(parser, "error")
     options = parser.parse_args(arguments)
     rules = choose(["grade", "catalog"])

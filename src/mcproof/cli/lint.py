@@ -35,9 +35,7 @@ def command(arguments: list[str]) -> int:
     add_selection(parser)
     add_fail_on(parser, "error")
     options = parser.parse_args(arguments)
-    rules = choose(
-        words(options.ruleset) or default, select=words(options.select), ignore=words(options.ignore)
-    )
+    rules = choose(words(options.ruleset) or default, select=words(options.select), ignore=words(options.ignore))
 
     def look(catalog: Catalog) -> Outcome:
         findings = check(catalog, rules)

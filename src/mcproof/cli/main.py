@@ -111,8 +111,8 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
 
 def _wants_json(arguments: list[str]) -> bool:
     """Whether a JSON format was asked for, even by a command line that makes no sense otherwise."""
-    formats = [after for option, after in zip(arguments, arguments[1:], strict=False) if option == "--format"]
-    formats += [each.removeprefix("--format=") for each in arguments if each.startswith("--format=")]
+    formats = [arguments[at + 1] for at, word in enumerate(arguments[:-1]) if word == "--format"]
+    formats += [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
     return bool(formats) and formats[-1] == "json"
 
 

@@ -43,7 +43,10 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def add_fail_on(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
-        "--fail-on", choices=FAIL_ON, default=default, help=f"the least level that makes exit code 1 (default {default})"
+        "--fail-on",
+        choices=FAIL_ON,
+        default=default,
+        help=f"the least level that makes exit code 1 (default {default})",
     )
 
 

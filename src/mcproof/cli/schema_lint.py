@@ -34,7 +34,9 @@ finding stays too and says why.
 
 
 def command(arguments: list[str]) -> int:
-    parser = Parser("schema-lint", "Check how strictly the input schemas constrain a call, and tighten them.", epilog=EPILOG)
+    parser = Parser(
+        "schema-lint", "Check how strictly the input schemas constrain a call, and tighten them.", epilog=EPILOG
+    )
     add_targets(parser)
     add_format(parser, "text", "concise", "json")
     add_selection(parser)

@@ -81,5 +81,5 @@ def reaches(findings: list[Finding], fail_on: str) -> bool:
     """Whether any finding is at or above a level."""
     if fail_on == "never":
         return False
-    failing = LEVELS[: LEVELS.index(fail_on) + 1]  # type: ignore[arg-type]
+    failing = LEVELS[: LEVELS.index(fail_on) + 1]
     return any(finding.level in failing for finding in findings)

@@ -75,7 +75,7 @@ def _deductions(grade: Grade, style: Style) -> str:
     lines = [style.paint("What it costs", "bold")]
     for each in grade.deductions:
         points = style.paint(f"{minus}{each.points}".rjust(6), each.rule.level)
-        lines.append(f"{points}  {each.rule.id:28} {each.count:,} × {each.rule.severity}".replace("×", style.symbol("×", "x")))
+        lines.append(f"{points}  {each.rule.id:28} {plural(each.times, each.rule.severity)}")
     if grade.is_empty:
         lines.append("  an empty server scores 0, whatever else is right")
     if grade.has_bonus:
@@ -100,7 +100,7 @@ def _advice(grade: Grade, style: Style) -> str:
 
 def _gain(gain: Gain, grade: Grade, style: Style) -> str:
     """Such as "describe 7 parameters: +35, C → A"."""
-    count = gain.deduction.count
+    count = gain.deduction.times
     remedy = gain.deduction.rule.traits["remedy"].format(n=f"{count:,}", s="" if count == 1 else "s")
     arrow = style.symbol("→", "->")
     points = gain.points or gain.deduction.points

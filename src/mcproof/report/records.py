@@ -71,11 +71,11 @@ def grade_document(
         "score": grade.score,
         "grade": grade.letter,
         "counts": {
-            "errors": grade.count("error"),
-            "warnings": grade.count("warning"),
-            "infos": grade.count("info"),
+            "errors": grade.findings_of("error"),
+            "warnings": grade.findings_of("warning"),
+            "infos": grade.findings_of("info"),
         },
-        "rules": {each.rule.id: each.count for each in sorted(grade.deductions, key=lambda each: each.rule.id)},
+        "rules": {each.rule.id: each.times for each in sorted(grade.deductions, key=lambda each: each.rule.id)},
         "tokens": {"total": tokens.total, "tools": tokens.tools},
         "gates": gates,
     }

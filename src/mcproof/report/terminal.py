@@ -21,7 +21,9 @@ def safe(text: str) -> str:
 
 def _spelt(character: str) -> str:
     short = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    return short.get(character) or (f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}")
+    return short.get(character) or (
+        f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}"
+    )
 
 
 def without_commands(line: str) -> str:

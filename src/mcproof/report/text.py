@@ -62,9 +62,7 @@ def _frame(group: Group, catalog: Catalog, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _excerpt(
-    document: JsonText, span: Span, position: Position, gutter: int, level: str, style: Style
-) -> list[str]:
+def _excerpt(document: JsonText, span: Span, position: Position, gutter: int, level: str, style: Style) -> list[str]:
     """The line of the file, cropped around the place, with carets under it."""
     line = document.line(position.line)
     start = position.column - 1

@@ -12,7 +12,7 @@ from mcproof.schemas import STRICT_LEVELS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog import Catalog, Item, Prompt, Tool
+    from mcproof.catalog import Catalog, Item, Tool
     from mcproof.engine import RuleCrash
     from mcproof.schemas import SchemaTree
 

@@ -33,7 +33,13 @@ def _plain(text: str) -> str:
 # --- the server ---------------------------------------------------------------------------------------------------
 
 
-@rule("server-empty", ruleset="grade", severity="error", category="server", remedy="offer something to use")
+@rule(
+    "server-empty",
+    ruleset="grade",
+    severity="error",
+    category="server",
+    remedy="offer something to use",
+)
 def server_empty(catalog: Catalog) -> Iterator[Problem]:
     """The server offers no tools, resources or prompts.
 
@@ -44,7 +50,13 @@ def server_empty(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("the server offers no tools, resources or prompts")
 
 
-@rule("server-no-name", ruleset="grade", severity="warning", category="server", remedy="name the server")
+@rule(
+    "server-no-name",
+    ruleset="grade",
+    severity="warning",
+    category="server",
+    remedy="name the server",
+)
 def server_no_name(catalog: Catalog) -> Iterator[Problem]:
     """The server does not say its name when a client connects.
 
@@ -55,7 +67,13 @@ def server_no_name(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("the server does not say its name", near=catalog.server_info_pointer)
 
 
-@rule("server-no-version", ruleset="grade", severity="warning", category="server", remedy="say the server's version")
+@rule(
+    "server-no-version",
+    ruleset="grade",
+    severity="warning",
+    category="server",
+    remedy="say the server's version",
+)
 def server_no_version(catalog: Catalog) -> Iterator[Problem]:
     """The server does not say its version when a client connects.
 
@@ -66,7 +84,13 @@ def server_no_version(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("the server does not say its version", near=catalog.server_info_pointer)
 
 
-@rule("server-duplicate-tools", ruleset="grade", severity="error", category="server", remedy="give every tool a name of its own")
+@rule(
+    "server-duplicate-tools",
+    ruleset="grade",
+    severity="error",
+    category="server",
+    remedy="give every tool a name of its own",
+)
 def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
     """Two or more tools have the same name.
 
@@ -74,7 +98,12 @@ def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
     Fix: give every tool a name of its own.
     """
     seen: set[str] = set()
-    repeated = {tool.name: tool for tool in catalog.tools if tool.name and (tool.name in seen or seen.add(tool.name))}
+    repeated: dict[str, Tool] = {}
+    for tool in catalog.tools:
+        if tool.name in seen:
+            repeated.setdefault(tool.name, tool)
+        elif tool.name:
+            seen.add(tool.name)
     if repeated:
         names = ", ".join(f"`{name}`" for name in repeated)
         first = next(iter(repeated.values()))
@@ -84,7 +113,13 @@ def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
 # --- tools --------------------------------------------------------------------------------------------------------
 
 
-@rule("tool-no-description", ruleset="grade", severity="error", category="description", remedy="describe {n} tool{s}")
+@rule(
+    "tool-no-description",
+    ruleset="grade",
+    severity="error",
+    category="description",
+    remedy="describe {n} tool{s}",
+)
 def tool_no_description(tool: Tool) -> Iterator[Problem]:
     """A tool has no description.
 
@@ -95,7 +130,13 @@ def tool_no_description(tool: Tool) -> Iterator[Problem]:
         yield Problem("has no description", at=tool.place_of("description"))
 
 
-@rule("tool-short-description", ruleset="grade", severity="warning", category="description", remedy="say more about {n} tool{s}")
+@rule(
+    "tool-short-description",
+    ruleset="grade",
+    severity="warning",
+    category="description",
+    remedy="say more about {n} tool{s}",
+)
 def tool_short_description(tool: Tool) -> Iterator[Problem]:
     """A tool's description has fewer than 10 characters.
 
@@ -107,7 +148,13 @@ def tool_short_description(tool: Tool) -> Iterator[Problem]:
         yield Problem(f"the description has only {size} characters", at="/description")
 
 
-@rule("tool-long-description", ruleset="grade", severity="warning", category="description", remedy="shorten {n} description{s}")
+@rule(
+    "tool-long-description",
+    ruleset="grade",
+    severity="warning",
+    category="description",
+    remedy="shorten {n} description{s}",
+)
 def tool_long_description(tool: Tool) -> Iterator[Problem]:
     """A tool's description has more than 500 characters.
 
@@ -119,7 +166,13 @@ def tool_long_description(tool: Tool) -> Iterator[Problem]:
         yield Problem(f"the description has {size} characters; aim for under {GOOD_DESCRIPTION}", at="/description")
 
 
-@rule("tool-description-is-name", ruleset="grade", severity="warning", category="description", remedy="describe {n} tool{s} beyond the name")
+@rule(
+    "tool-description-is-name",
+    ruleset="grade",
+    severity="warning",
+    category="description",
+    remedy="describe {n} tool{s} beyond the name",
+)
 def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
     """A tool's description only repeats its name.
 
@@ -131,7 +184,13 @@ def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
         yield Problem("the description only repeats the name", at="/description")
 
 
-@rule("tool-no-schema", ruleset="grade", severity="warning", category="schema", remedy="give {n} tool{s} an input schema")
+@rule(
+    "tool-no-schema",
+    ruleset="grade",
+    severity="warning",
+    category="schema",
+    remedy="give {n} tool{s} an input schema",
+)
 def tool_no_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no input schema, or one that is not an object.
 
@@ -142,7 +201,13 @@ def tool_no_schema(tool: Tool) -> Iterator[Problem]:
         yield Problem("has no input schema", at=tool.place_of("inputSchema"))
 
 
-@rule("tool-schema-not-object", ruleset="grade", severity="info", category="schema", remedy="make {n} input schema{s} an object")
+@rule(
+    "tool-schema-not-object",
+    ruleset="grade",
+    severity="info",
+    category="schema",
+    remedy="make {n} input schema{s} an object",
+)
 def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
     """The type of an input schema is not `object`.
 
@@ -153,7 +218,14 @@ def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
         yield Problem("the input schema's type is not `object`", at="/inputSchema")
 
 
-@rule("tool-no-required", ruleset="grade", severity="info", category="schema", fault=MISSING_REQUIRED, remedy="say what {n} tool{s} cannot do without")
+@rule(
+    "tool-no-required",
+    ruleset="grade",
+    severity="info",
+    category="schema",
+    fault=MISSING_REQUIRED,
+    remedy="say what {n} tool{s} cannot do without",
+)
 def tool_no_required(tool: Tool) -> Iterator[Problem]:
     """A tool has parameters but marks none of them as required.
 
@@ -166,7 +238,13 @@ def tool_no_required(tool: Tool) -> Iterator[Problem]:
             yield Problem("has parameters but requires none of them", at="/inputSchema")
 
 
-@rule("required-not-in-properties", ruleset="grade", severity="error", category="schema", remedy="declare {n} required parameter{s}")
+@rule(
+    "required-not-in-properties",
+    ruleset="grade",
+    severity="error",
+    category="schema",
+    remedy="declare {n} required parameter{s}",
+)
 def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
     """A required parameter is not among the properties.
 
@@ -185,7 +263,13 @@ def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
             )
 
 
-@rule("tool-empty-schema", ruleset="grade", severity="info", category="schema", remedy="list the properties of {n} input schema{s}")
+@rule(
+    "tool-empty-schema",
+    ruleset="grade",
+    severity="info",
+    category="schema",
+    remedy="list the properties of {n} input schema{s}",
+)
 def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
     """An input schema does not say which properties there are.
 
@@ -197,7 +281,13 @@ def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
         yield Problem("the input schema has no `properties`", at="/inputSchema")
 
 
-@rule("tool-name-convention", ruleset="grade", severity="info", category="naming", remedy="rename {n} tool{s}")
+@rule(
+    "tool-name-convention",
+    ruleset="grade",
+    severity="info",
+    category="naming",
+    remedy="rename {n} tool{s}",
+)
 def tool_name_convention(tool: Tool) -> Iterator[Problem]:
     """A tool's name has characters other than letters, digits, `_` and `-`, or does not start with a letter.
 
@@ -211,7 +301,13 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 
-@rule("prop-no-description", ruleset="grade", severity="warning", category="description", remedy="describe {n} parameter{s}")
+@rule(
+    "prop-no-description",
+    ruleset="grade",
+    severity="warning",
+    category="description",
+    remedy="describe {n} parameter{s}",
+)
 def prop_no_description(parameter: Parameter) -> Iterator[Problem]:
     """A parameter has no description.
 
@@ -223,7 +319,14 @@ def prop_no_description(parameter: Parameter) -> Iterator[Problem]:
         yield Problem(f"parameter `{parameter.name}` has no description", parameter=parameter.name)
 
 
-@rule("prop-no-type", ruleset="grade", severity="warning", category="schema", fault=TYPE_MISMATCH, remedy="give {n} parameter{s} a type")
+@rule(
+    "prop-no-type",
+    ruleset="grade",
+    severity="warning",
+    category="schema",
+    fault=TYPE_MISMATCH,
+    remedy="give {n} parameter{s} a type",
+)
 def prop_no_type(parameter: Parameter) -> Iterator[Problem]:
     """A parameter has no type.
 
@@ -231,15 +334,21 @@ def prop_no_type(parameter: Parameter) -> Iterator[Problem]:
     Fix: give it a `type`, an `enum`, or a union of schemas that have one.
     """
     schema = parameter.schema
-    is_typed = type(schema) is dict and any(truthy(schema[keyword]) for keyword in _TYPING_KEYWORDS if keyword in schema)
-    if not is_typed and truthy(schema):
+    typing = [schema[keyword] for keyword in _TYPING_KEYWORDS if keyword in schema] if type(schema) is dict else []
+    if truthy(schema) and not any(map(truthy, typing)):
         yield Problem(f"parameter `{parameter.name}` has no type", parameter=parameter.name)
 
 
 # --- resources and prompts ----------------------------------------------------------------------------------------
 
 
-@rule("resource-no-name", ruleset="grade", severity="warning", category="naming", remedy="name {n} resource{s}")
+@rule(
+    "resource-no-name",
+    ruleset="grade",
+    severity="warning",
+    category="naming",
+    remedy="name {n} resource{s}",
+)
 def resource_no_name(resource: Resource) -> Iterator[Problem]:
     """A resource has no name.
 
@@ -250,7 +359,13 @@ def resource_no_name(resource: Resource) -> Iterator[Problem]:
         yield Problem("has no name", at=resource.place_of("name"))
 
 
-@rule("resource-no-description", ruleset="grade", severity="warning", category="description", remedy="describe {n} resource{s}")
+@rule(
+    "resource-no-description",
+    ruleset="grade",
+    severity="warning",
+    category="description",
+    remedy="describe {n} resource{s}",
+)
 def resource_no_description(resource: Resource) -> Iterator[Problem]:
     """A resource has no description.
 
@@ -261,7 +376,13 @@ def resource_no_description(resource: Resource) -> Iterator[Problem]:
         yield Problem("has no description", at=resource.place_of("description"))
 
 
-@rule("resource-no-mimetype", ruleset="grade", severity="info", category="schema", remedy="give {n} resource{s} a MIME type")
+@rule(
+    "resource-no-mimetype",
+    ruleset="grade",
+    severity="info",
+    category="schema",
+    remedy="give {n} resource{s} a MIME type",
+)
 def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
     """A resource has no MIME type.
 
@@ -272,7 +393,13 @@ def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
         yield Problem("has no MIME type", at=resource.place_of("mimeType"))
 
 
-@rule("prompt-no-description", ruleset="grade", severity="error", category="description", remedy="describe {n} prompt{s}")
+@rule(
+    "prompt-no-description",
+    ruleset="grade",
+    severity="error",
+    category="description",
+    remedy="describe {n} prompt{s}",
+)
 def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
     """A prompt has no description.
 
@@ -283,7 +410,13 @@ def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
         yield Problem("has no description", at=prompt.place_of("description"))
 
 
-@rule("prompt-arg-no-description", ruleset="grade", severity="warning", category="description", remedy="describe {n} prompt argument{s}")
+@rule(
+    "prompt-arg-no-description",
+    ruleset="grade",
+    severity="warning",
+    category="description",
+    remedy="describe {n} prompt argument{s}",
+)
 def prompt_arg_no_description(prompt: Prompt) -> Iterator[Problem]:
     """An argument of a prompt has no description.
 

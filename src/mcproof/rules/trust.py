@@ -76,7 +76,7 @@ def _may_exceed(schema: dict[str, Any], limit: int) -> bool:
     """Whether the compact JSON of a schema could be longer than `limit`, decided in a fifth of the time of writing it.
 
     A value takes at most six times as many bytes in JSON as `marshal` spends on it: `false,` against one, a control
-    character as `\\u0001` against one, a double of 24 characters against nine.
+    character as six against one, a double of 24 characters against nine.
     """
     try:
         return len(marshal.dumps(schema, 2)) * 6 > limit

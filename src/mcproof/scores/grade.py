@@ -15,7 +15,13 @@ POINTS = {"error": 15, "warning": 5, "info": 1}
 BONUS, BONUS_LENGTH = 5, 20
 """Points for a server all of whose descriptions have at least this many characters."""
 
-THRESHOLDS = (("A", 90, "excellent"), ("B", 75, "good"), ("C", 60, "needs work"), ("D", 40, "poor"), ("F", 0, "critical"))
+THRESHOLDS = (
+    ("A", 90, "excellent"),
+    ("B", 75, "good"),
+    ("C", 60, "needs work"),
+    ("D", 40, "poor"),
+    ("F", 0, "critical"),
+)
 LETTERS = tuple(letter for letter, _, _ in THRESHOLDS)
 _IMPROVES_DESCRIPTIONS = ("tool-no-description", "tool-short-description", "tool-description-is-name")
 
@@ -24,11 +30,11 @@ class Deduction(NamedTuple):
     """What the findings of one rule cost."""
 
     rule: Rule
-    count: int
+    times: int
 
     @property
     def points(self) -> int:
-        return self.count * POINTS[self.rule.severity]
+        return self.times * POINTS[self.rule.severity]
 
 
 class Gain(NamedTuple):
@@ -61,8 +67,8 @@ class Grade(NamedTuple):
         """The score before it is cut to the range from 0 to 100."""
         return 100 - sum(each.points for each in self.deductions) + BONUS * self.has_bonus
 
-    def count(self, severity: str) -> int:
-        return sum(each.count for each in self.deductions if each.rule.severity == severity)
+    def findings_of(self, severity: str) -> int:
+        return sum(each.times for each in self.deductions if each.rule.severity == severity)
 
     def gains(self) -> list[Gain]:
         """What each rule's findings stand in the way of, the largest gain first; nothing for an empty server."""

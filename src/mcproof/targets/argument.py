@@ -47,10 +47,14 @@ def is_single(targets: list[str]) -> bool:
 
 def _inputs(target: str) -> Iterator[Input]:
     if target.startswith(("http://", "https://")):
-        raise InputError("live servers cannot be read yet; save the answer to `tools/list` and name that file", file=target)
+        raise InputError(
+            "live servers cannot be read yet; save the answer to `tools/list` and name that file", file=target
+        )
     if target == "-" or not os.path.isdir(target):
         if target.endswith(".py"):
-            raise InputError("Python source cannot be read yet; save the answer to `tools/list` and name that file", file=target)
+            raise InputError(
+                "Python source cannot be read yet; save the answer to `tools/list` and name that file", file=target
+            )
         yield Input(target)
         return
     names = sorted(entry.name for entry in os.scandir(target) if entry.name.endswith(".json") and entry.is_file())

@@ -1,0 +1,63 @@
+"""`mcproof explain`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from mcproof.cli.main import OK
+from mcproof.cli.options import Parser, add_format
+from mcproof.registry import FAULTS, find_rule
+from mcproof.report.records import SCHEMA_VERSION
+from mcproof.report.terminal import Style
+from mcproof.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault
+
+if TYPE_CHECKING:
+    from mcproof.registry import Fault, Rule
+    from mcproof.rulebook import Case
+
+
+def command(arguments: list[str]) -> int:
+    parser = Parser("explain", "Say what a rule checks, why, and how to fix it.")
+    parser.add_argument("id", metavar="ID", help="a rule's id or name, or a fault's id")
+    add_format(parser, "text", "json")
+    options = parser.parse_args(arguments)
+    fault = FAULTS.get(options.id.upper())
+    if options.format == "json":
+        record = fault._asdict() if fault is not None else rule_record(find_rule(options.id))
+        sys.stdout.write(json.dumps({"schema_version": SCHEMA_VERSION, **record}, indent=2) + "\n")
+        return OK
+    style = Style.of(sys.stdout)
+    sys.stdout.write(_fault(fault, style) if fault is not None else _rule(find_rule(options.id), style))
+    return OK
+
+
+def _fault(fault: Fault, style: Style) -> str:
+    rules = ", ".join(rule.id for rule in rules_of_fault(fault)) or "no rule: only a probe of a live server can"
+    return f"{style.paint(fault.id, 'bold')}  ({fault.paper})\n\n{fault.summary}\n\nFound by: {rules}\n"
+
+
+def _rule(rule: Rule, style: Style) -> str:
+    title = rule.id if rule.name == rule.id else f"{rule.id} ({rule.name})"
+    lines = [style.paint(title, "bold"), "", rule.summary, ""]
+    width = max(len(label) for label, _ in facts_of(rule))
+    lines += [f"  {label:{width}}  {value}" for label, value in facts_of(rule)]
+    lines += ["", f"{style.paint('Why', 'bold')}  {rule.why}", f"{style.paint('Fix', 'bold')}  {rule.advice}"]
+    cases = cases_of(rule)
+    for heading, listed in (("It fires on", cases.bad), ("It is silent on", cases.good)):
+        lines += ["", style.paint(heading, "bold")]
+        for case in listed:
+            lines += _case(case, style)
+    return "\n".join(lines) + "\n"
+
+
+def _case(case: Case, style: Style) -> list[str]:
+    lines = [f"  {style.paint(case.title, 'dim')}", _indented(case.shown)]
+    if case.fixed is not None:
+        lines += [f"  {style.paint('after --fix', 'dim')}", _indented(compact_json(case.fixed))]
+    return lines
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
