@@ -11,13 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcproof.catalog import Catalog, Item, Tool
+    from mcproof.catalog import Catalog, Item
     from mcproof.registry import Rule
-
-_DEEP_SCOPES = frozenset({"ObjectSchema", "Property"})
-"""Rules that look at every schema of a tool, and so must say where they stop."""
 
 
 class RuleCrash(NamedTuple):
@@ -32,18 +27,23 @@ class RuleCrash(NamedTuple):
 def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
     """Everything that these rules find: the server's findings first, then each item's in the catalog's order."""
     run = _Run(rules)
-    run.apply("Catalog", (catalog,), catalog.server)
+    run.show("Catalog", catalog, catalog.server)
     for tool in catalog.tools:
-        run.check_tool(tool)
+        run.show("Item", tool, tool)
+        run.show("Tool", tool, tool)
+        if run.looks_at("SchemaTree") and tool.tree is not None:
+            run.show("SchemaTree", tool.tree, tool)
+        tool.forget_tree()
     for scope, items in (
         ("Resource", catalog.resources),
         ("ResourceTemplate", catalog.templates),
         ("Prompt", catalog.prompts),
     ):
         for item in items:
-            run.apply("Item", (item,), item)
-            run.apply(scope, (item,), item)
-    run.apply("RuleCrash", run.crashes(), catalog.server)
+            run.show("Item", item, item)
+            run.show(scope, item, item)
+    for crash in run.crashes():
+        run.show("RuleCrash", crash, catalog.server)
     return run.findings
 
 
@@ -55,33 +55,20 @@ class _Run:
         self._rules: dict[str, list[Rule]] = {}
         for rule in rules:
             self._rules.setdefault(rule.looks_at, []).append(rule)
-        self._goes_deep = not _DEEP_SCOPES.isdisjoint(self._rules)
         self._crashes: dict[str, RuleCrash] = {}
 
-    def check_tool(self, tool: Tool) -> None:
-        self.apply("Item", (tool,), tool)
-        self.apply("Tool", (tool,), tool)
-        tree = tool.tree if self._goes_deep or "Parameter" in self._rules else None
-        if tree is not None:
-            self.apply("Parameter", tree.parameters, tool, tree.base)
-            self.apply("ObjectSchema", tree.objects, tool, tree.base)
-            self.apply("Property", tree.properties, tool, tree.base)
-            if self._goes_deep:
-                self.apply("SchemaTree", (tree,), tool)
-        tool.forget_tree()
+    def looks_at(self, scope: str) -> bool:
+        return scope in self._rules
 
-    def apply(self, scope: str, subjects: Iterable[Any], item: Item, base: str | None = None) -> None:
-        """Show the subjects of one item to every rule of a scope; `base` is set where they are its schemas."""
-        findings = self.findings
+    def show(self, scope: str, subject: Any, item: Item) -> None:
+        """Show a subject, which is an item or a part of it, to every rule of a scope."""
+        add = self.findings.append
         for rule in self._rules.get(scope, ()):
-            look = rule.check
-            for subject in subjects:
-                try:
-                    for message, at, evidence, fix, parameter, near in look(subject):
-                        pointer = at if at is not None else "" if base is None else subject.pointer
-                        findings.append(Finding(rule, item, pointer, message, evidence, fix, parameter, near))
-                except Exception as error:  # a rule must not take the others down with it
-                    self._note_crash(rule, item, error)
+            try:
+                for message, at, parameter, evidence, fix, near in rule.check(subject):
+                    add(Finding(rule, item, at, message, parameter, evidence, fix, near))
+            except Exception as error:  # a rule must not take the others down with it
+                self._note_crash(rule, item, error)
 
     def _note_crash(self, rule: Rule, item: Item, error: Exception) -> None:
         first = self._crashes.get(rule.id) or RuleCrash(rule.id, item.subject, f"{type(error).__name__}: {error}", 0)

@@ -38,12 +38,12 @@ class Problem(NamedTuple):
     """What one rule sees in one subject."""
 
     message: str
-    at: str | None = None
-    """A pointer from the item; None means the subject itself."""
+    at: str = ""
+    """A pointer from the item that the rule looks at; empty for the item itself."""
+    parameter: str | None = None
+    """The argument that is at fault, if it is one."""
     evidence: dict[str, Any] | None = None
     fix: SetMember | None = None
-    parameter: str | None = None
-    """The argument that is at fault, where the subject is wider than that."""
     near: str | None = None
     """A pointer in the document to show instead, for what is missing or has no place of its own."""
 
@@ -56,9 +56,9 @@ class Finding(NamedTuple):
     pointer: str
     """From the item that it is about: `/inputSchema/properties/x`."""
     message: str
+    parameter: str | None = None
     evidence: dict[str, Any] | None = None
     fix: SetMember | None = None
-    parameter: str | None = None
     near: str | None = None
 
     @property

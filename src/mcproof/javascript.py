@@ -13,8 +13,9 @@ from typing import Any
 
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-_odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{17}|[IN])|^-?[\dIN]").search
-_string_or_number = re.compile(r'"(?:[^"\\]|\\.)*+"|(-?\d[\d.eE+-]*|-?Infinity|NaN)', re.DOTALL)
+_odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{17}|[IN])").search
+_strings = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")', re.DOTALL)
+_number = re.compile(r"-?\d[\d.eE+-]*|-?Infinity|NaN")
 _lone_surrogate = re.compile("[\ud800-\udfff]")
 
 
@@ -45,16 +46,18 @@ def stringify(value: Any) -> str:
         text = _encode(value)
     except RecursionError:
         text = "".join(_pieces(value))
-    if _odd_number(text):
-        text = _string_or_number.sub(lambda found: _number_text(found[1]) if found[1] else found[0], text)
+    if _odd_number(text) or isinstance(value, (int, float)):
+        pieces = _strings.split(text)  # every second one is a string, and left alone
+        pieces[::2] = [_number.sub(_in_javascript, each) if len(each) > 2 else each for each in pieces[::2]]
+        text = "".join(pieces)
     if not text.isascii():
         text = _lone_surrogate.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     return text
 
 
-def _number_text(digits: str) -> str:
+def _in_javascript(found: re.Match[str]) -> str:
     """A number as JavaScript prints it: a double, without a needless fraction or a padded exponent."""
-    number = float(digits)
+    number = float(found[0])
     if not isfinite(number):
         return "null"
     if number == 0:

@@ -188,7 +188,8 @@ def find_rule(word: str) -> Rule:
 def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Rule]:
     """The rules to run: those of `rulesets`, or only what `select` names, without what `ignore` names.
 
-    Rules are named by id or name, whole families by their ruleset.
+    Rules are named by id or name, whole families by their ruleset. A rule that accompanies a ruleset, to say
+    where that one fell short, runs whenever the ruleset does and only then.
     """
     expanded = [name for each in rulesets for name in (RULESETS if each == "all" else (each,))]
     for name in expanded:
@@ -200,8 +201,13 @@ def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Itera
     chosen = selected or rules_of(*dict.fromkeys(expanded))
     if all(each.id in ignored for each in chosen):
         raise UsageError("no rule is left to run: `--ignore` names all that were chosen")
-    always = [each for each in rules_of("catalog") if each.traits.get("always")]
-    return [each for each in dict.fromkeys([*chosen, *always]) if each.id not in ignored]
+    running = {"all", *(each.ruleset for each in chosen)}
+    companions = {
+        each: each.traits["accompanies"] in running for each in rules_of("catalog") if "accompanies" in each.traits
+    }
+    kept = [each for each in chosen if companions.get(each, True) or each in selected]
+    kept += [each for each, wanted in companions.items() if wanted and each not in kept]
+    return [each for each in kept if each.id not in ignored]
 
 
 def _named(words: Iterable[str]) -> list[Rule]:

@@ -100,22 +100,19 @@ def _piece(step: tuple[str | int, ...]) -> str:
     return "/" + "/".join([escape(token) if type(token) is str else str(token) for token in step])
 
 
-ObjectSchema = SchemaNode
-"""A node that describes an object: its `type` is or contains `object`, or it has a `properties` object."""
-
-
 class Property(SchemaNode):
     """An entry of a `properties` object, whatever its value is."""
 
-    __slots__ = ()
+    __slots__ = ("name",)
 
-    @property
-    def name(self) -> str:
-        return str(self.step[1])
-
-
-Parameter = Property
-"""A property of a tool's root schema: an argument of the call."""
+    def __init__(self, tree: SchemaTree, schema: Any, parent: SchemaNode, name: str, level: int) -> None:
+        self.tree = tree
+        self.schema = schema
+        self.parent = parent
+        self.step = ("properties", name)
+        self.level = level
+        self.declaring = True
+        self.name = name
 
 
 class SchemaTree:
@@ -139,8 +136,8 @@ class SchemaTree:
     def __init__(self, schema: dict[str, Any], base: str = "/inputSchema") -> None:
         self.base = base
         self.nodes: list[SchemaNode] = []
-        self.objects: list[ObjectSchema] = []
-        """Object schemas at declaring positions."""
+        self.objects: list[SchemaNode] = []
+        """Schemas at declaring positions that describe an object: by their `type`, or by having `properties`."""
         self.properties: list[Property] = []
         """Properties at declaring positions, those of the root first."""
         self.holders: list[SchemaNode] = []
@@ -176,7 +173,8 @@ class SchemaTree:
         return schema
 
     @property
-    def parameters(self) -> list[Parameter]:
+    def parameters(self) -> list[Property]:
+        """The properties of the root: the arguments of a call."""
         return self.properties[: len(self.nodes[0].properties)]
 
     @property
@@ -244,7 +242,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
             if kind is dict:
                 if keyword == "properties" and declaring:
                     step = level + 2
-                    entries = [Property(tree, each, node, (keyword, name), step, True) for name, each in value.items()]
+                    entries = [Property(tree, each, node, name, step) for name, each in value.items()]
                     nodes += entries
                     if level < STRICT_LEVELS:
                         properties += entries

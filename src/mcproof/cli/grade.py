@@ -45,8 +45,8 @@ def command(arguments: list[str]) -> int:
             return Outcome(grade_document(catalog, locate(catalog, findings), result, tokens, gates), passed)
         style = Style.of(sys.stdout)
         if alone:
-            return Outcome(card(catalog, findings, result, tokens, gates, style), passed)
-        return Outcome(row(catalog, result, tokens, gates, style), passed)
+            return Outcome([card(catalog, findings, result, tokens, gates, style)], passed)
+        return Outcome([row(catalog, result, tokens, gates, style)], passed)
 
     return check_targets(options.targets, options.format, look)
 

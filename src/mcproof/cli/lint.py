@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from mcproof.cli.options import Parser, add_fail_on, add_format, add_selection, add_targets, words
@@ -15,6 +16,8 @@ from mcproof.report.terminal import Style
 from mcproof.report.text import concise, frames, summary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcproof.catalog import Catalog
     from mcproof.finding import Finding
 
@@ -44,7 +47,7 @@ def command(arguments: list[str]) -> int:
     return check_targets(options.targets, options.format, look)
 
 
-def render(catalog: Catalog, findings: list[Finding], format: str) -> str:
+def render(catalog: Catalog, findings: list[Finding], format: str) -> Iterable[str]:
     """The findings of one catalog in the format that was asked for."""
     located = locate(catalog, findings)
     if format == "json":
@@ -52,4 +55,4 @@ def render(catalog: Catalog, findings: list[Finding], format: str) -> str:
     style = Style.of(sys.stdout)
     if format == "concise":
         return concise(catalog, located, style)
-    return frames(catalog, located, style) + summary(catalog, findings, style)
+    return chain(frames(catalog, located, style), [summary(catalog, findings, style)])

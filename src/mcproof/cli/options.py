@@ -10,6 +10,13 @@ from mcproof.errors import UsageError
 FAIL_ON = ("error", "warning", "note", "never")
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Help in a fixed width; asking for the terminal's would import a module at every start, needed or not."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=100, max_help_position=26)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises instead of printing and leaving."""
 
@@ -19,7 +26,7 @@ class Parser(argparse.ArgumentParser):
             description=description,
             epilog=epilog,
             allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_HelpFormatter,
         )
 
     def error(self, message: str) -> NoReturn:

@@ -13,7 +13,7 @@ from mcproof.report.terminal import Progress, print_lines, safe
 from mcproof.targets.argument import find_inputs, is_single, read_catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from mcproof.catalog import Catalog
     from mcproof.finding import Finding
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What one target gives: its rendering, and whether it passes."""
+    """What one target gives: its rendering, in pieces, and whether it passes."""
 
-    text: str
+    rendering: Iterable[str]
     passed: bool
 
 
@@ -52,18 +52,21 @@ def check_targets(targets: list[str], format: str, check: Callable[[Catalog], Ou
             progress.clear()
             if code == OK and not outcome.passed:
                 code = FINDINGS
-            if format == "json":
-                documents.append(outcome.text)
+            if format != "json":
+                print_lines(outcome.rendering, sys.stdout)
+            elif alone:
+                sys.stdout.writelines(outcome.rendering)
+                sys.stdout.write("\n")
             else:
-                print_lines(outcome.text, sys.stdout)
+                documents.append("".join(outcome.rendering))
     except KeyboardInterrupt:
         progress.clear()
         sys.stderr.write(f"mcproof: interrupted after {checked} of {len(inputs)} targets\n")
         code = INTERRUPTED
     if not checked and code == OK:
         raise InputError(f"nothing to check: no snapshot among the .json files of {', '.join(targets)}")
-    if format == "json":
-        sys.stdout.write((documents[0] if alone else targets_document(documents)) + "\n")
+    if format == "json" and not alone:
+        sys.stdout.write(targets_document(documents) + "\n")
     return code
 
 
@@ -73,7 +76,7 @@ def _passed_over(source: Input, error: McproofError) -> bool:
 
     harmless = source.from_folder and isinstance(error, NoCatalogError)
     what = f"passed over {safe(source.name)}: no catalog in it" if harmless else safe(str(error))
-    print_lines(f"mcproof: {what}\n", sys.stderr)
+    print_lines([f"mcproof: {what}\n"], sys.stderr)
     return harmless
 
 

@@ -29,12 +29,12 @@ def locate(catalog: Catalog, findings: list[Finding]) -> list[Located]:
         found = document.spans({ancestor for ancestors in around.values() for ancestor in ancestors})
         for pointer, ancestors in around.items():
             spans[pointer] = next(found[ancestor] for ancestor in ancestors if ancestor in found)
-    placed = []
-    for finding, pointer in zip(findings, asked, strict=True):
-        span = spans.get(pointer)
-        placed.append(Located(finding, span, document.position(span.anchor) if span is not None else None))
-    placed.sort(key=lambda each: each.position or (0, 0))
-    return placed
+    placed = sorted(
+        ((spans[pointer], finding) for finding, pointer in zip(findings, asked, strict=True)),
+        key=lambda each: each[0].anchor,
+    )
+    positions = document.positions([span.anchor for span, _ in placed])
+    return [Located(finding, span, position) for (span, finding), position in zip(placed, positions, strict=True)]
 
 
 def _pointer_to_show(finding: Finding) -> Pointer:

@@ -9,6 +9,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcproof.catalog import Catalog
     from mcproof.errors import McproofError
     from mcproof.report.located import Located
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from mcproof.scores.tokens import TokenCost
 
 SCHEMA_VERSION = 1
+_CHUNK = 1_000
 
 _encode = json.JSONEncoder(check_circular=False).encode
 
@@ -44,7 +47,7 @@ def finding_record(located: Located, file: str) -> dict[str, Any]:
     }
 
 
-def lint_document(catalog: Catalog, located: list[Located]) -> str:
+def lint_document(catalog: Catalog, located: list[Located]) -> Iterator[str]:
     """What `lint` and `schema-lint` print."""
     by_rule: dict[str, int] = {}
     levels = {"error": 0, "warning": 0, "note": 0}
@@ -63,7 +66,7 @@ def lint_document(catalog: Catalog, located: list[Located]) -> str:
 
 def grade_document(
     catalog: Catalog, located: list[Located], grade: Grade, tokens: TokenCost, gates: list[dict[str, Any]]
-) -> str:
+) -> Iterator[str]:
     """What `grade` prints. Only findings of the scheme count; the others are listed all the same."""
     head = {
         "target": catalog.name,
@@ -82,13 +85,17 @@ def grade_document(
     return _document(head, catalog, located, {})
 
 
-def _document(head: dict[str, Any], catalog: Catalog, located: list[Located], tail: dict[str, Any]) -> str:
-    lines = ",\n".join([_encode(finding_record(each, catalog.name)) for each in located])
-    members = [f'"schema_version": {SCHEMA_VERSION}']
-    members += [f"{_encode(key)}: {_encode(value)}" for key, value in head.items()]
-    members.append(f'"findings": [\n{lines}\n]' if lines else '"findings": []')
-    members += [f"{_encode(key)}: {_encode(value)}" for key, value in tail.items()]
-    return _printable("{" + ",\n".join(members) + "}")
+def _document(head: dict[str, Any], catalog: Catalog, located: list[Located], tail: dict[str, Any]) -> Iterator[str]:
+    """A document in pieces, so that a long one is never in memory twice; one finding a line."""
+    members = [("schema_version", SCHEMA_VERSION), *head.items()]
+    yield "{" + "".join(f"{_encode(key)}: {_printable(_encode(value))},\n" for key, value in members)
+    yield '"findings": ['
+    for start in range(0, len(located), _CHUNK):
+        records = [finding_record(each, catalog.name) for each in located[start : start + _CHUNK]]
+        lines = _encode(records)[1:-1].replace('}, {"rule": ', '},\n{"rule": ')
+        yield ("\n" if start == 0 else ",\n") + _printable(lines)
+    yield "\n]" if located else "]"
+    yield "".join(f",\n{_encode(key)}: {_encode(value)}" for key, value in tail.items()) + "}"
 
 
 def error_document(error: McproofError, target: str | None = None) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
@@ -33,9 +36,10 @@ def without_commands(line: str) -> str:
     return line.replace("::", ":\\:", 1) if line.lstrip().startswith("::") else line
 
 
-def print_lines(text: str, stream: TextIO) -> None:
-    """Write text to a stream, line by line harmless."""
-    stream.write("".join(without_commands(line) for line in text.splitlines(keepends=True)))
+def print_lines(pieces: Iterable[str], stream: TextIO) -> None:
+    """Write whole lines to a stream, each harmless."""
+    for piece in pieces:
+        stream.writelines([without_commands(line) for line in piece.splitlines(keepends=True)])
 
 
 class Style:

@@ -8,6 +8,8 @@ from mcproof.report.located import group_by_fault
 from mcproof.report.terminal import Style, safe
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcproof.catalog import Catalog
     from mcproof.finding import Finding
     from mcproof.jsontext import JsonText, Position, Span
@@ -16,21 +18,20 @@ if TYPE_CHECKING:
 _TAB = "    "
 
 
-def frames(catalog: Catalog, located: list[Located], style: Style) -> str:
+def frames(catalog: Catalog, located: list[Located], style: Style) -> Iterator[str]:
     """Every finding with the line it is about, a caret, and what to do."""
-    return "".join(_frame(group, catalog, style) + "\n" for group in group_by_fault(located))
+    for group in group_by_fault(located):
+        yield _frame(group, catalog, style) + "\n"
 
 
-def concise(catalog: Catalog, located: list[Located], style: Style) -> str:
+def concise(catalog: Catalog, located: list[Located], style: Style) -> Iterator[str]:
     """One line a finding: place, level, rule, subject, message."""
-    lines = []
     for shown, also in group_by_fault(located):
         finding = shown.finding
         place = ":".join(map(str, (safe(catalog.name), *(shown.position or ()))))
         level = style.paint(finding.level, finding.level)
         others = f" [also {', '.join(also)}]" if also else ""
-        lines.append(f"{place}: {level} {finding.rule.id} {_sentence(finding)}{others}\n")
-    return "".join(lines)
+        yield f"{place}: {level} {finding.rule.id} {_sentence(finding)}{others}\n"
 
 
 def _sentence(finding: Finding) -> str:

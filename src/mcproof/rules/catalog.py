@@ -60,7 +60,7 @@ def duplicate_key(catalog: Catalog) -> Iterator[Problem]:
         )
 
 
-@rule("CAT-004", ruleset="catalog", name="rule-crashed", severity="error", category="internal", always=True)
+@rule("CAT-004", ruleset="catalog", name="rule-crashed", severity="error", category="internal", accompanies="all")
 def rule_crashed(crash: RuleCrash) -> Iterator[Problem]:
     """A rule of mcproof failed on this input.
 
@@ -71,7 +71,7 @@ def rule_crashed(crash: RuleCrash) -> Iterator[Problem]:
     yield Problem(f"rule `{crash.rule}` failed on {crash.subject}{times}: {crash.error}", evidence=crash._asdict())
 
 
-@rule("CAT-005", ruleset="catalog", name="nested-too-deep", severity="warning", category="schema", always=True)
+@rule("CAT-005", ruleset="catalog", name="nested-too-deep", severity="warning", category="schema", accompanies="strict")
 def nested_too_deep(tree: SchemaTree) -> Iterator[Problem]:
     """A schema nests so deeply that the strict rules stop.
 
@@ -114,8 +114,8 @@ def malformed_parameters(tool: Tool) -> Iterator[Problem]:
         if type(schema) is not dict and type(schema) is not bool:
             yield Problem(
                 f"the schema of `{name}` is {_kind(schema)}, not an object or a boolean",
-                at=f"/inputSchema/properties/{escape(name)}",
-                parameter=name,
+                f"/inputSchema/properties/{escape(name)}",
+                name,
             )
 
 

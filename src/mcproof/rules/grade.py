@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.catalog import Catalog, Prompt, Resource, Tool
-    from mcproof.schemas import Parameter
+    from mcproof.schemas import SchemaTree
 
 SHORT_DESCRIPTION, LONG_DESCRIPTION, GOOD_DESCRIPTION = 10, 500, 300
 
@@ -308,15 +308,16 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
     category="description",
     remedy="describe {n} parameter{s}",
 )
-def prop_no_description(parameter: Parameter) -> Iterator[Problem]:
+def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no description.
 
     Why: a model fills in arguments from their descriptions; a name alone leaves format and meaning open.
     Fix: say what the parameter means, its format, and an example where that helps.
     """
-    schema = parameter.schema
-    if truthy(schema) and (type(schema) is not dict or is_blank(schema.get("description"))):
-        yield Problem(f"parameter `{parameter.name}` has no description", parameter=parameter.name)
+    for node in tree.parameters:
+        schema = node.schema
+        if truthy(schema) and (type(schema) is not dict or is_blank(schema.get("description"))):
+            yield Problem(f"parameter `{node.name}` has no description", node.pointer, node.name)
 
 
 @rule(
@@ -327,16 +328,19 @@ def prop_no_description(parameter: Parameter) -> Iterator[Problem]:
     fault=TYPE_MISMATCH,
     remedy="give {n} parameter{s} a type",
 )
-def prop_no_type(parameter: Parameter) -> Iterator[Problem]:
+def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no type.
 
     Why: a client can neither check an argument nor offer the right field for it.
     Fix: give it a `type`, an `enum`, or a union of schemas that have one.
     """
-    schema = parameter.schema
-    typing = [schema[keyword] for keyword in _TYPING_KEYWORDS if keyword in schema] if type(schema) is dict else []
-    if truthy(schema) and not any(map(truthy, typing)):
-        yield Problem(f"parameter `{parameter.name}` has no type", parameter=parameter.name)
+    for node in tree.parameters:
+        schema = node.schema
+        if type(schema) is dict and "type" in schema and schema["type"]:  # nearly always
+            continue
+        typing = [schema[keyword] for keyword in _TYPING_KEYWORDS if keyword in schema] if type(schema) is dict else []
+        if truthy(schema) and not any(map(truthy, typing)):
+            yield Problem(f"parameter `{node.name}` has no type", node.pointer, node.name)
 
 
 # --- resources and prompts ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPEC
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.schemas import ObjectSchema, Property
+    from mcproof.schemas import SchemaTree
 
 
 @rule(
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
     fault=MISSING_REQUIRED,
     fixable=True,
 )
-def no_required_list(schema: ObjectSchema) -> Iterator[Problem]:
+def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
     """An object declares properties but does not say which of them are required.
 
     Why: a caller has to guess, and the server cannot rely on any argument being present.
     Fix: list the required properties; an empty list says that none is.
     """
-    properties = schema.properties
-    if properties and not isinstance(schema.schema.get("required"), list):
-        obstacle = schema.obstacle
-        yield Problem(
-            "declares properties but no `required` list" + _left(obstacle),
-            fix=None if obstacle else SetMember("required", list(properties)),
-        )
+    for node in tree.objects:
+        properties = node.properties
+        if properties and not isinstance(node.schema.get("required"), list):
+            obstacle = node.obstacle
+            fix = None if obstacle else SetMember("required", list(properties))
+            yield Problem("declares properties but no `required` list" + _left(obstacle), node.pointer, fix=fix)
 
 
 @rule(
@@ -47,24 +46,24 @@ def no_required_list(schema: ObjectSchema) -> Iterator[Problem]:
     fault=UNEXPECTED_FIELD,
     fixable=True,
 )
-def open_object(schema: ObjectSchema) -> Iterator[Problem]:
+def open_object(tree: SchemaTree) -> Iterator[Problem]:
     """An object accepts properties that it does not declare.
 
     Why: a misspelt or invented argument is accepted in silence, and the caller never learns that it had no effect.
     Fix: set `additionalProperties` to false; where any key is meant to be allowed, say so in the description.
     """
-    node = schema.schema
-    additional = node.get("additionalProperties")
-    if additional is False or node.get("unevaluatedProperties") is False:
-        return
-    if isinstance(additional, dict) and additional:
-        yield Problem("is a map: any key is accepted, with values of the schema in `additionalProperties`")
-        return
-    obstacle = schema.obstacle
-    yield Problem(
-        "accepts undeclared properties: `additionalProperties` is not false" + _left(obstacle),
-        fix=None if obstacle else SetMember("additionalProperties", False),
-    )
+    for node in tree.objects:
+        additional = node.schema.get("additionalProperties")
+        if additional is False or node.schema.get("unevaluatedProperties") is False:
+            continue
+        if isinstance(additional, dict) and additional:
+            message = "is a map: any key is accepted, with values of the schema in `additionalProperties`"
+            yield Problem(message, node.pointer)
+            continue
+        obstacle = node.obstacle
+        fix = None if obstacle else SetMember("additionalProperties", False)
+        message = "accepts undeclared properties: `additionalProperties` is not false"
+        yield Problem(message + _left(obstacle), node.pointer, fix=fix)
 
 
 @rule(
@@ -75,14 +74,16 @@ def open_object(schema: ObjectSchema) -> Iterator[Problem]:
     category="schema",
     fault=TYPE_MISMATCH,
 )
-def untyped_property(prop: Property) -> Iterator[Problem]:
+def untyped_property(tree: SchemaTree) -> Iterator[Problem]:
     """A property accepts any value.
 
     Why: whatever a model sends passes validation, so the mistake surfaces deep inside the tool, or not at all.
     Fix: give it a `type`, an `enum` or a `const`; in a union, give every branch one.
     """
-    if accepts_anything(prop.schema, prop.tree):
-        yield Problem(f"`{prop.name}` accepts any value: no type, enum or const constrains it", parameter=prop.name)
+    for node in tree.properties:
+        if accepts_anything(node.schema, tree):
+            message = f"`{node.name}` accepts any value: no type, enum or const constrains it"
+            yield Problem(message, node.pointer, node.name)
 
 
 @rule(
@@ -93,16 +94,17 @@ def untyped_property(prop: Property) -> Iterator[Problem]:
     category="schema",
     fault=OVERSIZED,
 )
-def unbounded_size(prop: Property) -> Iterator[Problem]:
+def unbounded_size(tree: SchemaTree) -> Iterator[Problem]:
     """A string has no `maxLength`, or an array no `maxItems`.
 
     Why: an argument of any size is valid, so a megabyte of text reaches the tool and what stands behind it.
     Fix: set the largest size that makes sense for this argument; only its author knows it.
     """
-    kinds = unbounded_kinds(prop.schema, prop.tree)
-    if kinds:
-        name = prop.name
-        yield Problem(f"`{name}` is {_UNBOUNDED[kinds]}", parameter=name)
+    for node in tree.properties:
+        kinds = unbounded_kinds(node.schema, tree)
+        if kinds:
+            name = node.name
+            yield Problem(f"`{name}` is {_UNBOUNDED[kinds]}", node.pointer, name)
 
 
 _UNBOUNDED = {

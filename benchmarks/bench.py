@@ -1,0 +1,126 @@
+"""What is fast, measured, as ratios: the machine's speed cancels out.
+
+    python benchmarks/bench.py [FOLDER]
+
+With a folder of snapshots the second measurement is taken on those instead of on made-up ones.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from catalogs import catalog, write_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LIMITS = {"cold start": 6.0, "rules": 5.0, "command": 14.0, "growth": 1.5}
+MEASURE_GROWTH = """
+import gc, json, resource, sys, time
+gc.disable()
+sys.argv = ["mcproof", "lint", "--ruleset", "all", "--format", "json", sys.argv[1]]
+from mcproof.cli.main import main
+sys.stdout = open("/dev/null", "w")
+start = time.process_time()
+main(sys.argv[1:])
+print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, file=sys.stderr)
+"""
+
+
+def best_of(times: int, *actions: Callable[[], object]) -> list[float]:
+    """The least wall time of each action, taken in turns so that a busy moment hits all alike."""
+    best = [float("inf")] * len(actions)
+    for _ in range(times):
+        for number, action in enumerate(actions):
+            start = time.perf_counter()
+            action()
+            best[number] = min(best[number], time.perf_counter() - start)
+    return best
+
+
+def report(name: str, ratio: float, limit: float, detail: str) -> None:
+    verdict = "ok" if ratio <= limit else "OVER"
+    print(f"{name:34} {ratio:6.2f} x   at most {limit:4.1f}   {verdict:5} {detail}", flush=True)
+
+
+def run(*command: str) -> None:
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def cold_start(folder: pathlib.Path) -> None:
+    """(a) A cold `schema-lint` of a 100 KB catalog against a Python that does nothing."""
+    file = folder / "cold.json"
+    tools = 40
+    while len(catalog(7, tools)) < 100_000:
+        tools += 1
+    file.write_text(catalog(7, tools), encoding="utf-8")
+    mcproof = str(pathlib.Path(sys.executable).parent / "mcproof")
+    nothing, version, lint = best_of(
+        25,
+        lambda: run(sys.executable, "-c", "pass"),
+        lambda: run(mcproof, "--version"),
+        lambda: run(mcproof, "schema-lint", str(file)),
+    )
+    detail = f"{lint * 1000:.0f} ms against {nothing * 1000:.0f} ms; --version {version * 1000:.0f} ms"
+    report("(a) cold schema-lint, 100 KB", lint / nothing, LIMITS["cold start"], detail)
+
+
+def throughput(folder: pathlib.Path) -> None:
+    """(b) All rules, and the whole command with every position, against `json.loads` of the same bytes."""
+    from mcproof.engine import check
+    from mcproof.registry import choose
+    from mcproof.targets.snapshot import read_snapshot
+
+    sources = [(path.read_bytes(), path.name) for path in sorted(folder.glob("*.json"))]
+    rules = choose(["all"])
+    megabytes = sum(len(data) for data, _ in sources) / 1e6
+    found = sum(len(check(read_snapshot(data, name), rules)) for data, name in sources)
+    gc.disable()  # as the command does
+    loads, judged = best_of(
+        9,
+        lambda: [json.loads(data) for data, _ in sources],
+        lambda: [check(read_snapshot(data, name), rules) for data, name in sources],
+    )
+    gc.enable()
+    mcproof = str(pathlib.Path(sys.executable).parent / "mcproof")
+    arguments = ("lint", "--ruleset", "all", "--format", "json", str(folder))
+    (command,) = best_of(5, lambda: run(mcproof, *arguments))
+    detail = f"{megabytes:.1f} MB, {found:,} findings, json.loads {loads * 1000:.0f} ms"
+    report("(b) all rules, no positions", judged / loads, LIMITS["rules"], detail)
+    report("(b) the command, every position", command / loads, LIMITS["command"], f"{command * 1000:.0f} ms")
+
+
+def growth(folder: pathlib.Path) -> None:
+    """(c) How the whole command grows from 1,000 to 100,000 tools, in time and in memory."""
+    costs = []
+    for tools in (1_000, 10_000, 100_000):
+        file = folder / f"{tools}.json"
+        file.write_text(catalog(1, tools), encoding="utf-8")
+        size = file.stat().st_size
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURE_GROWTH, str(file)], check=True, capture_output=True, text=True
+        )
+        seconds, peak = map(float, done.stderr.split())
+        costs.append(seconds / tools)
+        print(f"    {tools:>7,} tools  {size / 1e6:6.1f} MB  {seconds:6.2f} s  peak {peak / size:5.1f} x the input")
+        file.unlink()
+    report("(c) time a tool, 100,000 : 1,000", costs[-1] / costs[0], LIMITS["growth"], "linear is 1")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        temporary = pathlib.Path(scratch)
+        cold_start(temporary)
+        throughput(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else write_folder(temporary / "catalogs"))
+        growth(temporary)
+
+
+if __name__ == "__main__":
+    main()

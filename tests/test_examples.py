@@ -1,0 +1,45 @@
+"""The examples and the texts of the docs are what mcproof really prints."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+EXAMPLE = ROOT / "examples" / "tool-schema-lint"
+
+
+def mcproof(*arguments: str, cwd: pathlib.Path) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "mcproof", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, timeout=60, check=False)
+
+
+def test_the_loose_example_is_tightened_byte_for_byte() -> None:
+    done = mcproof("schema-lint", "loose.json", "--fix", cwd=EXAMPLE)
+    assert done.stdout == (EXAMPLE / "tightened.json").read_bytes()
+    assert done.stderr.decode().strip() in (EXAMPLE / "README.md").read_text(encoding="utf-8")
+    assert done.returncode == 1, "findings are left for the author"
+
+
+def test_the_tightened_example_has_nothing_left_to_fix() -> None:
+    done = mcproof("schema-lint", "tightened.json", "--fix", cwd=EXAMPLE)
+    assert done.stdout == (EXAMPLE / "tightened.json").read_bytes()
+    assert b"fixed 0 findings" in done.stderr
+
+
+def test_the_readme_shows_what_the_demo_prints() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    demo = ROOT / "src" / "mcproof" / "demo"
+    graded = mcproof("grade", "weather.json", cwd=demo).stdout.decode()
+    assert f"$ mcproof grade weather.json\n{graded}```" in readme
+    linted = mcproof("lint", "weather.json", cwd=demo).stdout.decode()
+    frame, summary = linted.split("\n\n")[1], linted.splitlines()[-1]
+    assert f"{frame}\n...\n{summary}\n" in readme
+
+
+def test_make_demo_runs_lint_and_grade_on_the_embedded_catalog(tmp_path: pathlib.Path) -> None:
+    done = mcproof("demo", cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"$ mcproof lint weather.json" in done.stdout
+    assert b"grade C, needs work" in done.stdout
