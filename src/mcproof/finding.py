@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from mcproof.catalog import Item
+    from mcproof.jsontext import Span
     from mcproof.registry import Rule
 
 Level = Literal["error", "warning", "note"]
@@ -44,8 +45,8 @@ class Problem(NamedTuple):
     """The argument that is at fault, if it is one."""
     evidence: dict[str, Any] | None = None
     fix: SetMember | None = None
-    near: str | None = None
-    """A pointer in the document to show instead, for what is missing or has no place of its own."""
+    near: str | Span | None = None
+    """What to show instead, for what is missing or has no pointer of its own: a pointer or a place in the document."""
 
 
 class Finding(NamedTuple):
@@ -59,7 +60,7 @@ class Finding(NamedTuple):
     parameter: str | None = None
     evidence: dict[str, Any] | None = None
     fix: SetMember | None = None
-    near: str | None = None
+    near: str | Span | None = None
 
     @property
     def level(self) -> Level:
@@ -74,8 +75,12 @@ class Finding(NamedTuple):
 
     @property
     def place_pointer(self) -> str:
-        """The pointer in the document that a reader should be shown."""
-        return self.item.pointer + self.pointer if self.near is None else self.near
+        """The pointer in the document that a reader should be shown; a whole item is shown at its name."""
+        if isinstance(self.near, str):
+            return self.near
+        if not self.pointer and self.item.name:
+            return f"{self.item.pointer}/name"
+        return self.item.pointer + self.pointer
 
 
 def fingerprints(findings: list[Finding]) -> list[str]:

@@ -11,6 +11,7 @@ from mcproof.jsontext import resolve
 from mcproof.schemas import SchemaTree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from mcproof.catalog import Catalog, Item
@@ -57,12 +58,13 @@ def _says_optional(schema: Any, tree: SchemaTree) -> bool:
     return (isinstance(schema, dict) and "default" in schema) or admits_null(schema, tree)
 
 
-def unified_diff(before: str, after: str, name: str) -> str:
+def unified_diff(before: str, after: str, name: str) -> Iterator[str]:
     """What changes between two texts of one file, as `diff -u` shows it."""
     from difflib import unified_diff as compare
 
     lines = compare(_lines(before), _lines(after), name, f"{name} (fixed)", n=2)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    for line in lines:
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def _lines(text: str) -> list[str]:

@@ -20,11 +20,14 @@ from mcproof.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
 Pointer = str
 """A JSON pointer (RFC 6901): `/tools/0/inputSchema`; the empty string is the whole document."""
 
 _space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]
-_skip_value = make_scanner(JSONDecoder())  # type: ignore[arg-type]
+# What is skipped is thrown away, so it is built cheaply, and no number is too long for it.
+_skip_value = make_scanner(JSONDecoder(object_pairs_hook=len, parse_int=float))  # type: ignore[arg-type]
 
 
 def escape(token: str) -> str:
@@ -93,6 +96,8 @@ class JsonText:
         self.text = text
         self.value = value
         self.has_duplicate_keys = has_duplicate_keys
+        self.byte_order_mark = b""
+        """What stood before the text in the file, if anything."""
         self._line_starts: list[int] | None = None
 
     @classmethod
@@ -114,6 +119,10 @@ class JsonText:
         except RecursionError:
             raise InputError("this JSON is nested too deeply for the parser; no tool catalog is", file=file) from None
         return cls(text, value, has_duplicate_keys=repeated)
+
+    def encode(self, text: str) -> bytes:
+        """A text as this document's file holds its own."""
+        return self.byte_order_mark + text.encode()
 
     def position(self, offset: int) -> Position:
         """Line and column of an offset. A line ends at a line feed, whether or not a carriage return precedes it."""
@@ -176,12 +185,12 @@ class JsonText:
             if member.span is not None:
                 splices.append((member.span.start, member.span.end, written))
             else:
-                new = f",{layout.before_key}{json.dumps(key, ensure_ascii=False)}{layout.colon}{written}"
+                new = f",{layout.before_key}{_json(key)}{layout.colon}{written}"
                 splices.append((layout.value_end, layout.value_end, new))
         return splice(self.text, splices)
 
-    def duplicate_keys(self) -> list[tuple[Pointer, str, int]]:
-        """Every key that its object has already had: the object's pointer, the key, the offset of the repetition."""
+    def duplicate_keys(self) -> list[tuple[Pointer, str, Span]]:
+        """Every key that its object has already had: the object's pointer, the key, and where it is repeated."""
         return list(_repeated_keys(self.text)) if self.has_duplicate_keys else []
 
 
@@ -300,7 +309,7 @@ def _is_filled(text: str, start: int) -> bool:
     return text[_space(text, start + 1).end()] not in "}]"
 
 
-def _repeated_keys(text: str) -> Iterable[tuple[Pointer, str, int]]:
+def _repeated_keys(text: str) -> Iterable[tuple[Pointer, str, Span]]:
     """A slow pass over the whole text, taken only when the parser has met a repeated key."""
     token = re.compile(r'[ \t\n\r]*(?:([{}\[\],:])|(")|[^ \t\n\r{}\[\],:"]+)')
     at = 0
@@ -316,7 +325,7 @@ def _repeated_keys(text: str) -> Iterable[tuple[Pointer, str, int]]:
             value, at = scanstring(text, at)
             if key_expected:
                 if value in seen[-1]:
-                    yield "".join("/" + escape(step) for step in path[:-1]), value, start
+                    yield "".join("/" + escape(step) for step in path[:-1]), value, Span(-1, start, at)
                 seen[-1].add(value)
                 path[-1] = value
                 key_expected = False
@@ -344,12 +353,18 @@ def _repeated_keys(text: str) -> Iterable[tuple[Pointer, str, int]]:
 def _written(value: Any, layout: Layout, text: str, *, expanded: bool) -> str:
     """A new member's value in the style of its neighbours: a list on lines of its own where they have them."""
     if not (isinstance(value, list) and value and expanded and "\n" in layout.before_key):
-        return json.dumps(value, ensure_ascii=False, separators=(", " if " " in layout.colon else ",", ": "))
+        return _json(value, separator=", " if " " in layout.colon else ",")
     line = layout.before_key
     outdent = text[layout.value_end : layout.close]
     indent = line[len(outdent) :] if line.startswith(outdent) else "  "
-    entries = ",".join(f"{line}{indent}{json.dumps(entry, ensure_ascii=False)}" for entry in value)
+    entries = ",".join(f"{line}{indent}{_json(entry)}" for entry in value)
     return f"[{entries}{line}]"
+
+
+def _json(value: Any, separator: str = ", ") -> str:
+    """A value as JSON, in letters where they can be written and in escapes where they cannot."""
+    text = json.dumps(value, ensure_ascii=False, separators=(separator, ": "))
+    return json.dumps(value, separators=(separator, ": ")) if _HALF_CHARACTER.search(text) else text
 
 
 def _decode(text: str, build: Any) -> Any:
@@ -361,7 +376,7 @@ def _decode(text: str, build: Any) -> Any:
         # The parser does not tell where it met the word; it stands outside every string, so look there.
         outside = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.DOTALL)
         at = next(found.start() for found in outside.finditer(text) if found[1])
-        raise json.JSONDecodeError(f"{error} is not JSON", text, at) from None
+        raise json.JSONDecodeError(f"`{error}` is a word of JavaScript, not of JSON", text, at) from None
     except ValueError:
         # An integer of more digits than Python converts: valid JSON, so read it as a float.
         return JSONDecoder(object_pairs_hook=build, parse_constant=_no_constant, parse_int=_long_int).decode(text)

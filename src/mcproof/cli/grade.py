@@ -7,10 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.options import Parser, add_fail_on, add_format, add_targets
-from mcproof.cli.session import Outcome, check_targets, reaches
+from mcproof.cli.session import Outcome, check_targets, reaching
 from mcproof.engine import check
 from mcproof.registry import choose
-from mcproof.report.grade_card import card, row
+from mcproof.report.grade_card import Verdict, card, row
 from mcproof.report.located import locate
 from mcproof.report.records import grade_document
 from mcproof.report.terminal import Style
@@ -39,14 +39,14 @@ def command(arguments: list[str]) -> int:
     def look(catalog: Catalog) -> Outcome:
         findings = check(catalog, rules)
         result, tokens = grade(catalog, findings), token_cost(catalog)
-        gates = _gates(options, result, tokens)
-        passed = all(gate["passed"] for gate in gates) and not reaches(findings, options.fail_on)
+        verdict = Verdict(_gates(options, result, tokens), options.fail_on, reaching(findings, options.fail_on))
         if options.format == "json":
-            return Outcome(grade_document(catalog, locate(catalog, findings), result, tokens, gates), passed)
+            document = grade_document(catalog, locate(catalog, findings), result, tokens, verdict.gates)
+            return Outcome(document, verdict.passed)
         style = Style.of(sys.stdout)
         if alone:
-            return Outcome([card(catalog, findings, result, tokens, gates, style)], passed)
-        return Outcome([row(catalog, result, tokens, gates, style)], passed)
+            return Outcome([card(catalog, findings, result, tokens, verdict, style)], verdict.passed)
+        return Outcome([row(catalog, result, tokens, verdict, style)], verdict.passed)
 
     return check_targets(options.targets, options.format, look)
 

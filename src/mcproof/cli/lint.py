@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from mcproof.cli.options import Parser, add_fail_on, add_format, add_selection, add_targets, words
-from mcproof.cli.session import Outcome, check_targets, reaches
+from mcproof.cli.session import Outcome, check_targets, reaching
 from mcproof.engine import check
 from mcproof.registry import RULESETS, choose
 from mcproof.report.located import locate
@@ -42,7 +42,7 @@ def command(arguments: list[str]) -> int:
 
     def look(catalog: Catalog) -> Outcome:
         findings = check(catalog, rules)
-        return Outcome(render(catalog, findings, options.format), not reaches(findings, options.fail_on))
+        return Outcome(render(catalog, findings, options.format), not reaching(findings, options.fail_on))
 
     return check_targets(options.targets, options.format, look)
 
@@ -55,4 +55,4 @@ def render(catalog: Catalog, findings: list[Finding], format: str) -> Iterable[s
     style = Style.of(sys.stdout)
     if format == "concise":
         return concise(catalog, located, style)
-    return chain(frames(catalog, located, style), [summary(catalog, findings, style)])
+    return chain(frames(catalog, located, style), [summary(catalog, located, style)])

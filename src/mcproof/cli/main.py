@@ -49,13 +49,11 @@ def run() -> None:
     # The facts of a run are kept until it ends, and what is not is freed by counting: collecting finds nothing.
     gc.disable()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (it lives as long as the process)
     code = main(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()
     sys.stderr.flush()
     os._exit(code)  # nothing is left to clean up, and freeing every object of a large catalog takes time
 
@@ -63,19 +61,26 @@ def run() -> None:
 def main(arguments: list[str]) -> int:
     """Run one command and return its exit code. Never raises."""
     try:
-        return _dispatch(arguments)
+        if sys.stdout is None:
+            raise McproofError("standard output is closed; there is nowhere to print to")
+        code = _dispatch(arguments)
+        sys.stdout.flush()
     except McproofError as error:
         return _fail(error, arguments)
     except KeyboardInterrupt:
         sys.stderr.write("mcproof: interrupted\n")
         return INTERRUPTED
-    except BrokenPipeError:
+    except BrokenPipeError:  # the reader has gone, as `head` does; there is nobody to tell anything
         _discard_output()
         return OK
+    except OSError as error:  # every file is opened where its errors are caught: this is standard output
+        _discard_output()
+        return _fail(McproofError(f"the output cannot be written: {(error.strerror or str(error)).lower()}"), [])
     except MemoryError:
         return _fail(McproofError("out of memory: the input is too large for this machine"), arguments)
     except Exception as error:  # a traceback helps nobody at a terminal
         return _fail(McproofError(_internal(error)), arguments)
+    return code
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -98,10 +103,14 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _fail(error: McproofError, arguments: list[str]) -> int:
-    if _wants_json(arguments):
+    if _wants_json(arguments) and sys.stdout is not None:
         from mcproof.report.records import error_document
 
-        sys.stdout.write(error_document(error) + "\n")
+        try:
+            sys.stdout.write(error_document(error) + "\n")
+            sys.stdout.flush()
+        except OSError:
+            _discard_output()
     else:
         from mcproof.report.terminal import safe, without_commands
 
@@ -111,9 +120,13 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
 
 def _wants_json(arguments: list[str]) -> bool:
     """Whether a JSON format was asked for, even by a command line that makes no sense otherwise."""
-    formats = [arguments[at + 1] for at, word in enumerate(arguments[:-1]) if word == "--format"]
-    formats += [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
-    return bool(formats) and formats[-1] == "json"
+    wanted = ""
+    for at, word in enumerate(arguments, 1):
+        if word.startswith("--format="):
+            wanted = word.removeprefix("--format=")
+        elif word == "--format":
+            wanted = "".join(arguments[at : at + 1])
+    return wanted == "json"
 
 
 def _internal(error: Exception) -> str:
@@ -125,5 +138,5 @@ def _internal(error: Exception) -> str:
 
 
 def _discard_output() -> None:
-    """The reader has gone; nothing more can be said to it."""
+    """Let what is still buffered go nowhere, so that leaving does not fail on it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,14 +6,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcproof.cli.lint import render
-from mcproof.cli.main import FINDINGS, OK
 from mcproof.cli.options import Parser, add_fail_on, add_format, add_selection, add_targets, words
-from mcproof.cli.session import Outcome, check_targets, reaches
+from mcproof.cli.session import Outcome, check_targets, reaching
 from mcproof.engine import check
 from mcproof.errors import UsageError
 from mcproof.registry import choose
-from mcproof.report.terminal import safe
+from mcproof.report.terminal import print_lines, safe
 from mcproof.report.text import plural
+from mcproof.targets.argument import find_inputs
 
 if TYPE_CHECKING:
     import argparse
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from mcproof.finding import Finding
     from mcproof.fix import Fixed
     from mcproof.registry import Rule
-    from mcproof.targets.argument import Input
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 EPILOG = """\
 The fix closes objects (`additionalProperties: false`) and lists what is required. It invents no type and no
@@ -53,11 +50,11 @@ def command(arguments: list[str]) -> int:
     _refuse_nonsense(options)
     rules = choose(["strict", "catalog"], select=words(options.select), ignore=words(options.ignore))
     if options.fix or options.diff:
-        return _fix(options, rules)
+        return check_targets(options.targets, "text", lambda catalog: _fix(catalog, options, rules))
 
     def look(catalog: Catalog) -> Outcome:
         findings = check(catalog, rules)
-        return Outcome(render(catalog, findings, options.format), not reaches(findings, options.fail_on))
+        return Outcome(render(catalog, findings, options.format), not reaching(findings, options.fail_on))
 
     return check_targets(options.targets, options.format, look)
 
@@ -71,52 +68,45 @@ def _refuse_nonsense(options: argparse.Namespace) -> None:
         raise UsageError("--keep-optional needs --fix or --diff")
     if options.write and "-" in options.targets:
         raise UsageError("--write needs a file: standard input cannot be replaced")
-
-
-def _fix(options: argparse.Namespace, rules: list[Rule]) -> int:
-    from mcproof.fix import apply_fixes, replace_file, unified_diff
-    from mcproof.targets.argument import find_inputs, read_bytes
-    from mcproof.targets.snapshot import NoCatalogError, read_snapshot
-
-    inputs = find_inputs(options.targets)
-    if len(inputs) > 1 and not (options.write or options.diff):
+    if options.diff and options.format == "json":
+        raise UsageError("--diff prints a diff; it does not go with --format json")
+    if options.fix and not (options.write or options.diff) and len(find_inputs(options.targets)) > 1:
         raise UsageError("--fix prints one catalog; for several use --write or --diff")
-    code = OK
-    for source in inputs:
-        data = read_bytes(source)
-        try:
-            catalog = read_snapshot(data, source.title)
-        except NoCatalogError:
-            if not source.from_folder:
-                raise
-            continue
-        findings = check(catalog, rules)
-        fixed = apply_fixes(catalog, findings, keep_optional=options.keep_optional)
-        left = [finding for finding in findings if finding.fix is None]
-        if options.diff:
-            sys.stdout.write(unified_diff(catalog.document.text, fixed.text, safe(source.title)))
-        else:
-            mark = BYTE_ORDER_MARK if data.startswith(BYTE_ORDER_MARK) else b""
-            after = mark + fixed.text.encode()
-            if not options.write:
-                sys.stdout.flush()
-                sys.stdout.buffer.write(after)
-                sys.stdout.buffer.flush()
-            elif after != data:
-                replace_file(source.name, data, after)
-        sys.stderr.write(_told(source, fixed, left, options))
-        if reaches(left, options.fail_on):
-            code = FINDINGS
-    return code
 
 
-def _told(source: Input, fixed: Fixed, left: list[Finding], options: argparse.Namespace) -> str:
+def _fix(catalog: Catalog, options: argparse.Namespace, rules: list[Rule]) -> Outcome:
+    """Mend one catalog: print it, replace it, or only show what would change."""
+    from mcproof.fix import apply_fixes, replace_file, unified_diff
+
+    findings = check(catalog, rules)
+    fixed = apply_fixes(catalog, findings, keep_optional=options.keep_optional)
+    left = [finding for finding in findings if finding.fix is None]
+    document = catalog.document
+    rendering: list[str] = []
+    if options.diff:
+        rendering = [_harmless(line) for line in unified_diff(document.text, fixed.text, catalog.name)]
+    elif not options.write:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(document.encode(fixed.text))
+        sys.stdout.buffer.flush()
+    elif fixed.applied:
+        replace_file(catalog.name, document.encode(document.text), document.encode(fixed.text))
+    print_lines([_told(catalog, fixed, left, options)], sys.stderr)
+    return Outcome(rendering, not reaching(left, options.fail_on))
+
+
+def _harmless(line: str) -> str:
+    """A line of a diff without characters that act on a terminal; its end and its tabs are kept."""
+    body = line.rstrip("\r\n")
+    return "\t".join(map(safe, body.split("\t"))) + line[len(body) :]
+
+
+def _told(catalog: Catalog, fixed: Fixed, left: list[Finding], options: argparse.Namespace) -> str:
     """One line on what was done and what is left."""
-    verb = "would fix" if options.diff else "fixed"
-    sentence = f"{safe(source.title)}: {verb} {plural(fixed.applied, 'finding')}"
+    done, became = ("would fix", "would become") if options.diff else ("fixed", "became")
+    sentence = f"{safe(catalog.name)}: {done} {plural(fixed.applied, 'finding')}"
     if fixed.made_required:
-        parameters = plural(fixed.made_required, "optional parameter")
-        sentence += f"; {parameters} became required"
+        sentence += f"; {plural(fixed.made_required, 'optional parameter')} {became} required"
         if not options.keep_optional:
             sentence += " (--keep-optional leaves out those with a default or that may be null)"
     counts: dict[str, int] = {}

@@ -46,7 +46,7 @@ def check_targets(targets: list[str], format: str, check: Callable[[Catalog], Ou
                 progress.clear()
                 if not _passed_over(source, error):
                     code = FAILED
-                    documents.append(error_document(error, source.name))
+                    documents.append(error_document(error, source.title))
                 continue
             checked += 1
             progress.clear()
@@ -55,8 +55,7 @@ def check_targets(targets: list[str], format: str, check: Callable[[Catalog], Ou
             if format != "json":
                 print_lines(outcome.rendering, sys.stdout)
             elif alone:
-                sys.stdout.writelines(outcome.rendering)
-                sys.stdout.write("\n")
+                sys.stdout.writelines([*outcome.rendering, "\n"])  # all of it, or nothing
             else:
                 documents.append("".join(outcome.rendering))
     except KeyboardInterrupt:
@@ -64,7 +63,7 @@ def check_targets(targets: list[str], format: str, check: Callable[[Catalog], Ou
         sys.stderr.write(f"mcproof: interrupted after {checked} of {len(inputs)} targets\n")
         code = INTERRUPTED
     if not checked and code == OK:
-        raise InputError(f"nothing to check: no snapshot among the .json files of {', '.join(targets)}")
+        raise InputError(f"nothing to check: no snapshot among the `.json` files of {', '.join(targets)}")
     if format == "json" and not alone:
         sys.stdout.write(targets_document(documents) + "\n")
     return code
@@ -80,9 +79,9 @@ def _passed_over(source: Input, error: McproofError) -> bool:
     return harmless
 
 
-def reaches(findings: list[Finding], fail_on: str) -> bool:
-    """Whether any finding is at or above a level."""
+def reaching(findings: list[Finding], fail_on: str) -> int:
+    """How many findings are at or above a level."""
     if fail_on == "never":
-        return False
+        return 0
     failing = LEVELS[: LEVELS.index(fail_on) + 1]
-    return any(finding.level in failing for finding in findings)
+    return sum(finding.level in failing for finding in findings)

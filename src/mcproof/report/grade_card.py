@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.report.terminal import Style, safe
+from mcproof.report.terminal import Style, display_width, shell_word
 from mcproof.report.text import plural
 from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
@@ -25,13 +25,20 @@ _COLOUR = {"A": "good", "B": "good", "C": "warning", "D": "warning", "F": "error
 BARS, BAR_WIDTH, NAME_WIDTH = 10, 24, 36
 
 
+class Verdict(NamedTuple):
+    """What decides the exit code: the gates that were asked for, and the findings that are too serious."""
+
+    gates: list[dict[str, Any]]
+    fail_on: str
+    serious: int
+
+    @property
+    def passed(self) -> bool:
+        return not self.serious and all(gate["passed"] for gate in self.gates)
+
+
 def card(
-    catalog: Catalog,
-    findings: list[Finding],
-    grade: Grade,
-    tokens: TokenCost,
-    gates: list[dict[str, Any]],
-    style: Style,
+    catalog: Catalog, findings: list[Finding], grade: Grade, tokens: TokenCost, verdict: Verdict, style: Style
 ) -> str:
     """Everything there is to say about one catalog's grade."""
     sections = [
@@ -40,27 +47,29 @@ def card(
         _advice(grade, style),
         _bars(tokens, style),
         _input_findings(catalog, findings, style),
-        _gates(gates, style),
+        _verdict(verdict, style),
     ]
     return "\n".join(section for section in sections if section)
 
 
-def row(catalog: Catalog, grade: Grade, tokens: TokenCost, gates: list[dict[str, Any]], style: Style) -> str:
+def row(catalog: Catalog, grade: Grade, tokens: TokenCost, verdict: Verdict, style: Style) -> str:
     """One line of a list of many catalogs."""
     letter = style.paint(grade.letter, _COLOUR[grade.letter], "bold")
-    failed = "".join(f"  {_gate(gate)}" for gate in gates if not gate["passed"])
-    return f"{letter} {grade.score:>3}  {tokens.total:>8,} tokens  {safe(catalog.name)}{style.paint(failed, 'error')}\n"
+    failed = "".join(f"  {_gate(gate)}" for gate in verdict.gates if not gate["passed"])
+    name = style.text(catalog.name)
+    return f"{letter} {grade.score:>3}  {tokens.total:>8,} tokens  {name}{style.paint(failed, 'error')}\n"
 
 
 def _headline(catalog: Catalog, grade: Grade, tokens: TokenCost, style: Style) -> str:
     info = catalog.server_info
-    title = " ".join(str(info[key]) for key in ("name", "version") if info.get(key)) or catalog.name
+    said = [info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]]
+    title = " ".join(said) or catalog.name
     beside = [
-        style.paint(safe(title), "bold"),
+        style.paint(style.text(title, 80), "bold"),
         f"grade {style.paint(grade.letter, _COLOUR[grade.letter], 'bold')}, {grade.word}",
         f"score {style.paint(str(grade.score), 'bold')} of 100",
         f"{plural(len(catalog.tools), 'tool')}, {plural(tokens.total, 'token')}",
-        safe(catalog.name) if title != catalog.name else "",
+        style.text(catalog.name) if title != catalog.name else "",
     ]
     block = style.symbol("█", "#")
     lines = []
@@ -115,20 +124,18 @@ def _bars(tokens: TokenCost, style: Style) -> str:
     lines = [style.paint("Context cost", "bold") + f": {tokens.total:,} tokens in every request"]
     ranked = sorted(tokens.tools.items(), key=lambda each: -each[1])
     widest = max(1, ranked[0][1])
-    names = {label: _shortened(safe(label), style) for label, _ in ranked[:BARS]}
-    column = max(len(name) for name in names.values())
+    names = {label: style.text(label, NAME_WIDTH) for label, _ in ranked[:BARS]}
+    column = max(display_width(name) for name in names.values())
     block = style.symbol("█", "#")
     for label, count in ranked[:BARS]:
         bar = block * max(1, round(BAR_WIDTH * count / widest))
-        lines.append(f"  {names[label]:{column}}  {style.paint(bar, 'help')}{' ' * (BAR_WIDTH - len(bar))} {count:>7,}")
+        padding = " " * (column - display_width(names[label]))
+        painted = style.paint(bar, "help") + " " * (BAR_WIDTH - len(bar))
+        lines.append(f"  {names[label]}{padding}  {painted} {count:>7,}")
     if len(ranked) > BARS:
         rest = sum(count for _, count in ranked[BARS:])
         lines.append(f"  and {plural(len(ranked) - BARS, 'more tool')} with {rest:,} tokens")
     return "\n".join(lines) + "\n"
-
-
-def _shortened(name: str, style: Style) -> str:
-    return name if len(name) <= NAME_WIDTH else name[: NAME_WIDTH - 1] + style.symbol("…", ".")
 
 
 def _input_findings(catalog: Catalog, findings: list[Finding], style: Style) -> str:
@@ -137,15 +144,17 @@ def _input_findings(catalog: Catalog, findings: list[Finding], style: Style) -> 
     if not count:
         return ""
     what = style.paint(plural(count, "problem"), "warning")
-    return f"{what} with the input itself; see: mcproof lint {safe(catalog.name)} --ruleset catalog\n"
+    return f"{what} with the input itself; see: mcproof lint {shell_word(catalog.name)} --ruleset catalog\n"
 
 
-def _gates(gates: list[dict[str, Any]], style: Style) -> str:
-    lines = []
-    for gate in gates:
-        word = style.paint("passed", "good") if gate["passed"] else style.paint("failed", "error")
-        lines.append(f"{word}  {_gate(gate)}")
-    return "\n".join(lines) + "\n" if lines else ""
+def _verdict(verdict: Verdict, style: Style) -> str:
+    """Why the exit code is what it is."""
+    passed, failed = style.paint("passed", "good"), style.paint("failed", "error")
+    lines = [f"{passed if gate['passed'] else failed}  {_gate(gate)}\n" for gate in verdict.gates]
+    if verdict.serious:
+        serious = plural(verdict.serious, "finding")
+        lines.append(f"{failed}  {serious} at or above the level {verdict.fail_on} (--fail-on)\n")
+    return "".join(lines)
 
 
 def _gate(gate: dict[str, Any]) -> str:

@@ -5,23 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.finding import LEVELS
+from mcproof.jsontext import Span
 
 if TYPE_CHECKING:
     from mcproof.catalog import Catalog
     from mcproof.finding import Finding
-    from mcproof.jsontext import Pointer, Position, Span
+    from mcproof.jsontext import Pointer, Position
 
 
 class Located(NamedTuple):
+    """A finding and where it stands in the file."""
+
     finding: Finding
-    span: Span | None
-    position: Position | None
+    span: Span
+    position: Position
 
 
 def locate(catalog: Catalog, findings: list[Finding]) -> list[Located]:
     """Look up the place of every finding in one pass, and sort by place."""
     document = catalog.document
-    asked = [_pointer_to_show(finding) for finding in findings]
+    asked = [finding.place_pointer for finding in findings]
     spans = document.spans(asked)
     if missing := [pointer for pointer in asked if pointer not in spans]:
         # A pointer to what is not there: show the nearest thing that is.
@@ -29,19 +32,13 @@ def locate(catalog: Catalog, findings: list[Finding]) -> list[Located]:
         found = document.spans({ancestor for ancestors in around.values() for ancestor in ancestors})
         for pointer, ancestors in around.items():
             spans[pointer] = next(found[ancestor] for ancestor in ancestors if ancestor in found)
-    placed = sorted(
-        ((spans[pointer], finding) for finding, pointer in zip(findings, asked, strict=True)),
-        key=lambda each: each[0].anchor,
-    )
+    placed = [
+        (finding.near if isinstance(finding.near, Span) else spans[pointer], finding)
+        for finding, pointer in zip(findings, asked, strict=True)
+    ]
+    placed.sort(key=lambda each: each[0].anchor)
     positions = document.positions([span.anchor for span, _ in placed])
     return [Located(finding, span, position) for (span, finding), position in zip(placed, positions, strict=True)]
-
-
-def _pointer_to_show(finding: Finding) -> Pointer:
-    """Where a reader should look. What is said of an item as a whole is shown at its name."""
-    if finding.near is None and not finding.pointer and finding.item.name:
-        return f"{finding.item.pointer}/name"
-    return finding.place_pointer
 
 
 def _ancestors(pointer: Pointer) -> list[Pointer]:

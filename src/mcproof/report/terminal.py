@@ -23,16 +23,34 @@ def safe(text: str) -> str:
 
 
 def _spelt(character: str) -> str:
-    short = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    return short.get(character) or (
-        f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}"
-    )
+    return character.encode("unicode-escape").decode()
+
+
+def shell_word(name: str) -> str:
+    """A file's name as one would type it; a hint must work when it is pasted."""
+    if name == "<stdin>":
+        return "-"
+    if re.fullmatch(r"[\w@%+=:,./-]+", name, re.ASCII):
+        return name
+    from shlex import quote
+
+    return safe(quote(name))
+
+
+def display_width(text: str) -> int:
+    """How many columns a text takes on a terminal: ideographs take two, accents and joiners none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    widths = (0 if category(each) in ("Mn", "Me", "Cf") else 1 + (east_asian_width(each) in "WF") for each in text)
+    return sum(widths)
 
 
 def without_commands(line: str) -> str:
     """A line that no CI runner takes for a workflow command."""
-    if "##[" in line:
-        line = line.replace("##[", "##\\[")
+    if "##" in line:
+        line = re.sub(r"##(\w*)\[", r"##\1\\[", line)
     return line.replace("::", ":\\:", 1) if line.lstrip().startswith("::") else line
 
 
@@ -45,7 +63,7 @@ def print_lines(pieces: Iterable[str], stream: TextIO) -> None:
 class Style:
     """How to write to one stream: in colour or not, with line drawing or plain ASCII."""
 
-    def __init__(self, *, colour: bool = False, unicode: bool = True, width: int = 100) -> None:
+    def __init__(self, *, colour: bool = False, unicode: bool = True, width: int = 120) -> None:
         self.colour = colour
         self.unicode = unicode
         self.width = width
@@ -59,7 +77,7 @@ class Style:
         elif os.environ.get("FORCE_COLOR"):
             wanted = True
         encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "")
-        width = 100
+        width = 120
         if stream.isatty():
             width = max(40, min(140, _terminal_width(stream)))
         return cls(colour=wanted, unicode=encoding.startswith("utf"), width=width)
@@ -69,6 +87,13 @@ class Style:
             return text
         return f"\x1b[{';'.join(_COLOURS[colour] for colour in colours)}m{text}\x1b[0m"
 
+    def text(self, text: str, limit: int = 300) -> str:
+        """Text from outside as it can be shown here: harmless, of bearable length, in letters that the stream has."""
+        if len(text) > limit:
+            text = text[:limit] + self.symbol("…", "...")
+        text = safe(text)
+        return text if self.unicode else text.encode("ascii", "backslashreplace").decode()
+
     def symbol(self, unicode: str, ascii: str) -> str:
         return unicode if self.unicode else ascii
 
@@ -77,7 +102,7 @@ def _terminal_width(stream: TextIO) -> int:
     try:
         return os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
-        return 100
+        return 120
 
 
 class Progress:

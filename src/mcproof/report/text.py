@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.finding import LEVELS
 from mcproof.report.located import group_by_fault
-from mcproof.report.terminal import Style, safe
+from mcproof.report.terminal import Style, display_width, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.catalog import Catalog
     from mcproof.finding import Finding
-    from mcproof.jsontext import JsonText, Position, Span
+    from mcproof.jsontext import JsonText, Span
     from mcproof.report.located import Group, Located
 
 _TAB = "    "
@@ -28,62 +29,60 @@ def concise(catalog: Catalog, located: list[Located], style: Style) -> Iterator[
     """One line a finding: place, level, rule, subject, message."""
     for shown, also in group_by_fault(located):
         finding = shown.finding
-        place = ":".join(map(str, (safe(catalog.name), *(shown.position or ()))))
         level = style.paint(finding.level, finding.level)
         others = f" [also {', '.join(also)}]" if also else ""
-        yield f"{place}: {level} {finding.rule.id} {_sentence(finding)}{others}\n"
+        yield f"{_place(catalog, shown, style)}: {level} {finding.rule.id} {_sentence(finding, style)}{others}\n"
 
 
-def _sentence(finding: Finding) -> str:
+def _place(catalog: Catalog, located: Located, style: Style) -> str:
+    return f"{style.text(catalog.name)}:{located.position.line}:{located.position.column}"
+
+
+def _sentence(finding: Finding, style: Style) -> str:
     """The message, with whose it is in front."""
-    message = safe(finding.message)
-    return message if finding.item.kind == "server" else f"{safe(finding.item.label)}: {message}"
+    message = style.text(finding.message)
+    return message if finding.item.kind == "server" else f"{style.text(finding.item.label, 100)}: {message}"
 
 
 def _frame(group: Group, catalog: Catalog, style: Style) -> str:
     shown = group.shown
     finding = shown.finding
+    gutter = len(str(shown.position.line)) + 1
     head = style.paint(f"{finding.level}[{finding.rule.id}]", finding.level, "bold")
-    lines = [f"{head} {style.paint(_sentence(finding), 'bold')}"]
-    gutter = 2
-    if shown.position is not None and shown.span is not None:
-        gutter = len(str(shown.position.line)) + 1
-        pointer = style.paint(f"  {safe(finding.pointer)}", "dim") if finding.pointer else ""
-        arrow = style.paint("-->", "help")
-        place = f"{safe(catalog.name)}:{shown.position.line}:{shown.position.column}"
-        lines.append(f"{' ' * (gutter - 1)}{arrow} {place}{pointer}")
-        lines += _excerpt(catalog.document, shown.span, shown.position, gutter, finding.level, style)
-    else:
-        lines.append(f"{' ' * (gutter - 1)}{style.paint('-->', 'help')} {safe(catalog.name)}")
-    notes = [("help", finding.rule.advice)]
-    if group.also:
-        notes.append(("also", ", ".join(group.also)))
+    pointer = style.paint(f"  {style.text(finding.pointer)}", "dim") if finding.pointer else ""
+    lines = [
+        f"{head} {style.paint(_sentence(finding, style), 'bold')}",
+        f"{' ' * (gutter - 1)}{style.paint('-->', 'help')} {_place(catalog, shown, style)}{pointer}",
+        *_excerpt(catalog.document, shown, gutter, style),
+    ]
+    notes = [("help", finding.rule.advice), ("also", ", ".join(group.also))]
     bullet = style.paint("=", "help")
     lines += [f"{' ' * gutter}{bullet} {style.paint(label, 'bold')}: {text}" for label, text in notes if text]
     return "\n".join(lines) + "\n"
 
 
-def _excerpt(document: JsonText, span: Span, position: Position, gutter: int, level: str, style: Style) -> list[str]:
+def _excerpt(document: JsonText, located: Located, gutter: int, style: Style) -> list[str]:
     """The line of the file, cropped around the place, with carets under it."""
-    line = document.line(position.line)
-    start = position.column - 1
-    end = min(start + _highlighted(document.text, span), len(line))
-    first = max(0, start - 40) if len(line) > style.width else 0
-    last = min(len(line), max(end, first + style.width - gutter - 6))
-    last = min(last, first + 2 * style.width)
+    line = document.line(located.position.line)
+    start = located.position.column - 1
+    room = style.width - gutter - 6
+    first = max(0, min(start - room // 3, len(line) - room)) if len(line) > room else 0
+    last = min(len(line), first + room)
+    end = min(start + _highlighted(document.text, located.span), last)
     ellipsis = style.symbol("…", "...")
     before, marked, after = (
-        safe(part.replace("\t", _TAB)) for part in (line[first:start], line[start : min(end, last)], line[end:last])
+        style.text(part.replace("\t", _TAB), style.width)
+        for part in (line[first:start], line[start:end], line[end:last])
     )
     before = (ellipsis if first else "") + before
     after += ellipsis if last < len(line) else ""
     bar = style.paint("|", "help")
-    number = style.paint(str(position.line).rjust(gutter - 1), "help")
-    carets = style.paint("^" * max(1, _columns(marked)), level)
+    number = style.paint(str(located.position.line).rjust(gutter - 1), "help")
+    carets = style.paint("^" * max(1, display_width(marked)), located.finding.level)
     return [
         f"{' ' * gutter}{bar}",
         f"{number} {bar} {before}{marked}{after}",
-        f"{' ' * gutter}{bar} {' ' * _columns(before)}{carets}",
+        f"{' ' * gutter}{bar} {' ' * display_width(before)}{carets}",
     ]
 
 
@@ -101,31 +100,23 @@ def _highlighted(text: str, span: Span) -> int:
     return 1
 
 
-def _columns(text: str) -> int:
-    """How wide a text is on a terminal: ideographs take two columns, accents none."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
-
-
-def summary(catalog: Catalog, findings: list[Finding], style: Style) -> str:
-    """The last line: how much was found, in how much."""
-    counts = {level: sum(finding.level == level for finding in findings) for level in ("error", "warning", "note")}
-    scope = _scope(catalog)
-    if not findings:
+def summary(catalog: Catalog, located: list[Located], style: Style) -> str:
+    """The last lines: how much is shown, of how much, and what a machine can mend."""
+    scope = _scope(catalog, style)
+    if not located:
         tick = style.paint(style.symbol("✓", "ok:"), "good")
         return f"{tick} no findings in {scope}\n"
-    parts = [style.paint(plural(count, level), level) for level, count in counts.items() if count]
+    levels = [group.shown.finding.level for group in group_by_fault(located)]
+    counts = [(level, levels.count(level)) for level in LEVELS]
+    parts = [style.paint(plural(count, level), level) for level, count in counts if count]
     lines = [f"{', '.join(parts)} in {scope}"]
-    fixable = sum(finding.fix is not None for finding in findings)
+    fixable = sum(each.finding.fix is not None for each in located)
     if fixable:
-        lines.append(f"{fixable} can be fixed by machine: mcproof schema-lint {safe(catalog.name)} --fix")
+        lines.append(f"{fixable:,} can be fixed by machine: mcproof schema-lint {shell_word(catalog.name)} --fix")
     return "\n".join(lines) + "\n"
 
 
-def _scope(catalog: Catalog) -> str:
+def _scope(catalog: Catalog, style: Style) -> str:
     """What was looked at."""
     counted = [
         plural(len(items), word)
@@ -137,7 +128,7 @@ def _scope(catalog: Catalog) -> str:
         )
         if items or word == "tool"
     ]
-    return f"{', '.join(counted)} of {safe(catalog.name)}"
+    return f"{', '.join(counted)} of {style.text(catalog.name)}"
 
 
 def plural(count: int, word: str) -> str:

@@ -51,12 +51,12 @@ def duplicate_key(catalog: Catalog) -> Iterator[Problem]:
     Why: parsers keep the last one, or the first, or refuse; what a reader of the file sees may not be what is used.
     Fix: remove one of them.
     """
-    for pointer, key, offset in catalog.document.duplicate_keys():
-        line = catalog.document.position(offset).line
+    for pointer, key, place in catalog.document.duplicate_keys():
         yield Problem(
             f"the key `{key}` stands twice in one object; the last one counts",
-            near=f"{pointer}/{escape(key)}",
-            evidence={"pointer": pointer, "key": key, "line": line},
+            pointer,
+            evidence={"key": key},
+            near=place,
         )
 
 

@@ -145,7 +145,7 @@ def tool_short_description(tool: Tool) -> Iterator[Problem]:
     """
     size = length(trim(tool.description))
     if 0 < size < SHORT_DESCRIPTION:
-        yield Problem(f"the description has only {size} characters", at="/description")
+        yield Problem(f"the description has only {size} character{'s' * (size > 1)}", at="/description")
 
 
 @rule(
@@ -294,8 +294,9 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
     Why: some clients cannot call a tool of such a name, or show it wrongly.
     Fix: use snake_case or kebab-case.
     """
-    if tool.is_object and not _usual_name(tool.name):
-        yield Problem("the name has unusual characters", at=tool.place_of("name"))
+    name = tool.fields.get("name")
+    if isinstance(name, str) and not _usual_name(name):
+        yield Problem("the name has unusual characters" if name else "the name is empty", at="/name")
 
 
 # --- parameters ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPEC
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.schemas import SchemaTree
+    from mcproof.schemas import SchemaNode, SchemaTree
 
 
 @rule(
@@ -34,7 +34,8 @@ def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
         if properties and not isinstance(node.schema.get("required"), list):
             obstacle = node.obstacle
             fix = None if obstacle else SetMember("required", list(properties))
-            yield Problem("declares properties but no `required` list" + _left(obstacle), node.pointer, fix=fix)
+            message = f"{_named(node)} declares properties but no `required` list"
+            yield Problem(message + _left(obstacle), node.pointer, fix=fix)
 
 
 @rule(
@@ -57,12 +58,14 @@ def open_object(tree: SchemaTree) -> Iterator[Problem]:
         if additional is False or node.schema.get("unevaluatedProperties") is False:
             continue
         if isinstance(additional, dict) and additional:
-            message = "is a map: any key is accepted, with values of the schema in `additionalProperties`"
+            message = (
+                f"{_named(node)} is a map: it accepts any key, with values of the schema in `additionalProperties`"
+            )
             yield Problem(message, node.pointer)
             continue
         obstacle = node.obstacle
         fix = None if obstacle else SetMember("additionalProperties", False)
-        message = "accepts undeclared properties: `additionalProperties` is not false"
+        message = f"{_named(node)} accepts undeclared properties: `additionalProperties` is not false"
         yield Problem(message + _left(obstacle), node.pointer, fix=fix)
 
 
@@ -112,6 +115,11 @@ _UNBOUNDED = {
     frozenset({"array"}): "an array without `maxItems`",
     frozenset({"string", "array"}): "a string without `maxLength` or an array without `maxItems`",
 }
+
+
+def _named(node: SchemaNode) -> str:
+    """What to call an object schema in a sentence."""
+    return f"the object at `{node.path}`" if node.parent is not None else "the input schema"
 
 
 def _left(obstacle: str | None) -> str:

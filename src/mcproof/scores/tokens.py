@@ -16,12 +16,14 @@ CHARACTERS_PER_TOKEN = 3.5
 class TokenCost(NamedTuple):
     total: int
     tools: dict[str, int]
-    """By the tool's label, in the catalog's order."""
+    """By the tool's label, in the catalog's order; tools of one name together."""
 
 
 def token_cost(catalog: Catalog) -> TokenCost:
-    costs = [(tool.label, tool_tokens(tool)) for tool in catalog.tools]
-    return TokenCost(sum(tokens for _, tokens in costs), dict(costs))
+    costs: dict[str, int] = {}
+    for tool in catalog.tools:
+        costs[tool.label] = costs.get(tool.label, 0) + tool_tokens(tool)
+    return TokenCost(sum(costs.values()), costs)
 
 
 def tool_tokens(tool: Tool) -> int:

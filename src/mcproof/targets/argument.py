@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from mcproof.catalog import Catalog
 
@@ -20,6 +20,8 @@ class Input(NamedTuple):
     name: str
     from_folder: bool = False
     """Whether a folder brought it in: then it is passed over where it holds no catalog."""
+    obstacle: InputError | None = None
+    """Why it cannot be read, where that is known beforehand; the other inputs still are."""
 
     @property
     def is_stdin(self) -> bool:
@@ -35,8 +37,11 @@ def find_inputs(targets: Iterable[str]) -> list[Input]:
     """The inputs that the targets stand for, folders opened, in order and without repetition."""
     found: dict[str, Input] = {}
     for target in targets:
-        for each in _inputs(target):
-            found.setdefault(each.name, each)
+        try:
+            for each in _inputs(target):
+                found.setdefault(each.name, each)
+        except InputError as error:
+            found.setdefault(target, Input(target, obstacle=error))
     return list(found.values())
 
 
@@ -45,34 +50,41 @@ def is_single(targets: list[str]) -> bool:
     return len(targets) == 1 and not os.path.isdir(targets[0])
 
 
-def _inputs(target: str) -> Iterator[Input]:
+def _inputs(target: str) -> list[Input]:
+    instead = "save the answer to `tools/list` and name that file"
     if target.startswith(("http://", "https://")):
-        raise InputError(
-            "live servers cannot be read yet; save the answer to `tools/list` and name that file", file=target
-        )
+        raise InputError(f"live servers cannot be read yet; {instead}", file=target)
+    if target.endswith(".py"):
+        raise InputError(f"Python source cannot be read yet; {instead}", file=target)
     if target == "-" or not os.path.isdir(target):
-        if target.endswith(".py"):
-            raise InputError(
-                "Python source cannot be read yet; save the answer to `tools/list` and name that file", file=target
-            )
-        yield Input(target)
-        return
-    names = sorted(entry.name for entry in os.scandir(target) if entry.name.endswith(".json") and entry.is_file())
+        return [Input(target)]
+    try:
+        with os.scandir(target) as entries:
+            names = sorted(entry.name for entry in entries if entry.name.endswith(".json") and entry.is_file())
+    except OSError as error:
+        raise _unreadable(target, error) from None
     if not names:
         raise InputError("nothing to check: no `.json` snapshot in this folder", file=target)
-    for name in names:
-        yield Input(os.path.join(target, name), from_folder=True)
+    return [Input(os.path.join(target, name), from_folder=True) for name in names]
 
 
 def read_bytes(source: Input) -> bytes:
     """Everything in an input. Raises an InputError that says why it cannot be read."""
+    if source.obstacle is not None:
+        raise source.obstacle
     try:
         if source.is_stdin:
+            if sys.stdin is None:
+                raise InputError("cannot be read: standard input is closed", file=source.title)
             return sys.stdin.buffer.read()
         with open(source.name, "rb") as file:
             return file.read()
     except OSError as error:
-        raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=source.name) from None
+        raise _unreadable(source.title, error) from None
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    return InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=name)
 
 
 def read_catalog(source: Input) -> Catalog:

@@ -17,6 +17,7 @@ SHAPES = (
     'a list of tools, `{"tools": [...]}`, a JSON-RPC answer around either, '
     'or a capture with `"server"` or `"initialize"`'
 )
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SPEAKS_OF_SERVER = ("server", "initialize", "discover")
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 _CLIENT_CONFIG_KEYS = ("mcpServers", "servers")
@@ -28,7 +29,8 @@ class NoCatalogError(InputError):
 
 def read_snapshot(data: bytes, name: str) -> Catalog:
     """The catalog in `data`, or an InputError that says what is wrong with it and where."""
-    document = JsonText.parse(_text(data, name), name)
+    document = JsonText.parse(_text(data.removeprefix(BYTE_ORDER_MARK), name), name)
+    document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
     value, pointer = _unwrap(document.value, name)
     if isinstance(value, list) and (not value or any(map(_looks_like_a_tool, value))):
         return _bare(name, document, value, pointer)
@@ -55,7 +57,6 @@ def _is_capture(value: dict[str, Any]) -> bool:
 def _text(data: bytes, name: str) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("not UTF-8: this is UTF-16; save it as UTF-8", file=name, line=1, column=1)
-    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -114,9 +115,9 @@ def _no_catalog(value: Any, name: str) -> InputError:
             servers = value.get(key)
             if isinstance(servers, dict):
                 listed = ", ".join(sorted(map(str, servers))) or "none"
-                return InputError(
-                    f"this is a client configuration (servers: {listed}); nothing was started, and this version "
-                    "reads snapshots only",
+                return NoCatalogError(
+                    f"no catalog: this is a client configuration (servers: {listed}); "
+                    "nothing was started, and this version reads snapshots only",
                     file=name,
                 )
         if "tools" in value:

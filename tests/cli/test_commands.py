@@ -1,0 +1,256 @@
+"""What each command prints where, and how it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import mcproof
+
+from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, fails, run, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = ("lint", "schema-lint", "grade", "rules", "explain", "demo")
+
+
+@pytest.fixture
+def clean(tmp_path: Path) -> str:
+    return write(tmp_path / "clean.json", {"tools": [CLEAN_TOOL]})
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> str:
+    return write(tmp_path / "faulty.json", {"tools": [CLEAN_TOOL, FAULTY_TOOL]})
+
+
+@pytest.fixture
+def loose(tmp_path: Path) -> str:
+    return write(tmp_path / "loose.json", {"tools": [LOOSE_TOOL]})
+
+
+@pytest.mark.parametrize("command", ["lint", "schema-lint", "grade"])
+def test_a_clean_catalog_ends_with_exit_code_0(clean: str, command: str) -> None:
+    done = run(command, clean)
+    assert done.returncode == 0
+    assert done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["lint", "schema-lint", "grade"])
+def test_an_error_in_a_catalog_ends_with_exit_code_1(faulty: str, command: str) -> None:
+    done = run(command, faulty)
+    assert done.returncode == 1
+    assert done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["lint", "schema-lint", "grade"])
+def test_a_missing_file_ends_with_exit_code_2_and_one_line(tmp_path: Path, command: str) -> None:
+    missing = str(tmp_path / "missing.json")
+    assert f"{missing}: cannot be read: no such file" in fails(command, missing)
+
+
+def test_schema_lint_fails_on_any_finding_and_lint_on_errors_only(loose: str) -> None:
+    assert run("schema-lint", loose).returncode == 1
+    assert run("lint", loose, "--ruleset", "strict").returncode == 0
+    assert run("lint", loose).returncode == 0
+
+
+@pytest.mark.parametrize(("level", "code"), [("error", 0), ("warning", 1), ("note", 1), ("never", 0)], ids=str)
+def test_fail_on_moves_the_level_that_lint_fails_on(loose: str, level: str, code: int) -> None:
+    assert run("lint", loose, "--ruleset", "strict", "--fail-on", level).returncode == code
+    assert run("schema-lint", loose, "--fail-on", level).returncode == code
+
+
+@pytest.mark.parametrize(("level", "code"), [("error", 0), ("warning", 0), ("note", 1)], ids=str)
+def test_fail_on_counts_a_note_as_a_note(loose: str, level: str, code: int) -> None:
+    assert run("lint", loose, "--fail-on", level).returncode == code
+    assert run("grade", loose, "--fail-on", level).returncode == code
+
+
+def test_fail_on_never_passes_an_error(faulty: str) -> None:
+    assert run("lint", faulty, "--fail-on", "never").returncode == 0
+
+
+def test_text_shows_the_line_a_caret_and_what_to_do(faulty: str) -> None:
+    lines = run("lint", faulty).stdout.splitlines()
+    head = lines.index("error[tool-no-description] burn_book: has no description")
+    place, bar, excerpt, carets, advice = lines[head + 1 : head + 6]
+    assert place.strip().startswith(f"--> {faulty}:")
+    assert bar.strip() == "|"
+    assert excerpt.index('"name": "burn_book"') == carets.index("^")
+    assert carets.count("^") == len('"name": "burn_book"')
+    assert advice.strip().startswith("= help: ")
+
+
+def test_concise_prints_one_line_for_each_finding_and_nothing_else(faulty: str, clean: str) -> None:
+    done = run("lint", faulty, "--format", "concise")
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 4
+    for line in done.stdout.splitlines():
+        place, level = line.split(": ", 1)[0], line.split()[1]
+        file, row, column = place.rsplit(":", 2)
+        assert file == faulty
+        assert row.isdigit()
+        assert column.isdigit()
+        assert level in ("error", "warning", "note")
+    assert run("lint", clean, "--format", "concise").stdout == ""
+
+
+def test_a_fault_that_two_rules_report_is_shown_once_with_the_other_id(faulty: str) -> None:
+    text = run("lint", faulty, "--ruleset", "all").stdout
+    assert text.count("[SCH-003]") == 1
+    assert "[prop-no-type]" not in text
+    assert "= also: prop-no-type" in text
+    concise = run("lint", faulty, "--ruleset", "all", "--format", "concise").stdout
+    assert [line for line in concise.splitlines() if "prop-no-type" in line] == [
+        line for line in concise.splitlines() if "SCH-003" in line and line.endswith("[also prop-no-type]")
+    ]
+
+
+def test_the_summary_names_the_command_that_fixes(loose: str) -> None:
+    assert f"mcproof schema-lint {loose} --fix" in run("schema-lint", loose).stdout
+
+
+def test_nothing_is_coloured_in_a_pipe_unless_it_is_asked_for(faulty: str) -> None:
+    assert "\x1b" not in run("lint", faulty).stdout
+    assert "\x1b[31" in run("lint", faulty, env={"FORCE_COLOR": "1"}).stdout
+    assert "\x1b" not in run("lint", faulty, env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).stdout
+
+
+def test_grade_shows_letter_score_costs_gains_and_tokens(faulty: str) -> None:
+    text = run("grade", faulty).stdout
+    for part in ("grade ", "score ", "of 100", "tool-no-description", "describe 1 tool", "tokens", "burn_book"):
+        assert part in text
+
+
+@pytest.mark.parametrize(("letter", "code"), [("A", 1), ("C", 0), ("f", 0), ("c", 0)])
+def test_min_grade_gates(faulty: str, letter: str, code: int) -> None:
+    done = run("grade", faulty, "--min-grade", letter, "--fail-on", "never")
+    assert done.returncode == code
+    assert ("failed" if code else "passed") in done.stdout
+
+
+def test_max_tokens_gates(faulty: str) -> None:
+    assert run("grade", faulty, "--max-tokens", "0", "--fail-on", "never").returncode == 1
+    assert run("grade", faulty, "--max-tokens", "1000", "--fail-on", "never").returncode == 0
+
+
+def test_one_failed_gate_of_two_fails(faulty: str) -> None:
+    done = run("grade", faulty, "--max-tokens", "1", "--min-grade", "F", "--fail-on", "never")
+    assert done.returncode == 1
+    assert "passed" in done.stdout
+    assert "failed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "option", [("--min-grade", "E"), ("--max-tokens", "few"), ("--max-tokens", "1.5"), ("--max-tokens", "²")]
+)
+def test_a_gate_that_makes_no_sense_is_refused(faulty: str, option: tuple[str, str]) -> None:
+    assert option[0] in fails("grade", faulty, *option)
+
+
+def test_rules_lists_every_rule_under_its_ruleset() -> None:
+    done = run("rules")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    for word in ("CAT-001", "SCH-001", "SCH-004", "tool-no-required", "tool_input_schemas_well_formed"):
+        assert any(line.split()[:1] == [word] for line in lines), word
+    for ruleset in ("catalog", "strict", "grade", "trust"):
+        assert any(line.startswith(ruleset) for line in lines)
+
+
+@pytest.mark.parametrize("word", ["SCH-001", "sch-001", "no-required-list", "No-Required-List"])
+def test_explain_finds_a_rule_by_id_or_name_in_any_case(word: str) -> None:
+    done = run("explain", word)
+    assert done.returncode == 0
+    assert done.stdout.startswith("SCH-001")
+    for part in ("Why", "Fix", "FAULT-SCHEMA-MISSING-REQUIRED", "It fires on", "It is silent on", "after --fix"):
+        assert part in done.stdout
+
+
+def test_explain_tells_which_rules_find_a_fault() -> None:
+    done = run("explain", "fault-schema-missing-required")
+    assert done.returncode == 0
+    assert "SCH-001, tool-no-required" in done.stdout
+
+
+def test_explain_names_the_nearest_rule() -> None:
+    assert "did you mean `SCH-001`?" in fails("explain", "SCH-01")
+
+
+@pytest.mark.parametrize("argument", ["--help", "-h", "help"])
+def test_help_lists_every_command(argument: str) -> None:
+    done = run(argument)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    for command in COMMANDS:
+        assert f"\n  {command} " in done.stdout
+
+
+def test_no_arguments_show_the_help() -> None:
+    assert run().stdout == run("--help").stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_of_its_own(command: str) -> None:
+    done = run(command, "--help")
+    assert done.returncode == 0
+    assert f"mcproof {command}" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("argument", ["--version", "-V"])
+def test_version_is_one_line(argument: str) -> None:
+    done = run(argument)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"mcproof {mcproof.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("lnt", "lint"), ("schemalint", "schema-lint"), ("GRADE", "grade"), ("rule", "rules")]
+)
+def test_an_unknown_command_names_the_nearest(written: str, meant: str) -> None:
+    assert f"unknown command `{written}` (did you mean `{meant}`?)" in fails(written)
+
+
+def test_an_unknown_command_that_resembles_nothing_lists_all() -> None:
+    line = fails("zzzzzz")
+    assert "did you mean" not in line
+    assert all(command in line for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["lint"], "TARGET"),
+        (["lint", "x.json", "--frmat", "json"], "--frmat"),
+        (["lint", "x.json", "--format", "xml"], "--format"),
+        (["lint", "x.json", "--form", "json"], "--form"),
+        (["lint", "x.json", "--fail-on", "sometimes"], "--fail-on"),
+        (["lint", "x.json", "--ruleset"], "--ruleset"),
+        (["explain"], "ID"),
+        (["explain", "SCH-001", "SCH-002"], "SCH-002"),
+        (["rules", "strict"], "strict"),
+        (["grade", "x.json", "--min-grade"], "--min-grade"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else None,
+)
+def test_a_command_line_that_makes_no_sense_is_answered_in_one_line(arguments: list[str], told: str) -> None:
+    assert told in fails(*arguments)
+
+
+def test_demo_runs_without_any_file_of_the_user(tmp_path: Path) -> None:
+    done = run("demo", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "mcproof lint" in done.stdout
+    assert "grade " in done.stdout
+
+
+@pytest.mark.parametrize("target", ["https://example.com/mcp", "http://localhost:1/mcp", "server.py"])
+def test_a_target_of_a_later_version_is_refused_with_what_to_do(target: str) -> None:
+    line = fails("lint", target)
+    assert target in line
+    assert "`tools/list`" in line

@@ -1,0 +1,126 @@
+"""Every rule does what its cases say: those that explain it to users."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.engine import RuleCrash, check
+from mcproof.fix import apply_fixes
+from mcproof.registry import Rule, all_rules
+from mcproof.rulebook import Case, cases_of
+from mcproof.targets.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from mcproof.finding import Finding
+
+ALL = [
+    (rule, kind, case)
+    for rule in all_rules()
+    for kind, cases in zip(("bad", "good"), cases_of(rule), strict=True)
+    for case in cases
+]
+
+
+def each(kind: str) -> pytest.MarkDecorator:
+    chosen = [(rule, case) for rule, of_kind, case in ALL if of_kind == kind]
+    return pytest.mark.parametrize(("rule", "case"), chosen, ids=[f"{rule.id}: {case.title}" for rule, case in chosen])
+
+
+def each_fixed() -> pytest.MarkDecorator:
+    chosen = [(rule, case) for rule, _, case in ALL if case.fixed is not None]
+    return pytest.mark.parametrize(("rule", "case"), chosen, ids=[f"{rule.id}: {case.title}" for rule, case in chosen])
+
+
+def rules_to_run(rule: Rule) -> list[Rule]:
+    """The rule alone, or, where it speaks of how others fared, all of them."""
+    return all_rules() if rule.looks_at == "RuleCrash" else [rule]
+
+
+def findings(rule: Rule, text: str) -> list[Finding]:
+    found = check(read_snapshot(text.encode(), "case.json"), rules_to_run(rule))
+    return [finding for finding in found if finding.rule is rule]
+
+
+def pointers(rule: Rule, case: Case) -> list[str]:
+    """Where a rule fires on a case."""
+    if case.crash is not None:
+        return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
+    assert case.snapshot is not None
+    return [finding.pointer for finding in findings(rule, case.snapshot)]
+
+
+def fixed_text(rule: Rule, text: str) -> str:
+    catalog = read_snapshot(text.encode(), "case.json")
+    return apply_fixes(catalog, check(catalog, [rule])).text
+
+
+@each("bad")
+def test_a_bad_case_is_found_exactly_where_it_says(rule: Rule, case: Case) -> None:
+    assert case.at
+    assert pointers(rule, case) == list(case.at)
+
+
+@each("good")
+def test_a_good_case_is_silent(rule: Rule, case: Case) -> None:
+    assert not case.at
+    assert case.fixed is None
+    assert pointers(rule, case) == []
+
+
+@each("bad")
+def test_a_case_offers_a_fix_exactly_where_it_shows_one(rule: Rule, case: Case) -> None:
+    if case.snapshot is not None:
+        offered = {finding.fix is not None for finding in findings(rule, case.snapshot)}
+        assert offered == {case.fixed is not None}
+
+
+@each_fixed()
+def test_a_fix_gives_exactly_the_tool_that_the_case_shows(rule: Rule, case: Case) -> None:
+    assert case.snapshot is not None
+    [tool] = json.loads(fixed_text(rule, case.snapshot))["tools"]
+    assert json.dumps(tool) == json.dumps(case.fixed), "the same members in the same order"
+
+
+@each_fixed()
+def test_what_was_fixed_is_found_no_more(rule: Rule, case: Case) -> None:
+    assert case.snapshot is not None
+    assert findings(rule, fixed_text(rule, case.snapshot)) == []
+
+
+@each_fixed()
+def test_a_second_fix_changes_nothing(rule: Rule, case: Case) -> None:
+    assert case.snapshot is not None
+    once = fixed_text(rule, case.snapshot)
+    assert fixed_text(rule, once) == once
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+def test_a_rule_shows_a_fix_if_and_only_if_it_has_one(rule: Rule) -> None:
+    cases = cases_of(rule)
+    assert any(case.fixed is not None for case in cases.bad) == rule.fixable
+
+
+@pytest.mark.parametrize("rule", [rule for rule in all_rules() if rule.fixable], ids=lambda rule: rule.id)
+def test_a_rule_with_a_fix_also_shows_what_is_left_to_the_author(rule: Rule) -> None:
+    assert any(case.fixed is None for case in cases_of(rule).bad)
+
+
+@pytest.mark.parametrize(
+    ("rule", "case"), [(rule, case) for rule, _, case in ALL], ids=[f"{r.id}: {case.title}" for r, _, case in ALL]
+)
+def test_a_case_has_a_title_and_exactly_one_subject(rule: Rule, case: Case) -> None:
+    subjects: list[Any] = [case.tool, case.catalog, case.text, case.crash, case.levels]
+    assert sum(subject is not None for subject in subjects) == 1
+    assert case.title[0] == case.title[0].lower()
+    assert not case.title.endswith(".")
+    assert case.shown
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+def test_the_titles_of_a_rule_tell_its_cases_apart(rule: Rule) -> None:
+    bad, good = cases_of(rule)
+    titles = [case.title for case in [*bad, *good]]
+    assert len(titles) == len(set(titles))

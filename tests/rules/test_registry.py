@@ -1,0 +1,293 @@
+"""What holds for every rule, and how rules are chosen."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcproof.errors import UsageError
+from mcproof.registry import FAULTS, RULESETS, Rule, all_rules, choose, find_rule, rules_of
+from mcproof.rulebook import cases_of
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+
+ID_FORMS = {
+    "catalog": r"CAT-\d{3}",
+    "strict": r"SCH-\d{3}",
+    "grade": r"[a-z]+(-[a-z]+)+",
+    "trust": r"[a-z]+(_[a-z]+)+",
+}
+
+GRADE_SEVERITIES = {
+    "tool-no-description": "error",
+    "tool-short-description": "warning",
+    "tool-long-description": "warning",
+    "tool-description-is-name": "warning",
+    "tool-no-schema": "warning",
+    "tool-schema-not-object": "info",
+    "prop-no-description": "warning",
+    "prop-no-type": "warning",
+    "tool-no-required": "info",
+    "required-not-in-properties": "error",
+    "tool-empty-schema": "info",
+    "tool-name-convention": "info",
+    "resource-no-name": "warning",
+    "resource-no-description": "warning",
+    "resource-no-mimetype": "info",
+    "prompt-no-description": "error",
+    "prompt-arg-no-description": "warning",
+    "server-empty": "error",
+    "server-no-name": "warning",
+    "server-no-version": "warning",
+    "server-duplicate-tools": "error",
+}
+
+FAULT_OF = {
+    "SCH-001": "FAULT-SCHEMA-MISSING-REQUIRED",
+    "tool-no-required": "FAULT-SCHEMA-MISSING-REQUIRED",
+    "SCH-002": "FAULT-SCHEMA-UNEXPECTED-FIELD",
+    "SCH-003": "FAULT-SCHEMA-TYPE-MISMATCH",
+    "prop-no-type": "FAULT-SCHEMA-TYPE-MISMATCH",
+    "SCH-004": "FAULT-INPUT-OVERSIZED",
+}
+
+PAPER_OF = {
+    "FAULT-SCHEMA-MISSING-REQUIRED": "arXiv:2603.05637",
+    "FAULT-SCHEMA-TYPE-MISMATCH": "arXiv:2603.05637",
+    "FAULT-SCHEMA-UNEXPECTED-FIELD": "arXiv:2603.05637",
+    "FAULT-INPUT-OVERSIZED": "arXiv:2606.05339",
+    "FAULT-PROTO-UNKNOWN-METHOD": "arXiv:2606.05339",
+}
+
+LEVEL_OF = {
+    **dict.fromkeys(("critical", "high", "error"), "error"),
+    **dict.fromkeys(("medium", "warning", "warn"), "warning"),
+    **dict.fromkeys(("low", "info", "note"), "note"),
+}
+
+each_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+
+
+def ids(rules: list[Rule]) -> list[str]:
+    return [rule.id for rule in rules]
+
+
+# --- identity -----------------------------------------------------------------------------------------------------
+
+
+def test_no_two_rules_answer_to_the_same_word() -> None:
+    words = [word.lower() for rule in all_rules() for word in {rule.id, rule.name}]
+    assert len(words) == len(set(words))
+
+
+def test_no_rule_is_called_like_a_ruleset() -> None:
+    words = {word for rule in all_rules() for word in (rule.id, rule.name)}
+    assert words.isdisjoint({*RULESETS, "all"})
+
+
+@each_rule
+def test_an_id_has_the_form_of_its_ruleset(rule: Rule) -> None:
+    assert re.fullmatch(ID_FORMS[rule.ruleset], rule.id)
+
+
+@each_rule
+def test_a_name_is_in_kebab_case(rule: Rule) -> None:
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)+", rule.name)
+
+
+def test_the_numbered_rulesets_have_no_gaps() -> None:
+    assert ids(rules_of("catalog")) == [f"CAT-{number:03}" for number in range(1, 10)]
+    assert ids(rules_of("strict")) == [f"SCH-{number:03}" for number in range(1, 5)]
+
+
+def test_the_trust_rule_carries_what_its_score_needs() -> None:
+    [rule] = rules_of("trust")
+    assert rule.id == "tool_input_schemas_well_formed"
+    assert rule.severity == "medium"
+    assert rule.traits == {"weight": 4, "dimension": "Schema quality", "phase": "post-handshake"}
+
+
+# --- documentation ------------------------------------------------------------------------------------------------
+
+
+@each_rule
+def test_the_summary_is_one_sentence(rule: Rule) -> None:
+    assert re.fullmatch(r"[A-Z`].*\.", rule.summary)
+    assert ". " not in rule.summary
+
+
+@each_rule
+def test_a_rule_says_why_and_what_to_do(rule: Rule) -> None:
+    assert rule.why
+    assert rule.advice
+    assert not rule.why.endswith("Fix:")
+
+
+@each_rule
+def test_a_rule_tells_its_category_and_its_version_and_needs_no_language_model(rule: Rule) -> None:
+    assert re.fullmatch(r"[a-z]+", rule.category)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", rule.since)
+    assert rule.needs_language_model is False
+
+
+@each_rule
+def test_a_rule_has_bad_and_good_cases(rule: Rule) -> None:
+    cases = cases_of(rule)
+    assert cases.bad
+    assert cases.good
+
+
+def test_every_case_file_has_a_rule() -> None:
+    names = {file.name for file in (files("mcproof.rules") / "cases").iterdir()}
+    assert names == {f"{rule.id}.yml" for rule in all_rules()}
+
+
+@pytest.fixture(scope="module")
+def write_docs() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("write_docs", ROOT / "scripts" / "write_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_pages_in_docs_are_those_that_the_rules_give(write_docs: ModuleType) -> None:
+    written = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "rules").iterdir()}
+    wanted: dict[str, str] = write_docs.pages()
+    assert sorted(written) == sorted(wanted), "run `make docs`"
+    stale = [name for name, text in wanted.items() if written[name] != text]
+    assert stale == [], "run `make docs`"
+
+
+def test_there_is_a_page_for_each_rule_and_an_index(write_docs: ModuleType) -> None:
+    assert set(write_docs.pages()) == {"index.md", *(f"{rule.id}.md" for rule in all_rules())}
+
+
+# --- severities and faults ----------------------------------------------------------------------------------------
+
+
+@each_rule
+def test_the_level_follows_from_the_severity(rule: Rule) -> None:
+    assert rule.level == LEVEL_OF[rule.severity]
+
+
+def test_the_strict_rules_have_the_published_severities() -> None:
+    severities = {rule.id: rule.severity for rule in rules_of("strict")}
+    assert severities == {"SCH-001": "warning", "SCH-002": "warning", "SCH-003": "critical", "SCH-004": "warning"}
+
+
+def test_there_are_exactly_the_21_published_grade_rules() -> None:
+    assert len(GRADE_SEVERITIES) == 21
+    assert {rule.id: rule.severity for rule in rules_of("grade")} == GRADE_SEVERITIES
+
+
+def test_faults_stand_exactly_where_the_specification_puts_them() -> None:
+    assert {rule.id: rule.fault.id for rule in all_rules() if rule.fault is not None} == FAULT_OF
+
+
+def test_every_fault_names_its_paper() -> None:
+    assert {fault.id: fault.paper for fault in FAULTS.values()} == PAPER_OF
+
+
+def test_only_the_strict_rules_about_objects_have_a_fix() -> None:
+    assert [rule.id for rule in all_rules() if rule.fixable] == ["SCH-001", "SCH-002"]
+
+
+# --- choosing -----------------------------------------------------------------------------------------------------
+
+COMPANIONS = {"CAT-004", "CAT-005"}
+"""What tells how the strict rules fared comes with any choice of them."""
+
+
+def test_a_ruleset_brings_all_its_rules() -> None:
+    assert set(ids(choose(["strict"]))) == {"SCH-001", "SCH-002", "SCH-003", "SCH-004"} | COMPANIONS
+
+
+def test_all_brings_every_rule_once() -> None:
+    assert sorted(ids(choose(["all"]))) == sorted(ids(all_rules()))
+    assert sorted(ids(choose(["grade", "all", "grade"]))) == sorted(ids(all_rules()))
+
+
+def test_a_rule_is_selected_by_id_or_by_name_in_any_case() -> None:
+    for word in ("SCH-003", "sch-003", "untyped-property", "Untyped-Property"):
+        assert set(ids(choose(["grade"], select=[word]))) == {"SCH-003"} | COMPANIONS
+
+
+def test_a_selection_replaces_the_rulesets_and_may_name_whole_ones() -> None:
+    chosen = set(ids(choose(["grade"], select=["trust", "SCH-001"])))
+    assert chosen == {"tool_input_schemas_well_formed", "SCH-001"} | COMPANIONS
+
+
+def test_a_rule_that_is_selected_twice_runs_once() -> None:
+    chosen = ids(choose([], select=["SCH-001", "strict", "no-required-list"]))
+    assert len(chosen) == len(set(chosen))
+
+
+def test_what_is_ignored_is_left_out_by_id_name_or_ruleset() -> None:
+    everything = set(ids(all_rules()))
+    assert set(ids(choose(["all"], ignore=["SCH-003"]))) == everything - {"SCH-003"}
+    assert set(ids(choose(["all"], ignore=["untyped-property"]))) == everything - {"SCH-003"}
+    assert set(ids(choose(["all"], ignore=["grade"]))) == everything - set(GRADE_SEVERITIES)
+
+
+def test_ignoring_wins_over_selecting() -> None:
+    assert set(ids(choose([], select=["strict"], ignore=["SCH-004"]))) == {"SCH-001", "SCH-002", "SCH-003"} | COMPANIONS
+
+
+def test_a_rule_about_others_comes_with_them_and_only_then() -> None:
+    assert "CAT-004" in ids(choose(["grade"]))
+    assert "CAT-005" not in ids(choose(["grade"]))
+    assert "CAT-005" not in ids(choose(["catalog", "grade"]))
+    assert "CAT-005" in ids(choose(["grade", "strict"]))
+
+
+def test_a_rule_about_others_runs_where_it_is_selected() -> None:
+    assert "CAT-005" in ids(choose(["grade"], select=["nested-too-deep"]))
+
+
+def test_even_a_companion_can_be_ignored() -> None:
+    assert ids(choose([], select=["SCH-001"], ignore=["CAT-004", "CAT-005"])) == ["SCH-001"]
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("SCH-03", "SCH-003"),
+        ("untyped-propertie", "untyped-property"),
+        ("tool-no-requird", "tool-no-required"),
+        ("tool_input_schema_well_formed", "tool_input_schemas_well_formed"),
+    ],
+)
+def test_an_unknown_rule_is_an_error_that_names_the_nearest(word: str, meant: str) -> None:
+    for choice in ({"select": [word]}, {"ignore": [word]}):
+        with pytest.raises(UsageError, match=f"unknown rule `{word}`.*did you mean `{meant}`"):
+            choose(["all"], **choice)
+
+
+def test_an_unknown_rule_that_is_near_to_none_gets_no_guess() -> None:
+    with pytest.raises(UsageError, match="unknown rule `zzzz`") as caught:
+        find_rule("zzzz")
+    assert "did you mean" not in caught.value.message
+
+
+def test_an_unknown_ruleset_is_an_error_that_names_the_nearest_and_lists_all() -> None:
+    with pytest.raises(UsageError, match=r"unknown ruleset `strickt` \(did you mean `strict`\?\)") as caught:
+        choose(["strickt"])
+    for name in (*RULESETS, "all"):
+        assert name in caught.value.message
+
+
+def test_ignoring_everything_that_was_chosen_is_an_error() -> None:
+    with pytest.raises(UsageError, match="no rule is left to run"):
+        choose(["strict"], ignore=["strict"])
+    with pytest.raises(UsageError, match="no rule is left to run"):
+        choose(["all"], select=["SCH-001"], ignore=["no-required-list"])

@@ -1,0 +1,277 @@
+"""Every shape that a snapshot can have is read to the same catalog."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.cli.main import main
+from mcproof.errors import InputError
+from mcproof.jsontext import resolve
+from mcproof.targets.argument import find_inputs, is_single
+from mcproof.targets.snapshot import NoCatalogError, read_snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcproof.catalog import Catalog
+
+TOOLS: list[Any] = [
+    {"name": "search", "description": "Search the index.", "inputSchema": {"type": "object", "properties": {}}},
+    {"name": "fetch", "title": "Fetch", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+    "no tool at all",
+]
+INFO = {"name": "library", "version": "1.2.3"}
+META = "io.modelcontextprotocol/serverInfo"
+
+SHAPES: dict[str, Any] = {
+    "the result object": {"tools": TOOLS},
+    "the result object with other members": {"tools": TOOLS, "_meta": {}, "nextCursor": None},
+    "a bare list": TOOLS,
+    "a JSON-RPC answer around the result object": {"jsonrpc": "2.0", "id": 1, "result": {"tools": TOOLS}},
+    "a JSON-RPC answer around a bare list": {"jsonrpc": "2.0", "id": "x", "result": TOOLS},
+    "an answer without its version": {"id": 1, "result": {"tools": TOOLS}},
+    "a capture": {
+        "server": {"package": "library", "version": "1.2.3", "command": ["npx", "library"]},
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": INFO},
+        "tools": TOOLS,
+        "resources": [],
+        "resourceTemplates": [],
+        "prompts": [],
+    },
+    "a capture of the stateless era": {"server": {}, "discover": {"_meta": {META: INFO}}, "tools": TOOLS},
+    "a capture with the handshake only": {"initialize": {"serverInfo": INFO}, "tools": TOOLS},
+    "a capture with nothing about the handshake": {"server": {"url": "https://host/mcp"}, "tools": TOOLS},
+}
+
+
+def read(value: Any) -> Catalog:
+    return read_snapshot(json.dumps(value).encode(), "snapshot.json")
+
+
+def rules(value: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The ids of all default rules that fire on a snapshot."""
+    path = tmp_path / "snapshot.json"
+    path.write_text(json.dumps(value))
+    assert main(["lint", str(path), "--format", "json"]) in (0, 1)
+    return [finding["rule"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_every_shape_is_read_to_the_same_tools(shape: str) -> None:
+    catalog = read(SHAPES[shape])
+    assert [tool.raw for tool in catalog.tools] == TOOLS
+    assert [tool.name for tool in catalog.tools] == ["search", "fetch", ""]
+    assert (catalog.resources, catalog.templates, catalog.prompts) == ([], [], [])
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_every_tool_knows_where_it_stands(shape: str) -> None:
+    for tool in read(SHAPES[shape]).tools:
+        assert resolve(SHAPES[shape], tool.pointer) == tool.raw
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_every_shape_gives_the_same_findings_about_tools(
+    shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [rule for rule in rules(SHAPES[shape], tmp_path, capsys) if not rule.startswith("server-")]
+    assert found == rules(TOOLS, tmp_path, capsys)
+    assert "CAT-001" in found
+
+
+def test_a_capture_is_read_with_all_it_has() -> None:
+    capture = {
+        "initialize": {},
+        "tools": [{"name": "t"}],
+        "resources": [{"uri": "r://1"}, {"name": "r2"}],
+        "resourceTemplates": [{"uriTemplate": "r://{id}"}],
+        "prompts": [{"name": "p"}],
+    }
+    catalog = read(capture)
+    items = [*catalog.tools, *catalog.resources, *catalog.templates, *catalog.prompts]
+    assert [item.subject for item in items] == [
+        "tool:t",
+        "resource:r://1",
+        "resource:r2",
+        "template:r://{id}",
+        "prompt:p",
+    ]
+    assert [resolve(capture, item.pointer) for item in items] == [item.raw for item in items]
+
+
+def test_a_capture_of_prompts_alone_is_a_catalog() -> None:
+    catalog = read({"prompts": [{"name": "p", "description": "Say something."}]})
+    assert catalog.tools == []
+    assert not catalog.is_empty
+
+
+# --- the server ---------------------------------------------------------------------------------------------------
+
+
+def test_server_info_comes_from_the_handshake() -> None:
+    catalog = read(SHAPES["a capture"])
+    assert catalog.server_info == INFO
+    assert catalog.server_info_pointer == "/initialize/serverInfo"
+
+
+def test_server_info_comes_from_the_discovery_of_the_stateless_era() -> None:
+    catalog = read(SHAPES["a capture of the stateless era"])
+    assert catalog.server_info == INFO
+    assert resolve(SHAPES["a capture of the stateless era"], catalog.server_info_pointer) == INFO
+
+
+def test_server_info_of_the_discovery_serves_where_the_handshake_has_none() -> None:
+    catalog = read({"initialize": {}, "discover": {"_meta": {META: INFO}}, "tools": TOOLS})
+    assert catalog.server_info == INFO
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [shape for shape in SHAPES if not shape.startswith("a capture") or "stateless" in shape or shape == "a capture"],
+)
+def test_a_named_server_and_a_list_that_names_none_lack_nothing(
+    shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not [rule for rule in rules(SHAPES[shape], tmp_path, capsys) if rule.startswith("server-")]
+
+
+@pytest.mark.parametrize(
+    ("about", "missing"),
+    [
+        ({"initialize": {}}, ["server-no-name", "server-no-version"]),
+        ({"initialize": {"serverInfo": {}}}, ["server-no-name", "server-no-version"]),
+        ({"initialize": {"serverInfo": None}}, ["server-no-name", "server-no-version"]),
+        ({"initialize": {"serverInfo": {"name": "", "version": ""}}}, ["server-no-name", "server-no-version"]),
+        ({"initialize": {"serverInfo": {"name": "x"}}}, ["server-no-version"]),
+        ({"initialize": {"serverInfo": {"version": "1"}}}, ["server-no-name"]),
+        ({"discover": {}}, ["server-no-name", "server-no-version"]),
+        ({"discover": {"_meta": {META: {"name": "x"}}}}, ["server-no-version"]),
+        ({"discover": {"_meta": {META: INFO}}}, []),
+        ({"server": {"package": "x", "version": "1"}}, ["server-no-name", "server-no-version"]),
+    ],
+    ids=lambda each: json.dumps(each) if isinstance(each, dict) else "",
+)
+def test_a_capture_whose_server_does_not_introduce_itself_is_told(
+    about: dict[str, Any], missing: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = rules({**about, "tools": TOOLS}, tmp_path, capsys)
+    assert [rule for rule in found if rule.startswith("server-")] == missing
+
+
+@pytest.mark.parametrize("shape", ["resources", "prompts", "resourceTemplates"])
+def test_lists_beside_the_tools_do_not_speak_of_the_server(
+    shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = rules({"tools": TOOLS, shape: []}, tmp_path, capsys)
+    assert not [rule for rule in found if rule.startswith("server-")]
+
+
+# --- JSON-RPC -----------------------------------------------------------------------------------------------------
+
+
+def test_a_json_rpc_error_is_told_in_the_servers_words() -> None:
+    answer = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}
+    with pytest.raises(InputError, match="Method not found") as caught:
+        read(answer)
+    assert caught.value.file == "snapshot.json"
+    assert not isinstance(caught.value, NoCatalogError)
+
+
+def test_a_json_rpc_error_without_words_is_told_by_its_code() -> None:
+    with pytest.raises(InputError, match="-32601"):
+        read({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601}})
+
+
+@pytest.mark.parametrize("error", [None, "x", [], {}], ids=str)
+def test_a_malformed_json_rpc_error_is_refused_all_the_same(error: Any) -> None:
+    with pytest.raises(InputError):
+        read({"jsonrpc": "2.0", "id": 1, "error": error})
+
+
+@pytest.mark.parametrize("result", [None, 1, "x", {}, {"content": []}, [1]], ids=str)
+def test_a_json_rpc_answer_to_something_else_is_no_catalog(result: Any) -> None:
+    with pytest.raises(NoCatalogError, match="no catalog"):
+        read({"jsonrpc": "2.0", "id": 1, "result": result})
+
+
+def test_a_list_beside_a_result_is_what_counts() -> None:
+    assert read({"result": "ok", "tools": TOOLS}).tools[0].name == "search"
+
+
+# --- client configs -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["mcpServers", "servers"])
+def test_a_client_config_is_listed_and_nothing_is_started(
+    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marker = tmp_path / "started"
+    path = tmp_path / "mcp.json"
+    path.write_text(
+        json.dumps({key: {"zeta": {"command": "touch", "args": [str(marker)]}, "alpha": {"url": "http://x"}}})
+    )
+    for command in ("lint", "schema-lint", "grade"):
+        assert main([command, str(path)]) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert len(captured.err.splitlines()) == 1
+        assert "alpha, zeta" in captured.err
+        assert "nothing was started" in captured.err
+    assert not marker.exists()
+
+
+# --- pages --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"tools": TOOLS, "nextCursor": "page-2"},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": TOOLS, "nextCursor": "page-2"}},
+        {"initialize": {"serverInfo": INFO}, "tools": TOOLS, "nextCursor": "page-2"},
+    ],
+    ids=["result", "answer", "capture"],
+)
+def test_one_page_of_several_is_reported(value: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert read(value).has_more
+    assert rules(value, tmp_path, capsys).count("CAT-009") == 1
+
+
+@pytest.mark.parametrize("cursor", [None, ""])
+def test_a_cursor_that_leads_nowhere_is_no_page(
+    cursor: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "CAT-009" not in rules({"tools": TOOLS, "nextCursor": cursor}, tmp_path, capsys)
+
+
+# --- what TARGET stands for ---------------------------------------------------------------------------------------
+
+
+def test_a_folder_gives_its_json_files_by_name_and_nothing_below(tmp_path: Path) -> None:
+    for name in ("b.json", "a.json", "notes.txt", "a.jsonl", ".hidden.json"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "c.json").mkdir()
+    (tmp_path / "c.json" / "below.json").write_text("{}")
+    names = [each.name for each in find_inputs([str(tmp_path)])]
+    assert names[-2:] == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
+    assert str(tmp_path / "c.json" / "below.json") not in names
+    assert all(each.from_folder for each in find_inputs([str(tmp_path)]))
+
+
+def test_an_input_keeps_the_place_where_it_was_named_first(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text("{}")
+    first = str(tmp_path / "b.json")
+    inputs = find_inputs([first, str(tmp_path)])
+    assert [each.name for each in inputs] == [first, str(tmp_path / "a.json")]
+    assert [each.from_folder for each in inputs] == [False, True]
+
+
+def test_one_file_is_single_and_a_folder_or_two_files_are_not(tmp_path: Path) -> None:
+    assert is_single(["x.json"])
+    assert is_single(["-"])
+    assert not is_single(["x.json", "y.json"])
+    assert not is_single([str(tmp_path)])
