@@ -335,12 +335,3 @@ def test_a_replacement_that_fails_leaves_the_original_and_nothing_beside_it(
         replace_file(str(snapshot), b"before", b"after")
     assert snapshot.read_bytes() == b"before"
     assert names(snapshot.parent) == ["catalog.json"]
-
-
-def test_a_file_of_somebody_else_that_stands_in_the_way_is_not_removed(snapshot: Path) -> None:
-    in_the_way = snapshot.parent / f"catalog.json.{os.getpid()}.tmp"
-    in_the_way.write_bytes(b"not ours")
-    with pytest.raises(WriteError):
-        replace_file(str(snapshot), b"before", b"after")
-    assert in_the_way.read_bytes() == b"not ours"
-    assert snapshot.read_bytes() == b"before"

@@ -2,7 +2,8 @@
 
 The answer for a schema follows from the answers for its branches and for the target of its reference. Answers
 are kept, and worked out without recursion: a chain of fifty thousand references, or a union of unions that
-would unfold exponentially, costs one visit a schema.
+would unfold exponentially, costs one visit a schema. In a circle of references the answers are those that hold
+together: a schema that refers only to itself is not what lets anything through.
 """
 
 from __future__ import annotations
@@ -33,17 +34,19 @@ class Acceptance(NamedTuple):
     """Which of the two it would let grow without limit."""
     names_null: bool
     """Whether null is among its types, values or branches."""
+    allows_null: bool
+    """Whether nothing in it excludes null."""
 
 
-_ANYTHING = Acceptance(False, _NOTHING, _GROWING, False)
-_NO_SCHEMA = Acceptance(True, _NOTHING, _NOTHING, False)
-"""`false`, what is no schema at all, or one that is met again while it is still being worked out."""
-_UNKNOWN = Acceptance(True, _NOTHING, _GROWING, False)
+_ANYTHING = Acceptance(False, _NOTHING, _GROWING, False, True)
+_NO_SCHEMA = Acceptance(True, _NOTHING, _NOTHING, False, False)
+"""`false`, what is no schema at all, and where the answers of a circle start from."""
+_UNKNOWN = Acceptance(True, _NOTHING, _GROWING, False, True)
 """The target of a reference that leads nowhere: that is another rule's finding."""
-_FIXED_SIZE = Acceptance(True, _NOTHING, _NOTHING, False)
-_NULL = Acceptance(True, _NOTHING, _NOTHING, True)
-_BOUNDED = {kind: Acceptance(True, frozenset({kind}), _NOTHING, False) for kind in _SIZE_BOUNDS}
-_UNBOUNDED = {kind: Acceptance(True, frozenset({kind}), frozenset({kind}), False) for kind in _SIZE_BOUNDS}
+_FIXED_SIZE = Acceptance(True, _NOTHING, _NOTHING, False, False)
+_NULL = Acceptance(True, _NOTHING, _NOTHING, True, True)
+_BOUNDED = {kind: Acceptance(True, frozenset({kind}), _NOTHING, False, False) for kind in _SIZE_BOUNDS}
+_UNBOUNDED = {kind: Acceptance(True, frozenset({kind}), frozenset({kind}), False, False) for kind in _SIZE_BOUNDS}
 
 
 def accepts_anything(schema: Any, tree: SchemaTree) -> bool:
@@ -61,8 +64,9 @@ def unbounded_kinds(schema: Any, tree: SchemaTree) -> frozenset[str]:
 
 
 def admits_null(schema: Any, tree: SchemaTree) -> bool:
-    """Whether null is among what a schema names."""
-    return acceptance(schema, tree).names_null
+    """Whether null is among what a schema names, and nothing in it excludes that again."""
+    answer = acceptance(schema, tree)
+    return answer.names_null and answer.allows_null
 
 
 def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
@@ -72,21 +76,44 @@ def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
     if _COMBINING.isdisjoint(schema):
         return _own(schema)
     known: dict[int, Acceptance] = tree.answers
-    if id(schema) in known:
-        return known[id(schema)]
+    if id(schema) not in known:
+        _settle(schema, tree, known)
+    return known[id(schema)]
+
+
+def _settle(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> None:
+    """Work out the answers for `schema` and all it is combined of, parts before wholes.
+
+    Where a part is also a whole of its whole, the answers are worked out again until none changes. Each can only
+    grow in one direction, so that ends soon.
+    """
+    ordered: list[dict[str, Any]] = []
+    wholes: dict[int, list[dict[str, Any]]] = {}
     opened: set[int] = set()
     waiting = [schema]
     while waiting:
         current = waiting[-1]
-        if id(current) in known:
-            waiting.pop()
-        elif id(current) not in opened:
+        if id(current) not in opened:
             opened.add(id(current))
-            waiting += [part for part in _parts(current, tree) if id(part) not in known and id(part) not in opened]
+            for part in _parts(current, tree):
+                wholes.setdefault(id(part), []).append(current)
+                if id(part) not in opened and id(part) not in known:
+                    waiting.append(part)
         else:
-            known[id(current)] = _combined(current, tree, known)
             waiting.pop()
-    return known[id(schema)]
+            if id(current) not in known:
+                known[id(current)] = _NO_SCHEMA
+                ordered.append(current)
+    position = {id(each): number for number, each in enumerate(ordered)}
+    pending = set(position.values())
+    while pending:
+        for at in sorted(pending):
+            pending.discard(at)
+            each = ordered[at]
+            answer = _combined(each, tree, known)
+            if answer != known[id(each)]:
+                known[id(each)] = answer
+                pending.update(position[id(whole)] for whole in wholes.get(id(each), ()) if id(whole) in position)
 
 
 def _parts(schema: dict[str, Any], tree: SchemaTree) -> list[dict[str, Any]]:
@@ -115,13 +142,15 @@ def _own(schema: dict[str, Any]) -> Acceptance:
     kinds = [each for each in (kind if type(kind) is list else [kind]) if type(each) is str]
     growing = _GROWING.intersection(kinds)
     if "const" in schema:
-        return Acceptance(True, growing, _NOTHING, schema["const"] is None)
+        is_null = schema["const"] is None
+        return Acceptance(True, growing, _NOTHING, is_null, is_null)
     if "enum" in schema:
         values = schema["enum"]
-        return Acceptance(True, growing, _NOTHING, type(values) is list and any(value is None for value in values))
+        has_null = type(values) is list and any(value is None for value in values)
+        return Acceptance(True, growing, _NOTHING, has_null, has_null)
     possible = growing if "type" in schema else _GROWING
     unbounded = frozenset(each for each in possible if _SIZE_BOUNDS[each] not in schema)
-    return Acceptance("type" in schema, growing, unbounded, "null" in kinds)
+    return Acceptance("type" in schema, growing, unbounded, "null" in kinds, "type" not in schema or "null" in kinds)
 
 
 def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> Acceptance:
@@ -152,14 +181,16 @@ def _both(one: Acceptance, other: Acceptance) -> Acceptance:
         one.growing | other.growing,
         one.unbounded & other.unbounded,
         one.names_null or other.names_null,
+        one.allows_null and other.allows_null,
     )
 
 
 def _either(branches: Iterable[Acceptance]) -> Acceptance:
-    is_constrained, growing, unbounded, names_null = True, _NOTHING, _NOTHING, False
+    is_constrained, growing, unbounded, names_null, allows_null = True, _NOTHING, _NOTHING, False, False
     for branch in branches:
         is_constrained = is_constrained and branch.is_constrained
         growing |= branch.growing
         unbounded |= branch.unbounded
         names_null = names_null or branch.names_null
-    return Acceptance(is_constrained, growing, unbounded, names_null)
+        allows_null = allows_null or branch.allows_null
+    return Acceptance(is_constrained, growing, unbounded, names_null, allows_null)

@@ -78,6 +78,8 @@ def replace_file(name: str, before: bytes, after: bytes) -> None:
 
     Refuses, with the original untouched, where the file is read-only, is gone, or is no longer what was read.
     """
+    import tempfile
+
     target = os.path.realpath(name)
     temporary = ""
     try:
@@ -87,8 +89,8 @@ def replace_file(name: str, before: bytes, after: bytes) -> None:
         with open(target, "rb") as file:
             if file.read() != before:
                 raise WriteError("was changed by somebody else meanwhile; nothing was written", file=name)
-        temporary = f"{target}.{os.getpid()}.tmp"
-        with open(temporary, "xb") as file:
+        descriptor, temporary = tempfile.mkstemp(prefix=".mcproof-", dir=os.path.dirname(target))
+        with open(descriptor, "wb") as file:
             file.write(after)
             file.flush()
             os.fsync(file.fileno())

@@ -13,7 +13,7 @@ from typing import Any
 
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-_odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{17}|[IN])").search
+_odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{16}|[IN])").search
 _strings = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")', re.DOTALL)
 _number = re.compile(r"-?\d[\d.eE+-]*|-?Infinity|NaN")
 _lone_surrogate = re.compile("[\ud800-\udfff]")

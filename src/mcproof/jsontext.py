@@ -400,6 +400,9 @@ def _expected(text: str, error: json.JSONDecodeError) -> str:
         return "not JSON: the input is empty"
     if error.pos >= len(text.rstrip(" \t\n\r")):
         return "not JSON: the text ends in the middle of a value; the file is cut short"
+    here = text[error.pos]
+    if here in "}]" and text[: error.pos].rstrip(" \t\n\r").endswith(","):
+        return f"not JSON: a comma before `{here}` is not allowed"
     known = {
         "Expecting value": "expected a value",
         "Expecting property name enclosed in double quotes": "expected a key in double quotes or `}`",

@@ -26,7 +26,14 @@ class Reference(NamedTuple):
     holder: SchemaNode
     text: str
     target: Any
-    is_local: bool
+    resource: dict[str, Any] | None
+    """The document that it leads into: the schema itself, or a part with an `$id` of its own; None if neither."""
+    fragment: str
+    """What it names there: a pointer or an anchor."""
+
+    @property
+    def is_local(self) -> bool:
+        return self.resource is not None
 
     @property
     def is_resolved(self) -> bool:
@@ -38,6 +45,9 @@ class References:
 
     def __init__(self, tree: SchemaTree) -> None:
         self.all: list[Reference] = []
+        self.links: list[tuple[SchemaNode, SchemaNode, str | int]] = []
+        """Schemas that stand in a second place, because a reference leads to what is no schema by itself: the
+        parent there, the schema, and the keyword."""
         self._tree = tree
         self._held_by: dict[int, list[Reference]] = {}
         self._targets: dict[int, Any] = {}
@@ -62,19 +72,20 @@ class References:
             schema = node.schema
             if type(schema) is not dict:
                 continue
-            self._nodes.setdefault(id(schema), node)
-            if node.parent is not None and _NAMING.isdisjoint(schema):
-                self._resource_of[id(schema)] = self._resource_of.get(id(node.parent.schema), resource)
+            known = self._nodes.setdefault(id(schema), node)
+            if known is not node:  # reached before, from another side
+                if node.parent is not None and self._nodes[id(node.parent.schema)] is node.parent:
+                    self.links.append((node.parent, known, node.step[0]))
                 continue
-            identifier = schema.get("$id")
-            if isinstance(identifier, str) and identifier and not identifier.startswith("#"):
-                self._resources.setdefault(_base_uri(node), schema)
-                own = schema
-            else:
-                own = resource if node.parent is None else self._resource_of.get(id(node.parent.schema), resource)
+            own = resource if node.parent is None else self._resource_of.get(id(node.parent.schema), resource)
+            if not _NAMING.isdisjoint(schema):
+                identifier = schema.get("$id")
+                if isinstance(identifier, str) and identifier and not identifier.startswith("#"):
+                    self._resources.setdefault(_base_uri(node), schema)
+                    own = schema
+                for name in _anchor_names(schema):
+                    self._anchors.setdefault((id(own), name), schema)
             self._resource_of[id(schema)] = own
-            for name in _anchor_names(schema):
-                self._anchors.setdefault((id(own), name), schema)
 
     def target(self, schema: dict[str, Any]) -> Any:
         """What a schema's `$ref` leads to; None where it has none or it leads nowhere."""
@@ -93,8 +104,12 @@ class References:
         is_local = text.startswith("#")
         resource = self._resource_of[id(holder.schema)] if is_local else self._named(holder, text)
         fragment = text.partition("#")[2]
+        if "%" in fragment:
+            from urllib.parse import unquote
+
+            fragment = unquote(fragment)
         target = _NOWHERE if resource is None else self._look_up(resource, fragment)
-        reference = Reference(holder, text, target, is_local or resource is not None)
+        reference = Reference(holder, text, target, resource, fragment)
         self.all.append(reference)
         self._held_by.setdefault(id(holder), []).append(reference)
         if keyword == "$ref" and target is not _NOWHERE:
@@ -102,6 +117,13 @@ class References:
         if resource is not None and type(target) is dict and id(target) not in self._nodes:
             path = tuple(map(unescape, fragment.split("/")[1:]))
             self._register(self._tree.admit(target, self._nodes[id(resource)], path), resource)
+
+    def node_at(self, reference: Reference, pointer: str) -> SchemaNode | None:
+        """The node at a pointer of the document that a reference leads into."""
+        try:
+            return self._nodes.get(id(resolve(reference.resource, pointer)))
+        except LookupError:
+            return None
 
     def _named(self, holder: SchemaNode, text: str) -> dict[str, Any] | None:
         """The schema of this document whose `$id` a reference names, if there is one."""
@@ -111,10 +133,6 @@ class References:
         return self._resources.get(uri) if uri else None
 
     def _look_up(self, resource: dict[str, Any], fragment: str) -> Any:
-        if "%" in fragment:
-            from urllib.parse import unquote
-
-            fragment = unquote(fragment)
         if not fragment:
             return resource
         if fragment.startswith("/"):
@@ -128,19 +146,40 @@ class References:
         """The references that lie on a cycle of containment and reference, in the order of the text."""
         if not self._may_be_cyclic():
             return []
-        components, order = self._components()
+        components = self._components()
         cyclic = [
             reference
             for reference in self.all
             if (target := self.target_node(reference)) is not None
             and components[id(reference.holder)] == components[id(target)]
         ]
+        order = self._order_of_text() if cyclic else {}
         return sorted(cyclic, key=lambda reference: order[id(reference.holder)])
+
+    def _order_of_text(self) -> dict[int, int]:
+        """The number of each node in the order in which a reader meets them."""
+        children = self._children()
+        order: dict[int, int] = {}
+        unread = [self._tree.nodes[0]]
+        while unread:
+            node = unread.pop()
+            order[id(node)] = len(order)
+            unread += reversed(children.get(id(node), []))
+        return order
+
+    def _children(self) -> dict[int, list[SchemaNode]]:
+        children: dict[int, list[SchemaNode]] = {}
+        for node in self._tree.nodes:
+            if node.parent is not None:
+                children.setdefault(id(node.parent), []).append(node)
+        return children
 
     def _may_be_cyclic(self) -> bool:
         """Whether any reference stands inside the target of one: without that there is no cycle, and mostly there
         is not.
         """
+        if self.links:
+            return True
         targets = {id(self.target_node(reference)) for reference in self.all}
         for holder in self._tree.holders:
             at: SchemaNode | None = holder
@@ -150,12 +189,13 @@ class References:
                 at = at.parent
         return False
 
-    def _components(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Tarjan's strongly connected components of the schema graph, and the order in which nodes are met."""
+    def _components(self) -> dict[int, int]:
+        """The strongly connected component of each node of the schema graph, by Tarjan's algorithm."""
         follows: dict[int, list[SchemaNode]] = {id(node): [] for node in self._tree.nodes}
-        for node in self._tree.nodes:
-            if node.parent is not None:
-                follows[id(node.parent)].append(node)
+        for parent, children in self._children().items():
+            follows[parent] += children
+        for parent_node, child, _ in self.links:
+            follows[id(parent_node)].append(child)
         for holder in self._tree.holders:
             follows[id(holder)] += self.targets_from(holder)
         order: dict[int, int] = {}
@@ -192,7 +232,7 @@ class References:
                             component[member] = order[at]
                             if member == at:
                                 break
-        return component, order
+        return component
 
 
 def _base_uri(node: SchemaNode) -> str:

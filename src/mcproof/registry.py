@@ -181,7 +181,7 @@ def find_rule(word: str) -> Rule:
     for each in known:
         if wanted in (each.id.lower(), each.name.lower()):
             return each
-    names = [name for each in known for name in (each.id, each.name)]
+    names = [*RULESETS, *(name for each in known for name in (each.id, each.name))]
     raise UsageError(f"unknown rule `{word}`{nearest(word, names)}; `mcproof rules` lists them all")
 
 

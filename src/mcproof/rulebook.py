@@ -55,7 +55,7 @@ class Case(NamedTuple):
         if self.text is not None:
             return self.text.rstrip()
         if self.levels is not None:
-            return f"a schema of {self.levels} nested objects"
+            return f"(a schema that nests {self.levels} levels deep)"
         subject = next(each for each in (self.crash, self.tool, self.catalog) if each is not None)
         return compact_json(subject)
 

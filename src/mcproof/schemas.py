@@ -224,6 +224,8 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
     for node in nodes:
         current = node.schema
         if type(current) is not dict:
+            if type(current) is list:
+                deepest = max(deepest, node.level - 1 + nesting(current))
             continue
         level = node.level
         deepest = max(deepest, level)
@@ -244,7 +246,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
                     step = level + 2
                     entries = [Property(tree, each, node, name, step) for name, each in value.items()]
                     nodes += entries
-                    if level < STRICT_LEVELS:
+                    if level <= STRICT_LEVELS:
                         properties += entries
                     inside = 1
                 elif keyword in _SINGLES:

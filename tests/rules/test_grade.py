@@ -228,7 +228,7 @@ def test_only_the_properties_of_the_root_are_parameters() -> None:
     schema = {
         "type": "object",
         "properties": {"outer": {**loose, "description": "An object."}, "list": {"type": "array", "items": loose}},
-        "$defs": {"shared": loose},
+        "$defs": {"common": loose},
         "anyOf": [loose],
         "patternProperties": {"^x": {}},
     }

@@ -381,15 +381,15 @@ def test_a_local_pointer_starts_at_the_schema_that_has_a_name() -> None:
 
 def test_a_reference_below_a_target_in_an_unusual_place_is_seen() -> None:
     schema = {
-        "properties": {"a": {"$ref": "#/shared/x"}},
-        "shared": {"x": {"items": {"$ref": "#/none"}}, "y": {"$ref": "?"}},
+        "properties": {"a": {"$ref": "#/library/x"}},
+        "library": {"x": {"items": {"$ref": "#/none"}}, "y": {"$ref": "?"}},
     }
-    assert hits(schema) == [("ref_unresolvable", "/shared/x/items")]
+    assert hits(schema) == [("ref_unresolvable", "/library/x/items")]
 
 
 def test_the_path_of_a_target_in_an_unusual_place_is_a_pointer_and_not_a_fragment() -> None:
-    schema = {"properties": {"a": {"$ref": "#/shared/a%20b"}}, "shared": {"a b": {"$ref": "#/none"}}}
-    assert hits(schema) == [("ref_unresolvable", "/shared/a b")]
+    schema = {"properties": {"a": {"$ref": "#/library/a%20b"}}, "library": {"a b": {"$ref": "#/none"}}}
+    assert hits(schema) == [("ref_unresolvable", "/library/a b")]
 
 
 # --- references: circles ------------------------------------------------------------------------------------------
@@ -469,10 +469,10 @@ def test_the_first_holder_is_the_first_in_the_document_and_not_the_first_on_the_
 
 
 def test_a_circle_in_an_unusual_place_is_one_whichever_part_is_met_first() -> None:
-    shared = {"properties": {"y": {"$ref": "#/shared"}}}
-    for reference in ("#/shared", "#/shared/properties/y"):
-        schema = {"properties": {"a": {"$ref": reference}}, "shared": shared}
-        assert hits(schema) == [("ref_cycle", "/shared/properties/y")]
+    library = {"properties": {"y": {"$ref": "#/library"}}}
+    for reference in ("#/library", "#/library/properties/y"):
+        schema = {"properties": {"a": {"$ref": reference}}, "library": library}
+        assert hits(schema) == [("ref_cycle", "/library/properties/y")]
 
 
 def test_a_reference_in_data_closes_no_circle() -> None:
@@ -496,12 +496,12 @@ def chained(place: str, end: dict[str, Any]) -> dict[str, Any]:
     return {"properties": {"a": {"$ref": f"#/{place}/d0"}}, place: {**chain, f"d{MANY}": end}}
 
 
-@pytest.mark.parametrize("place", ["$defs", "shared"])
+@pytest.mark.parametrize("place", ["$defs", "library"])
 def test_a_long_chain_is_only_large(place: str) -> None:
     assert kinds_and_counts(chained(place, {"type": "string"})) == {"oversized": 1}
 
 
-@pytest.mark.parametrize("place", ["$defs", "shared"])
+@pytest.mark.parametrize("place", ["$defs", "library"])
 def test_a_long_chain_that_closes_is_told_text_by_text(place: str) -> None:
     counts = kinds_and_counts(chained(place, {"$ref": f"#/{place}/d0"}))
     assert counts == {"oversized": 1, "ref_cycle": MANY + 1}

@@ -54,7 +54,7 @@ def duplicate_key(catalog: Catalog) -> Iterator[Problem]:
     for pointer, key, place in catalog.document.duplicate_keys():
         yield Problem(
             f"the key `{key}` stands twice in one object; the last one counts",
-            pointer,
+            pointer.removeprefix(catalog.server.pointer),
             evidence={"key": key},
             near=place,
         )
@@ -96,6 +96,10 @@ def wrong_json_type(item: Item) -> Iterator[Problem]:
     for key, (wanted, name) in _FIELDS[item.kind].items():
         if key in item.fields and not isinstance(item.fields[key], wanted):
             yield Problem(f"`{key}` is {_kind(item.fields[key])}, not {name}", at=f"/{key}")
+    arguments = item.fields.get("arguments") if item.kind == "prompt" else None
+    for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
+        if not isinstance(argument, dict):
+            yield Problem(f"argument {index} is {_kind(argument)}, not an object", at=f"/arguments/{index}")
 
 
 @rule("CAT-007", ruleset="catalog", name="malformed-parameters", severity="warning", category="schema")
@@ -145,9 +149,9 @@ def more_pages(catalog: Catalog) -> Iterator[Problem]:
 _STRING, _OBJECT, _LIST = (str, "a string"), (dict, "an object"), (list, "a list")
 _FIELDS: dict[str, dict[str, tuple[type, str]]] = {
     "tool": {"title": _STRING, "annotations": _OBJECT, "outputSchema": _OBJECT, "_meta": _OBJECT, "icons": _LIST},
-    "resource": {"uri": _STRING, "title": _STRING, "description": _STRING, "mimeType": _STRING},
+    "resource": {"uri": _STRING, "name": _STRING, "title": _STRING, "description": _STRING, "mimeType": _STRING},
     "template": {"uriTemplate": _STRING, "title": _STRING, "description": _STRING, "mimeType": _STRING},
-    "prompt": {"title": _STRING, "arguments": _LIST},
+    "prompt": {"title": _STRING, "description": _STRING, "arguments": _LIST},
 }
 
 

@@ -63,7 +63,10 @@ def open_object(tree: SchemaTree) -> Iterator[Problem]:
             )
             yield Problem(message, node.pointer)
             continue
-        obstacle = node.obstacle
+        is_switch = additional in (None, True, {}) and (
+            additional is not None or "additionalProperties" not in node.schema
+        )
+        obstacle = node.obstacle if is_switch else "its value is neither a boolean nor a schema"
         fix = None if obstacle else SetMember("additionalProperties", False)
         message = f"{_named(node)} accepts undeclared properties: `additionalProperties` is not false"
         yield Problem(message + _left(obstacle), node.pointer, fix=fix)

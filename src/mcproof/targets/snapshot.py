@@ -50,7 +50,7 @@ def _is_capture(value: dict[str, Any]) -> bool:
     return (
         any(isinstance(value.get(key), dict) for key in ("initialize", "discover"))
         or any(isinstance(value.get(key), list) for key in _LISTS[1:])
-        or ("server" in value and "tools" in value)
+        or ("tools" in value and any(key in value for key in ("server", *_LISTS[1:])))
     )
 
 
