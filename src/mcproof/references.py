@@ -24,6 +24,7 @@ class Reference(NamedTuple):
     """One `$ref` or `$dynamicRef`: who holds it, what it says, and what it leads to."""
 
     holder: SchemaNode
+    keyword: str
     text: str
     target: Any
     resource: dict[str, Any] | None
@@ -55,6 +56,7 @@ class References:
         self._resources: dict[str, Any] = {"": tree.root}  # by address: what `$id` makes a document of its own
         self._resource_of: dict[int, dict[str, Any]] = {}
         self._anchors: dict[tuple[int, str], Any] = {}
+        self._dynamic: dict[str, list[dict[str, Any]]] = {}
         if tree.holders:
             self._register(tree.nodes, tree.root)
         resolved: set[int] = set()
@@ -85,6 +87,8 @@ class References:
                     own = schema
                 for name in _anchor_names(schema):
                     self._anchors.setdefault((id(own), name), schema)
+                if isinstance(schema.get("$dynamicAnchor"), str):
+                    self._dynamic.setdefault(schema["$dynamicAnchor"], []).append(schema)
             self._resource_of[id(schema)] = own
 
     def target(self, schema: dict[str, Any]) -> Any:
@@ -96,8 +100,12 @@ class References:
         return self._nodes.get(id(reference.target))
 
     def targets_from(self, node: SchemaNode) -> list[SchemaNode]:
-        """The nodes that a node's own references lead to."""
-        found = [self.target_node(reference) for reference in self._held_by.get(id(node), ())]
+        """The nodes that a node's own references lead to, or may lead to when the schema is used."""
+        found = []
+        for reference in self._held_by.get(id(node), ()):
+            found.append(self.target_node(reference))
+            if reference.keyword == "$dynamicRef":  # it leads to the outermost anchor of that name
+                found += [self._nodes.get(id(schema)) for schema in self._dynamic.get(reference.fragment, ())]
         return [target for target in found if target is not None]
 
     def _add(self, holder: SchemaNode, keyword: str, text: str) -> None:
@@ -109,7 +117,7 @@ class References:
 
             fragment = unquote(fragment)
         target = _NOWHERE if resource is None else self._look_up(resource, fragment)
-        reference = Reference(holder, text, target, resource, fragment)
+        reference = Reference(holder, keyword, text, target, resource, fragment)
         self.all.append(reference)
         self._held_by.setdefault(id(holder), []).append(reference)
         if keyword == "$ref" and target is not _NOWHERE:

@@ -203,7 +203,7 @@ class SchemaTree:
         if self.holders:
             return True
         for node in self.objects:
-            if not _ENTANGLING.isdisjoint(node.schema):
+            if not _ENTANGLING.isdisjoint(node.schema) or "patternProperties" in node.schema:
                 return True
             at = node
             while at.parent is not None:

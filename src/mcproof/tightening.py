@@ -3,17 +3,25 @@
 Closing an object (no further properties, all declared ones required) is safe where the object stands alone.
 It is not where the object is one of several schemas that judge the same value: the others' properties would
 become unexpected, or a value that matched two alternatives would come to match one. This module finds those
-places and says, in words, why each is left to the author.
+places and says, in words, why each is left to the author:
+
+- all that stands under `allOf`, `oneOf` or a condition, and all that is referred to from there;
+- an object beside `allOf` or a reference, or beside branches that declare properties;
+- the branches and targets that judge a value together with such an object;
+- what two schemas that judge one value both say about the same property, or about its entries.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.references import REFERENCE_KEYWORDS
 from mcproof.schemas import CONDITIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcproof.schemas import SchemaNode, SchemaTree
 
 _OWN = ("properties", "patternProperties")
@@ -22,6 +30,8 @@ _FREEZING = CONDITIONS | {"allOf", "oneOf"}
 _SAME_VALUE = frozenset({*_CHOICES, "allOf"})
 _DECLARING = frozenset({*_OWN, *REFERENCE_KEYWORDS})
 _COMBINING = frozenset({*_SAME_VALUE, *REFERENCE_KEYWORDS})
+_ENTRIES = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems"})
+_ANY_NAME = frozenset({"patternProperties", "additionalProperties", "unevaluatedProperties"})
 
 Blocked = list[tuple["SchemaNode", str]]
 """Schemas that must stay open, each with the reason, to be read after "because"."""
@@ -31,13 +41,10 @@ def obstacles(tree: SchemaTree) -> dict[int, str]:
     """Why each schema that must not be closed must not be, by the id of its node."""
     reasons: dict[int, str] = {}
     graph = _Graph(tree)
-    frozen: Blocked = []
+    frozen: Blocked = [(node, "another schema describes the same value") for node in _described_twice(graph)]
+    frozen += [(node, f"it stands under `{keyword}`") for node, keyword in graph.placed() if keyword in _FREEZING]
     shared: Blocked = []
-    for node in tree.nodes:
-        if node.step and node.step[0] in _FREEZING:
-            frozen.append((node, f"it stands under `{node.step[0]}`"))
-        if type(node.schema) is not dict or _COMBINING.isdisjoint(node.schema):
-            continue
+    for node in graph.combined:
         sources = graph.sources_of_properties(node)
         beside = [keyword for keyword in sources if keyword not in _OWN]
         if beside:
@@ -45,7 +52,7 @@ def obstacles(tree: SchemaTree) -> dict[int, str]:
         together = "its value is also judged by the schema that combines it with others"
         if any(keyword != "anyOf" for keyword in sources):
             shared += [(branch, together) for branch in graph.alternatives(node)]
-        if any(keyword not in REFERENCE_KEYWORDS for keyword in sources):
+        if len(sources) > 1:
             shared += [(target, together) for target in graph.targets(node)]
     _spread(frozen, graph, reasons, everywhere=True)
     _spread(shared, graph, reasons, everywhere=False)
@@ -72,11 +79,88 @@ def _spread(blocked: Blocked, graph: _Graph, reasons: dict[int, str], *, everywh
 
 def _keep_referenced_switches(tree: SchemaTree, reasons: dict[int, str]) -> None:
     """An `additionalProperties` that a reference points at is somebody's schema, not only a switch."""
-    end = "/additionalProperties"
-    pointed_at = {each.text[1:] for each in tree.references.all if each.is_local and each.text.endswith(end)}
-    for node in tree.objects if pointed_at else []:
-        if node.path + end in pointed_at:
-            reasons.setdefault(id(node), "a `$ref` points at its `additionalProperties`")
+    for reference in tree.references.all:
+        holder, slash, keyword = reference.fragment.rpartition("/")
+        if reference.is_local and slash and keyword == "additionalProperties":
+            node = tree.references.node_at(reference, holder)
+            if node is not None:
+                reasons.setdefault(id(node), "a `$ref` points at its `additionalProperties`")
+
+
+class _Described(NamedTuple):
+    """What a group of schemas that all must hold say about the parts of their value."""
+
+    names: dict[str, list[SchemaNode]]
+    """The schemas of each property."""
+    any_name: list[SchemaNode]
+    """Schemas of properties that are known by a pattern, or by not being declared."""
+    entries: list[SchemaNode]
+    """Schemas of the entries of a list."""
+    holders: set[int]
+    """Which members of the group say anything of the above."""
+
+
+def _described_twice(graph: _Graph) -> Iterable[SchemaNode]:
+    """The schemas of properties and entries that more than one schema describes for the same value."""
+    groups = {group: _describe(members, graph) for group, members in graph.groups().items()}
+    for described in groups.values():
+        yield from _clashes(described, described)
+    for node in graph.combined:
+        whole = groups.get(graph.group_of(node))
+        for branch in graph.alternatives(node):
+            part = groups.get(graph.group_of(branch))
+            if whole is not None and part is not None and part is not whole:
+                yield from _clashes(whole, part)
+
+
+def _describe(members: list[SchemaNode], graph: _Graph) -> _Described:
+    described = _Described({}, [], [], set())
+    for member in members:
+        for child in graph.below(member):
+            keyword = child.step[0]
+            if child.schema == {}:  # which says nothing
+                continue
+            if keyword == "properties" and len(child.step) == 2:
+                described.names.setdefault(str(child.step[1]), []).append(child)
+            elif keyword in _ANY_NAME:
+                described.any_name.append(child)
+            elif keyword in _ENTRIES:
+                described.entries.append(child)
+            else:
+                continue
+            described.holders.add(id(member))
+    return described
+
+
+def _clashes(one: _Described, other: _Described) -> Iterable[SchemaNode]:
+    """What two descriptions of one value both speak of; a group clashes with itself where its members do."""
+    is_same = one is other
+    fewer, more = sorted((one.names, other.names), key=len)
+    for name, nodes in fewer.items():
+        both = nodes if is_same else nodes + more.get(name, [])
+        if len(both) > (1 if is_same else len(nodes)):
+            yield from both
+    if is_same and len(one.holders) == 1:
+        patterns = [node for node in one.any_name if node.step[0] == "patternProperties"]
+        for pattern in patterns:
+            matched = [node for name, nodes in one.names.items() if _may_match(pattern, name) for node in nodes]
+            yield from [*matched, pattern] if matched else []
+        yield from patterns if len(patterns) > 1 else []
+        return
+    for side, opposite in ((one, other), (other, one)):
+        if side.any_name and (opposite.names or opposite.any_name):
+            yield from side.any_name
+            yield from (node for nodes in opposite.names.values() for node in nodes)
+    if one.entries and other.entries and (not is_same or len({id(node.parent) for node in one.entries}) > 1):
+        yield from one.entries
+        yield from other.entries
+
+
+def _may_match(pattern: SchemaNode, name: str) -> bool:
+    try:
+        return re.search(str(pattern.step[1]), name) is not None
+    except re.error:  # an expression of another dialect
+        return True
 
 
 class _Graph:
@@ -85,20 +169,32 @@ class _Graph:
     def __init__(self, tree: SchemaTree) -> None:
         self._nodes = tree.nodes
         self._references = tree.references
-        self._below: dict[int, list[SchemaNode]] | None = None
+        self._below: dict[int, list[SchemaNode]] = {}
+        self._leader: dict[int, SchemaNode] = {}
+        for node in tree.nodes:
+            self._below.setdefault(id(node.parent), []).append(node)
+        for parent, node, _ in tree.references.links:
+            self._below.setdefault(id(parent), []).append(node)
+        self.combined = [
+            node for node in tree.nodes if type(node.schema) is dict and not _COMBINING.isdisjoint(node.schema)
+        ]
         self._declaring_choices: set[tuple[int, str | int]] = set()
         declaring: set[int] = set()
         for node in reversed(tree.nodes):  # children before parents
-            parent, step = node.parent, node.step
+            parent_node, step = node.parent, node.step
             if step and step[0] in _SAME_VALUE and (id(node) in declaring or _declares(node.schema)):
-                declaring.add(id(parent))
-                self._declaring_choices.add((id(parent), step[0]))
+                declaring.add(id(parent_node))
+                self._declaring_choices.add((id(parent_node), step[0]))
+
+    def placed(self) -> Iterable[tuple[SchemaNode, str | int]]:
+        """Every node with the keyword that holds it, once for each place where it stands."""
+        for node in self._nodes:
+            if node.step:
+                yield node, node.step[0]
+        for _, node, keyword in self._references.links:
+            yield node, keyword
 
     def below(self, node: SchemaNode) -> list[SchemaNode]:
-        if self._below is None:
-            self._below = {}
-            for each in self._nodes:
-                self._below.setdefault(id(each.parent), []).append(each)
         return self._below.get(id(node), [])
 
     def alternatives(self, node: SchemaNode) -> list[SchemaNode]:
@@ -113,6 +209,36 @@ class _Graph:
         own = [keyword for keyword in _OWN if schema.get(keyword)]
         joined = [keyword for keyword in ("allOf", *REFERENCE_KEYWORDS) if keyword in schema]
         return own + joined + [keyword for keyword in _CHOICES if (id(node), keyword) in self._declaring_choices]
+
+    def groups(self) -> dict[int, list[SchemaNode]]:
+        """The schemas that judge a value together, each group under the id of its leader.
+
+        A schema belongs with its branches, except those of `anyOf`, and with what it refers to. Two that refer to
+        one target come to the same group although they never meet: that errs on the careful side.
+        """
+        for node in self.combined:
+            joined = [child for child in self.below(node) if child.step[0] in _SAME_VALUE and child.step[0] != "anyOf"]
+            for other in joined + self.targets(node):
+                one, two = self._find(node), self._find(other)
+                if one is not two:
+                    self._leader[id(two)] = one
+        grouped: dict[int, list[SchemaNode]] = {}
+        for node in self._nodes:
+            if type(node.schema) is dict:
+                grouped.setdefault(self.group_of(node), []).append(node)
+        return grouped
+
+    def group_of(self, node: SchemaNode) -> int:
+        return id(self._find(node))
+
+    def _find(self, node: SchemaNode) -> SchemaNode:
+        """The leader of a node's group; the way there is shortened for the next time."""
+        leader = node
+        while id(leader) in self._leader:
+            leader = self._leader[id(leader)]
+        while node is not leader:
+            self._leader[id(node)], node = leader, self._leader[id(node)]
+        return leader
 
 
 def _declares(schema: object) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.finding import Finding
 
 thorough = settings(max_examples=300, deadline=None, derandomize=True)
-COMBINING = {"allOf", "anyOf", "oneOf", "$ref", "$dynamicRef"}
+COMBINING = {"allOf", "anyOf", "oneOf", "not", "if", "$ref", "$dynamicRef"}
 seeds = st.randoms(use_true_random=True)
 
 

@@ -68,6 +68,8 @@ def _excerpt(document: JsonText, located: Located, gutter: int, style: Style) ->
     room = style.width - gutter - 6
     first = max(0, min(start - room // 3, len(line) - room)) if len(line) > room else 0
     last = min(len(line), first + room)
+    while last > start + 1 and display_width(line[first:last]) > room:
+        last -= 1
     end = min(start + _highlighted(document.text, located.span), last)
     ellipsis = style.symbol("…", "...")
     before, marked, after = (
