@@ -77,7 +77,10 @@ def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
         return _own(schema)
     known: dict[int, Acceptance] = tree.answers
     if id(schema) not in known:
-        _settle(schema, tree, known)
+        if _parts(schema, tree):
+            _settle(schema, tree, known)
+        else:  # nearly always: a union of plain schemas
+            known[id(schema)] = _combined(schema, tree, known)
     return known[id(schema)]
 
 

@@ -107,9 +107,11 @@ def _described_twice(graph: _Graph) -> Iterable[SchemaNode]:
         yield from _clashes(described, described)
     for node in graph.combined:
         whole = groups.get(graph.group_of(node))
+        if whole is None:
+            continue
         for branch in graph.alternatives(node):
             part = groups.get(graph.group_of(branch))
-            if whole is not None and part is not None and part is not whole:
+            if part is not None and part is not whole:
                 yield from _clashes(whole, part)
 
 
@@ -211,20 +213,27 @@ class _Graph:
         return own + joined + [keyword for keyword in _CHOICES if (id(node), keyword) in self._declaring_choices]
 
     def groups(self) -> dict[int, list[SchemaNode]]:
-        """The schemas that judge a value together, each group under the id of its leader.
+        """The schemas that judge a value together, each group under the id of its leader; most stand alone and in none.
 
         A schema belongs with its branches, except those of `anyOf`, and with what it refers to. Two that refer to
         one target come to the same group although they never meet: that errs on the careful side.
         """
+        members: dict[int, SchemaNode] = {
+            id(node): node
+            for node in self._nodes
+            if type(node.schema) is dict and "patternProperties" in node.schema and "properties" in node.schema
+        }
         for node in self.combined:
-            joined = [child for child in self.below(node) if child.step[0] in _SAME_VALUE and child.step[0] != "anyOf"]
-            for other in joined + self.targets(node):
+            branches = [child for child in self.below(node) if child.step[0] in _SAME_VALUE]
+            targets = self.targets(node)
+            members.update((id(each), each) for each in (node, *branches, *targets))
+            for other in [child for child in branches if child.step[0] != "anyOf"] + targets:
                 one, two = self._find(node), self._find(other)
                 if one is not two:
                     self._leader[id(two)] = one
         grouped: dict[int, list[SchemaNode]] = {}
-        for node in self._nodes:
-            if type(node.schema) is dict:
+        for node in members.values():
+            if id(node) in self._below:  # one without parts describes none
                 grouped.setdefault(self.group_of(node), []).append(node)
         return grouped
 

@@ -11,7 +11,7 @@ from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPEC
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.schemas import SchemaNode, SchemaTree
+    from mcproof.schemas import SchemaTree
 
 
 @rule(
@@ -34,8 +34,9 @@ def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
         if properties and not isinstance(node.schema.get("required"), list):
             obstacle = node.obstacle
             fix = None if obstacle else SetMember("required", list(properties))
-            message = f"{_named(node)} declares properties but no `required` list"
-            yield Problem(message + _left(obstacle), node.pointer, fix=fix)
+            path = node.path
+            message = f"{_named(path)} declares properties but no `required` list"
+            yield Problem(message + _left(obstacle), tree.base + path, fix=fix)
 
 
 @rule(
@@ -54,22 +55,19 @@ def open_object(tree: SchemaTree) -> Iterator[Problem]:
     Fix: set `additionalProperties` to false; where any key is meant to be allowed, say so in the description.
     """
     for node in tree.objects:
-        additional = node.schema.get("additionalProperties")
+        additional = node.schema.get("additionalProperties", True)
         if additional is False or node.schema.get("unevaluatedProperties") is False:
             continue
+        path, obstacle = node.path, None
         if isinstance(additional, dict) and additional:
-            message = (
-                f"{_named(node)} is a map: it accepts any key, with values of the schema in `additionalProperties`"
-            )
-            yield Problem(message, node.pointer)
-            continue
-        is_switch = additional in (None, True, {}) and (
-            additional is not None or "additionalProperties" not in node.schema
-        )
-        obstacle = node.obstacle if is_switch else "its value is neither a boolean nor a schema"
-        fix = None if obstacle else SetMember("additionalProperties", False)
-        message = f"{_named(node)} accepts undeclared properties: `additionalProperties` is not false"
-        yield Problem(message + _left(obstacle), node.pointer, fix=fix)
+            message = f"{_named(path)} is a map: any key is accepted, with values of the schema it gives"
+            fix = None
+        else:
+            message = f"{_named(path)} accepts undeclared properties: `additionalProperties` is not false"
+            is_switch = additional is True or additional == {}
+            obstacle = node.obstacle if is_switch else "its value is neither a boolean nor a schema"
+            fix = None if obstacle else SetMember("additionalProperties", False)
+        yield Problem(message + _left(obstacle), tree.base + path, fix=fix)
 
 
 @rule(
@@ -120,9 +118,9 @@ _UNBOUNDED = {
 }
 
 
-def _named(node: SchemaNode) -> str:
-    """What to call an object schema in a sentence."""
-    return f"the object at `{node.path}`" if node.parent is not None else "the input schema"
+def _named(path: str) -> str:
+    """What to call the object schema at a path in a sentence."""
+    return f"the object at `{path}`" if path else "the input schema"
 
 
 def _left(obstacle: str | None) -> str:
