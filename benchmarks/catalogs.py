@@ -2,7 +2,8 @@
 
 The shares are those of 207 captured servers: three parameters a tool in the middle and eight at the ninetieth
 percentile, descriptions of 190 characters in the middle and 1,000 at the ninetieth percentile, a parameter in five
-without a description, one in six a union with null, a tool in fifty with references.
+without a description, one in six a union with null, two tools in five with an output schema, one in fifty with
+references.
 """
 
 from __future__ import annotations
@@ -65,12 +66,16 @@ def tool(rng: random.Random, number: int) -> dict[str, Any]:
     if rng.random() < 0.02:
         made["$defs"] = {"shared": object_schema(rng, 3, 2)}
         made["properties"]["shared"] = {"$ref": "#/$defs/shared"}
-    return {
+    described: dict[str, Any] = {
         "name": f"{rng.choice(WORDS)}_{rng.choice(WORDS)}_{number}",
         "description": sentence(rng, rng.choice((40, 60, 120, 190, 190, 300, 450, 600, 1000))),
         "inputSchema": made,
-        "annotations": {"readOnlyHint": rng.random() < 0.5},
     }
+    if rng.random() < 0.46:
+        described["annotations"] = {"title": sentence(rng, 20), "readOnlyHint": rng.random() < 0.5}
+    if rng.random() < 0.4:
+        described["outputSchema"] = object_schema(rng, rng.randint(1, 6), 1)
+    return described
 
 
 def catalog(seed: int, tools: int) -> str:

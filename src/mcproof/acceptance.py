@@ -58,8 +58,9 @@ def accepts_anything(schema: Any, tree: SchemaTree) -> bool:
 
 def unbounded_kinds(schema: Any, tree: SchemaTree) -> frozenset[str]:
     """Which of `string` and `array` a schema names as a type and lets grow without limit."""
-    is_plain = type(schema) is dict and _COMBINING.isdisjoint(schema)
-    answer = _own(schema) if is_plain else acceptance(schema, tree)
+    if type(schema) is dict and type(schema.get("type")) is str and _COMBINING.isdisjoint(schema):  # nearly always
+        return _own(schema).unbounded
+    answer = acceptance(schema, tree)
     return answer.growing & answer.unbounded if answer.is_constrained else _NOTHING
 
 

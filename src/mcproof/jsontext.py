@@ -233,13 +233,15 @@ def _wanted(pointers: Iterable[Pointer]) -> dict[Pointer, _Wanted]:
     """The node of each pointer in one tree, whose root is the node of the empty pointer."""
     nodes = {"": _Wanted()}
     for pointer in pointers:
-        above = [pointer]
-        while above[-1] not in nodes:
-            above.append(above[-1].rpartition("/")[0])
-        node = nodes[above.pop()]
-        while above:
-            reached = above.pop()
-            node = nodes[reached] = node.child(unescape(reached.rpartition("/")[2]))
+        missing = []
+        at = pointer
+        while at not in nodes:
+            missing.append(at)
+            at = at[: at.rindex("/")]
+        node = nodes[at]
+        for step in reversed(missing):
+            node = nodes[step] = node.child(unescape(step[len(at) + 1 :]))
+            at = step
     return nodes
 
 
