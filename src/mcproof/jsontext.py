@@ -26,6 +26,7 @@ Pointer = str
 """A JSON pointer (RFC 6901): `/tools/0/inputSchema`; the empty string is the whole document."""
 
 _space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]
+_plain_key = re.compile(r'[ \t\n\r]*+"([^"\\]*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
 # What is skipped is thrown away, so it is built cheaply, and no number is too long for it.
 _skip_value = make_scanner(JSONDecoder(object_pairs_hook=len, parse_int=float))  # type: ignore[arg-type]
 
@@ -293,14 +294,16 @@ def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
             separator_end, key, key_end, start = member
             end = at + 1
 
-        at = _space(text, separator_end).end()
         if is_object:
-            key = at
-            token, key_end = scanstring(text, at + 1)
-            at = key_end + 1 if text[key_end] == ":" else _space(text, key_end).end() + 1
-            start = at if text[at] in '{["' else _space(text, at).end()
+            plain = _plain_key(text, separator_end)
+            if plain is not None:
+                key, token, key_end, start = plain.start(1) - 1, plain[1], plain.end(1) + 1, plain.end()
+            else:  # a key with escapes
+                key = _space(text, separator_end).end()
+                token, key_end = scanstring(text, key + 1)
+                start = _space(text, _space(text, key_end).end() + 1).end()
         else:
-            key, token, start = -1, str(index), at
+            key, token, start = -1, str(index), _space(text, separator_end).end()
         wanted = holder.get(token)
         if last_wins and wanted is not None:
             wanted.forget()

@@ -114,6 +114,16 @@ class Property(SchemaNode):
         self.declaring = True
         self.name = name
 
+    @property
+    def pointer(self) -> str:
+        """The pointer from the tool; the way that most findings go, so the shortest."""
+        tree, name = self.tree, self.name
+        if "~" in name or "/" in name:
+            name = escape(name)
+        if tree.last_parent is not self.parent:
+            return tree.base + self.path
+        return f"{tree.base}{tree.last_path}/properties/{name}"
+
 
 class SchemaTree:
     """A schema and all schemas below it, each found once."""
