@@ -355,3 +355,36 @@ LOOSENING: dict[str, tuple[Any, Any]] = {
 def test_nothing_is_accepted_that_was_not_before_with(schema: Any, instance: Any) -> None:
     assert not jsonschema_rs.validator_for(schema).is_valid(instance)
     assert not jsonschema_rs.validator_for(tightened(schema)).is_valid(instance)
+
+
+def test_a_property_that_leads_back_to_its_own_object_is_not_made_required() -> None:
+    schema = root(
+        {"value": NUMBER, "next": {"$ref": "#"}, "other": {"$ref": "#/$defs/o"}}, **{"$defs": {"o": an_object("x")}}
+    )
+    assert tightened(schema)["required"] == ["value", "other"]
+
+
+def test_a_property_that_only_refers_to_what_surrounds_its_definition_is_made_required() -> None:
+    schema = root({"a": NUMBER}, **{"$defs": {"o": root({"whole": {"$ref": "#"}})}})
+    assert tightened(schema)["$defs"]["o"]["required"] == ["whole"]
+
+
+def test_a_map_that_is_written_with_unevaluated_properties_stays_one() -> None:
+    schema = {"type": "object", "unevaluatedProperties": NUMBER}
+    assert tightened(schema) == schema
+
+
+@pytest.mark.parametrize(
+    "dialect", ["https://json-schema.org/draft/2019-09/schema", "http://json-schema.org/draft-04/schema#"]
+)
+def test_a_schema_of_a_dialect_with_other_references_is_left_alone(dialect: str) -> None:
+    schema = root({"a": NUMBER}, **{"$schema": dialect})
+    assert tightened(schema) == schema
+    assert "dialect" in reason(schema, "")
+
+
+@pytest.mark.parametrize(
+    "dialect", ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"]
+)
+def test_a_schema_of_a_known_dialect_is_closed(dialect: str) -> None:
+    assert closed(root({"a": NUMBER}, **{"$schema": dialect})) == {""}

@@ -32,21 +32,19 @@ class Acceptance(NamedTuple):
     """Which of `string` and `array` it names as a type, itself or in a branch."""
     unbounded: frozenset[str]
     """Which of the two it would let grow without limit."""
-    names_null: bool
-    """Whether null is among its types, values or branches."""
-    allows_null: bool
+    admits_null: bool
     """Whether nothing in it excludes null."""
 
 
-_ANYTHING = Acceptance(False, _NOTHING, _GROWING, False, True)
-_NO_SCHEMA = Acceptance(True, _NOTHING, _NOTHING, False, False)
+_ANYTHING = Acceptance(False, _NOTHING, _GROWING, True)
+_NO_SCHEMA = Acceptance(True, _NOTHING, _NOTHING, False)
 """`false`, what is no schema at all, and where the answers of a circle start from."""
-_UNKNOWN = Acceptance(True, _NOTHING, _GROWING, False, True)
+_UNKNOWN = Acceptance(True, _NOTHING, _GROWING, False)
 """The target of a reference that leads nowhere: that is another rule's finding."""
-_FIXED_SIZE = Acceptance(True, _NOTHING, _NOTHING, False, False)
-_NULL = Acceptance(True, _NOTHING, _NOTHING, True, True)
-_BOUNDED = {kind: Acceptance(True, frozenset({kind}), _NOTHING, False, False) for kind in _SIZE_BOUNDS}
-_UNBOUNDED = {kind: Acceptance(True, frozenset({kind}), frozenset({kind}), False, False) for kind in _SIZE_BOUNDS}
+_FIXED_SIZE = Acceptance(True, _NOTHING, _NOTHING, False)
+_NULL = Acceptance(True, _NOTHING, _NOTHING, True)
+_BOUNDED = {kind: Acceptance(True, frozenset({kind}), _NOTHING, False) for kind in _SIZE_BOUNDS}
+_UNBOUNDED = {kind: Acceptance(True, frozenset({kind}), frozenset({kind}), False) for kind in _SIZE_BOUNDS}
 
 
 def accepts_anything(schema: Any, tree: SchemaTree) -> bool:
@@ -65,9 +63,8 @@ def unbounded_kinds(schema: Any, tree: SchemaTree) -> frozenset[str]:
 
 
 def admits_null(schema: Any, tree: SchemaTree) -> bool:
-    """Whether null is among what a schema names, and nothing in it excludes that again."""
-    answer = acceptance(schema, tree)
-    return answer.names_null and answer.allows_null
+    """Whether null is among what a schema accepts."""
+    return acceptance(schema, tree).admits_null
 
 
 def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
@@ -146,15 +143,13 @@ def _own(schema: dict[str, Any]) -> Acceptance:
     kinds = [each for each in (kind if type(kind) is list else [kind]) if type(each) is str]
     growing = _GROWING.intersection(kinds)
     if "const" in schema:
-        is_null = schema["const"] is None
-        return Acceptance(True, growing, _NOTHING, is_null, is_null)
+        return Acceptance(True, growing, _NOTHING, schema["const"] is None)
     if "enum" in schema:
         values = schema["enum"]
-        has_null = type(values) is list and any(value is None for value in values)
-        return Acceptance(True, growing, _NOTHING, has_null, has_null)
+        return Acceptance(True, growing, _NOTHING, type(values) is list and any(value is None for value in values))
     possible = growing if "type" in schema else _GROWING
     unbounded = frozenset(each for each in possible if _SIZE_BOUNDS[each] not in schema)
-    return Acceptance("type" in schema, growing, unbounded, "null" in kinds, "type" not in schema or "null" in kinds)
+    return Acceptance("type" in schema, growing, unbounded, "type" not in schema or "null" in kinds)
 
 
 def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> Acceptance:
@@ -184,17 +179,15 @@ def _both(one: Acceptance, other: Acceptance) -> Acceptance:
         one.is_constrained or other.is_constrained,
         one.growing | other.growing,
         one.unbounded & other.unbounded,
-        one.names_null or other.names_null,
-        one.allows_null and other.allows_null,
+        one.admits_null and other.admits_null,
     )
 
 
 def _either(branches: Iterable[Acceptance]) -> Acceptance:
-    is_constrained, growing, unbounded, names_null, allows_null = True, _NOTHING, _NOTHING, False, False
+    is_constrained, growing, unbounded, admits_null = True, _NOTHING, _NOTHING, False
     for branch in branches:
         is_constrained = is_constrained and branch.is_constrained
         growing |= branch.growing
         unbounded |= branch.unbounded
-        names_null = names_null or branch.names_null
-        allows_null = allows_null or branch.allows_null
-    return Acceptance(is_constrained, growing, unbounded, names_null, allows_null)
+        admits_null = admits_null or branch.admits_null
+    return Acceptance(is_constrained, growing, unbounded, admits_null)

@@ -289,7 +289,7 @@ def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
                 break
             holder.span = Span(holder_key, holder_start, at + 1)
             if holder.needs_layout and is_object:
-                holder.layout = Layout(text[separator_end:key], text[key_end:start], end, at)
+                holder.layout = _layout(text, _Member(separator_end, key, key_end, start), end, at)
             holder, holder_key, holder_start, index, is_object, member = outer.pop()
             separator_end, key, key_end, start = member
             end = at + 1
@@ -307,6 +307,14 @@ def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
         wanted = holder.get(token)
         if last_wins and wanted is not None:
             wanted.forget()
+
+
+def _layout(text: str, last: _Member, value_end: int, close: int) -> Layout:
+    """How the members of an object are written, by the last of them; a lone one does not show what separates them."""
+    before_key, colon = text[last.separator_end : last.key], text[last.key_end : last.value]
+    if not before_key and " " in colon and text[last.separator_end - 1] == "{":
+        before_key = " "
+    return Layout(before_key, colon, value_end, close)
 
 
 def _is_filled(text: str, start: int) -> bool:

@@ -28,6 +28,7 @@ _SINGLES = frozenset(
     | {"additionalItems", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
 )
 _DECLARED_SINGLES = frozenset({"items", "additionalProperties"})
+_DIALECTS = ("json-schema.org/draft/2020-12", "json-schema.org/draft-07", "json-schema.org/draft-06")
 _ENTANGLING = CONDITIONS | {"anyOf", "oneOf", "allOf"}
 
 
@@ -200,7 +201,11 @@ class SchemaTree:
     def obstacles(self) -> dict[int, str]:
         """Which objects must not be closed by machine, and why, worked out when first asked."""
         if self._obstacles is None:
-            if self._is_entangled():
+            dialect = self.root.get("$schema", "")
+            if dialect and not any(known in str(dialect) for known in _DIALECTS):
+                reason = "its `$schema` names a dialect whose references mcproof does not follow"
+                self._obstacles = {id(node): reason for node in self.objects}
+            elif self._is_entangled():
                 from mcproof.tightening import obstacles
 
                 self._obstacles = obstacles(self)

@@ -76,6 +76,8 @@ def main(arguments: list[str]) -> int:
     except OSError as error:  # every file is opened where its errors are caught: this is standard output
         _discard_output()
         return _fail(McproofError(f"the output cannot be written: {(error.strerror or str(error)).lower()}"), [])
+    except RecursionError:
+        return _fail(McproofError("this JSON is nested too deeply; no tool catalog is"), arguments)
     except MemoryError:
         return _fail(McproofError("out of memory: the input is too large for this machine"), arguments)
     except Exception as error:  # a traceback helps nobody at a terminal

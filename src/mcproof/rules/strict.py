@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcproof.acceptance import accepts_anything, unbounded_kinds
 from mcproof.finding import Problem, SetMember
@@ -11,7 +11,7 @@ from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPEC
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.schemas import SchemaTree
+    from mcproof.schemas import SchemaNode, SchemaTree
 
 
 @rule(
@@ -33,7 +33,8 @@ def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
         properties = node.properties
         if properties and not isinstance(node.schema.get("required"), list):
             obstacle = node.obstacle
-            fix = None if obstacle else SetMember("required", list(properties))
+            names = [name for name, schema in properties.items() if not _leads_back(schema, node)]
+            fix = None if obstacle else SetMember("required", names)
             path = node.path
             message = f"{_named(path)} declares properties but no `required` list"
             yield Problem(message + _left(obstacle), tree.base + path, fix=fix)
@@ -56,10 +57,11 @@ def open_object(tree: SchemaTree) -> Iterator[Problem]:
     """
     for node in tree.objects:
         additional = node.schema.get("additionalProperties", True)
-        if additional is False or node.schema.get("unevaluatedProperties") is False:
+        unevaluated = node.schema.get("unevaluatedProperties", True)
+        if additional is False or unevaluated is False:
             continue
         path, obstacle = node.path, None
-        if isinstance(additional, dict) and additional:
+        if (isinstance(additional, dict) and additional) or (isinstance(unevaluated, dict) and unevaluated):
             message = f"{_named(path)} is a map: any key is accepted, with values of the schema it gives"
             fix = None
         else:
@@ -116,6 +118,17 @@ _UNBOUNDED = {
     frozenset({"array"}): "an array without `maxItems`",
     frozenset({"string", "array"}): "a string without `maxLength` or an array without `maxItems`",
 }
+
+
+def _leads_back(schema: Any, node: SchemaNode) -> bool:
+    """Whether a property refers to an object that it is part of: required, it would ask for a value without an end."""
+    target = node.tree.references.target(schema) if isinstance(schema, dict) and "$ref" in schema else None
+    at: SchemaNode | None = node if target is not None else None
+    while at is not None:
+        if at.schema is target:
+            return True
+        at = None if at.keyword in ("$defs", "definitions") else at.parent
+    return False
 
 
 def _named(path: str) -> str:
