@@ -20,8 +20,6 @@ from mcproof.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-
 Pointer = str
 """A JSON pointer (RFC 6901): `/tools/0/inputSchema`; the empty string is the whole document."""
 
@@ -246,15 +244,6 @@ def _wanted(pointers: Iterable[Pointer]) -> dict[Pointer, _Wanted]:
     return nodes
 
 
-class _Member(NamedTuple):
-    """Where the parts of an object's member stand: the end of what separates it from the one before, then its own."""
-
-    separator_end: int
-    key: int
-    key_end: int
-    value: int
-
-
 def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
     """Fill in every span and layout below `root`. The text is known to be valid JSON.
 
@@ -262,7 +251,7 @@ def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
     jumped over in one call. Iterative, so that depth is no limit, and with the state of the innermost container
     in local variables: this is what a run with many findings spends its time on.
     """
-    outer: list[tuple[_Wanted, int, int, int, bool, _Member]] = []  # the containers around `holder`
+    outer: list[tuple[_Wanted, int, int, int, bool, int, int, int, int]] = []  # the containers around `holder`
     holder, holder_key, holder_start, index, is_object = _Wanted(), -1, -1, 0, False
     wanted: _Wanted | None = root
     key, start, separator_end, key_end = -1, _space(text, 0).end(), 0, 0
@@ -270,8 +259,7 @@ def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
         if wanted is None:
             end = _skip_value(text, start)[1]
         elif (wanted or wanted.needs_layout) and text[start] in "{[" and _is_filled(text, start):
-            member = _Member(separator_end, key, key_end, start)
-            outer.append((holder, holder_key, holder_start, index, is_object, member))
+            outer.append((holder, holder_key, holder_start, index, is_object, separator_end, key, key_end, start))
             holder, holder_key, holder_start, index, is_object = wanted, key, start, 0, text[start] == "{"
             separator_end = start + 1
             end = -1
@@ -289,9 +277,11 @@ def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
                 break
             holder.span = Span(holder_key, holder_start, at + 1)
             if holder.needs_layout and is_object:
-                holder.layout = _layout(text, _Member(separator_end, key, key_end, start), end, at)
-            holder, holder_key, holder_start, index, is_object, member = outer.pop()
-            separator_end, key, key_end, start = member
+                before_key, colon = text[separator_end:key], text[key_end:start]
+                if not before_key and " " in colon and text[separator_end - 1] == "{":
+                    before_key = " "  # a lone member does not show what separates members
+                holder.layout = Layout(before_key, colon, end, at)
+            holder, holder_key, holder_start, index, is_object, separator_end, key, key_end, start = outer.pop()
             end = at + 1
 
         if is_object:
@@ -307,14 +297,6 @@ def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
         wanted = holder.get(token)
         if last_wins and wanted is not None:
             wanted.forget()
-
-
-def _layout(text: str, last: _Member, value_end: int, close: int) -> Layout:
-    """How the members of an object are written, by the last of them; a lone one does not show what separates them."""
-    before_key, colon = text[last.separator_end : last.key], text[last.key_end : last.value]
-    if not before_key and " " in colon and text[last.separator_end - 1] == "{":
-        before_key = " "
-    return Layout(before_key, colon, value_end, close)
 
 
 def _is_filled(text: str, start: int) -> bool:
@@ -377,7 +359,11 @@ def _written(value: Any, layout: Layout, text: str, *, expanded: bool) -> str:
 def _json(value: Any, separator: str = ", ") -> str:
     """A value as JSON, in letters where they can be written and in escapes where they cannot."""
     text = json.dumps(value, ensure_ascii=False, separators=(separator, ": "))
-    return json.dumps(value, separators=(separator, ": ")) if _HALF_CHARACTER.search(text) else text
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return json.dumps(value, separators=(separator, ": "))
+    return text
 
 
 def _decode(text: str, build: Any) -> Any:
