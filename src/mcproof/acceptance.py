@@ -74,12 +74,14 @@ def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
     if _COMBINING.isdisjoint(schema):
         return _own(schema)
     known: dict[int, Acceptance] = tree.answers
-    if id(schema) not in known:
+    answer = known.get(id(schema))
+    if answer is None:
         if _parts(schema, tree):
             _settle(schema, tree, known)
+            answer = known[id(schema)]
         else:  # nearly always: a union of plain schemas
-            known[id(schema)] = _combined(schema, tree, known)
-    return known[id(schema)]
+            answer = known[id(schema)] = _combined(schema, tree, known)
+    return answer
 
 
 def _settle(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> None:

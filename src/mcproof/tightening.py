@@ -29,7 +29,7 @@ _CHOICES = ("anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies"
 _FREEZING = CONDITIONS | {"allOf", "oneOf"}
 _SAME_VALUE = frozenset({*_CHOICES, "allOf"})
 _DECLARING = frozenset({*_OWN, *REFERENCE_KEYWORDS})
-_COMBINING = frozenset({*_SAME_VALUE, *REFERENCE_KEYWORDS})
+_JOINING = frozenset({"allOf", *REFERENCE_KEYWORDS})
 _ENTRIES = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems"})
 _ANY_NAME = frozenset({"patternProperties", "additionalProperties", "unevaluatedProperties"})
 
@@ -177,16 +177,24 @@ class _Graph:
             self._below.setdefault(id(node.parent), []).append(node)
         for parent, node, _ in tree.references.links:
             self._below.setdefault(id(parent), []).append(node)
-        self.combined = [
-            node for node in tree.nodes if type(node.schema) is dict and not _COMBINING.isdisjoint(node.schema)
-        ]
         self._declaring_choices: set[tuple[int, str | int]] = set()
         declaring: set[int] = set()
+        structured: set[int] = set()  # schemas with a branch that has parts of its own; most unions are of plain types
         for node in reversed(tree.nodes):  # children before parents
             parent_node, step = node.parent, node.step
-            if step and step[0] in _SAME_VALUE and (id(node) in declaring or _declares(node.schema)):
-                declaring.add(id(parent_node))
-                self._declaring_choices.add((id(parent_node), step[0]))
+            if step and step[0] in _SAME_VALUE:
+                if id(node) in self._below:
+                    structured.add(id(parent_node))
+                if id(node) in declaring or _declares(node.schema):
+                    declaring.add(id(parent_node))
+                    self._declaring_choices.add((id(parent_node), step[0]))
+        structured |= declaring
+        self.combined = [
+            node
+            for node in tree.nodes
+            if id(node) in structured or (type(node.schema) is dict and not _JOINING.isdisjoint(node.schema))
+        ]
+        """The schemas that judge their value together with others."""
 
     def placed(self) -> Iterable[tuple[SchemaNode, str | int]]:
         """Every node with the keyword that holds it, once for each place where it stands."""
@@ -209,7 +217,7 @@ class _Graph:
         """The keywords of one schema through which its value can get properties."""
         schema = node.schema
         own = [keyword for keyword in _OWN if schema.get(keyword)]
-        joined = [keyword for keyword in ("allOf", *REFERENCE_KEYWORDS) if keyword in schema]
+        joined = [keyword for keyword in schema if keyword in _JOINING]
         return own + joined + [keyword for keyword in _CHOICES if (id(node), keyword) in self._declaring_choices]
 
     def groups(self) -> dict[int, list[SchemaNode]]:
