@@ -12,6 +12,7 @@ import pytest
 from mcproof.engine import check
 from mcproof.errors import WriteError
 from mcproof.fix import Fixed, apply_fixes, replace_file, unified_diff
+from mcproof.jsontext import Edit
 from mcproof.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot
 
@@ -168,7 +169,7 @@ def test_a_property_whose_name_is_half_a_character_can_be_required_and_written_t
 )
 def test_what_needs_no_fix_or_is_the_authors_is_left_as_it_is(schema: Any) -> None:
     text = json.dumps([{"name": "t", "inputSchema": schema}])
-    assert fix(text) == Fixed(text, 0, 0)
+    assert fix(text) == Fixed(text, [], 0, 0)
 
 
 def test_no_type_and_no_size_is_invented() -> None:
@@ -182,7 +183,8 @@ def test_every_tool_and_every_shape_of_snapshot_is_fixed_where_it_stands() -> No
     tool = '{"name": "t", "inputSchema": {"type": "object", "properties": {}}}'
     fixed = tool.replace("{}}}", '{}, "additionalProperties": false}}')
     for around in ("[%s, 1, %s]", '{"tools": [%s, {"name": "n"}, %s]}', '{"id": 1, "result": {"tools": [%s, %s]}}'):
-        assert fix(around % (tool, tool)) == Fixed(around % (fixed, fixed), 2, 0)
+        done = fix(around % (tool, tool))
+        assert (done.text, done.applied, done.made_required) == (around % (fixed, fixed), 2, 0)
 
 
 def test_of_a_repeated_key_the_one_that_counts_is_fixed() -> None:
@@ -194,7 +196,7 @@ def test_it_counts_what_was_mended_and_what_became_required() -> None:
     fixed = fix(EXPANDED)
     assert (fixed.applied, fixed.made_required) == (2, 2)
     again = fix(fixed.text)
-    assert again == Fixed(fixed.text, 0, 0)
+    assert again == Fixed(fixed.text, [], 0, 0)
 
 
 def test_keep_optional_leaves_out_what_has_a_default_or_admits_null() -> None:
@@ -241,10 +243,41 @@ def test_where_nothing_is_left_to_require_the_list_says_so() -> None:
 
 
 def test_the_diff_shows_the_changed_lines_and_a_missing_last_line_end() -> None:
-    assert "".join(unified_diff('{\n  "a": 1\n}', '{\n  "a": 2\n}', "f.json")) == (
+    assert "".join(unified_diff('{\n  "a": 1\n}', [Edit(9, 10, "2")], "f.json")) == (
         '--- f.json\n+++ f.json (fixed)\n@@ -1,3 +1,3 @@\n {\n-  "a": 1\n+  "a": 2\n }\n\\ No newline at end of file\n'
     )
-    assert "".join(unified_diff("same\n", "same\n", "f.json")) == ""
+    assert "".join(unified_diff("same\n", [], "f.json")) == ""
+
+
+def applied(before: str, diff: list[str]) -> str:
+    """The text that a diff makes of another, as `patch` would."""
+    lines = before.split("\n")
+    after: list[str] = []
+    at = 0
+    for line in "".join(diff).split("\n")[2:-1]:
+        if line.startswith("@@"):
+            first = int(line.split("-")[1].split(",")[0]) - 1
+            after += lines[at:first]
+            at = first
+        elif line.startswith("+"):
+            after.append(line[1:])
+        elif not line.startswith("\\"):
+            assert lines[at] == line[1:]
+            after += [line[1:]] if line.startswith(" ") else []
+            at += 1
+    return "\n".join(after + lines[at:])
+
+
+@pytest.mark.parametrize("indent", [None, 0, 1, 2, "\t"])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("tools", [1, 2, 7])
+def test_the_diff_makes_of_the_file_what_the_fix_makes_of_it(tools: int, end: str, indent: Any) -> None:
+    inner = {"type": "object", "properties": {"a": {"type": "null"}}, "additionalProperties": True}
+    schema = {"type": "object", "properties": {"x": inner, "y": {"type": "object", "required": [], "title": "t"}}}
+    text = json.dumps([{"name": f"t{number}", "inputSchema": schema} for number in range(tools)], indent=indent) + end
+    fixed = fix(text)
+    assert fixed.text != text
+    assert applied(text, list(unified_diff(text, fixed.edits, "f.json"))) == fixed.text
 
 
 @pytest.fixture

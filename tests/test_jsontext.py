@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from mcproof.errors import InputError
-from mcproof.jsontext import JsonText, Position, Span, escape, resolve, splice, unescape
+from mcproof.jsontext import Edit, JsonText, Position, Span, escape, resolve, splice, unescape
+
+
+def position_of(text: JsonText, offset: int) -> Position:
+    return text.positions([offset])[0]
+
+
+def source_of(text: JsonText, number: int) -> str:
+    start, end = text.line_bounds(number)
+    return text.text[start:end]
 
 
 def refusal(text: str) -> InputError:
@@ -85,27 +94,28 @@ def test_what_stands_beside_an_integer_of_five_thousand_digits_is_found_and_chan
     text = JsonText.parse(source, "some.json")
     span = text.spans(["/after"])["/after"]
     assert source[span.start : span.end] == '{"w": 0, "x": 1}'
-    assert text.with_members([("/after", "y", 2)]) == source.replace('"x": 1', '"x": 1, "y": 2')
+    assert splice(text.text, text.member_edits([("/after", "y", 2)])) == source.replace('"x": 1', '"x": 1, "y": 2')
 
 
 def test_lines_that_end_in_carriage_return_and_line_feed_are_counted_once() -> None:
     text = JsonText.parse('{\r\n  "a": 1,\r\n\r\n  "é": [\r\n true]\r\n}\r\n', "some.json")
     spans = text.spans(["/a", "/é", "/é/0"])
-    assert text.position(spans["/a"].anchor) == Position(2, 3)
-    assert text.position(spans["/é"].anchor) == Position(4, 3)
-    assert text.position(spans["/é"].start) == Position(4, 8)
-    assert text.position(spans["/é/0"].anchor) == Position(5, 2)
-    assert [text.line(number) for number in range(1, 8)] == ["{", '  "a": 1,', "", '  "é": [', " true]", "}", ""]
+    assert position_of(text, spans["/a"].anchor) == Position(2, 3)
+    assert position_of(text, spans["/é"].anchor) == Position(4, 3)
+    assert position_of(text, spans["/é"].start) == Position(4, 8)
+    assert position_of(text, spans["/é/0"].anchor) == Position(5, 2)
+    lines = [source_of(text, number) for number in range(1, 8)]
+    assert lines == ["{", '  "a": 1,', "", '  "é": [', " true]", "}", ""]
 
 
 def test_a_lone_carriage_return_ends_no_line() -> None:
     text = JsonText.parse('{\r"a": 1}', "some.json")
-    assert text.position(text.spans(["/a"])["/a"].anchor) == Position(1, 3)
+    assert position_of(text, text.spans(["/a"])["/a"].anchor) == Position(1, 3)
 
 
 def test_columns_count_characters_not_bytes_or_code_units() -> None:
     text = JsonText.parse('["é😀", 1]', "some.json")
-    assert text.position(text.spans(["/1"])["/1"].start) == Position(1, 8)
+    assert position_of(text, text.spans(["/1"])["/1"].start) == Position(1, 8)
 
 
 def test_the_whole_document_is_the_empty_pointer() -> None:
@@ -163,7 +173,8 @@ def test_a_pointer_that_leads_nowhere_is_a_lookup_error(pointer: str) -> None:
 def test_a_member_is_added_to_every_object_that_is_named_and_nothing_else_changes() -> None:
     source = '{ "a": {"w": 0, "x": 1},\n\t"b": [ {"y":[]} , {"z": {}} ] }\n'
     text = JsonText.parse(source, "some.json")
-    changed = text.with_members([("/a", "n", True), ("/b/0", "n", ["p", "q"]), ("", "n", None), ("/b/1", "z", 0)])
+    changes = [("/a", "n", True), ("/b/0", "n", ["p", "q"]), ("", "n", None), ("/b/1", "z", 0)]
+    changed = splice(text.text, text.member_edits(changes))
     assert changed == (
         '{ "a": {"w": 0, "x": 1, "n": true},\n\t"b": [ {"y":[],"n":["p","q"]} , {"z": 0} ],\n\t"n": null }\n'
     )
@@ -171,14 +182,14 @@ def test_a_member_is_added_to_every_object_that_is_named_and_nothing_else_change
 
 def test_a_member_cannot_be_added_to_what_is_no_object() -> None:
     with pytest.raises(LookupError):
-        JsonText.parse('{"a": [1]}', "some.json").with_members([("/a", "n", 1)])
+        JsonText.parse('{"a": [1]}', "some.json").member_edits([("/a", "n", 1)])
 
 
 def test_of_a_repeated_member_the_last_one_gets_the_new_value() -> None:
     text = JsonText.parse('{"k": 1, "n": 2, "k": 3}', "some.json")
-    assert text.with_members([("", "k", 4)]) == '{"k": 1, "n": 2, "k": 4}'
+    assert splice(text.text, text.member_edits([("", "k", 4)])) == '{"k": 1, "n": 2, "k": 4}'
 
 
 def test_pieces_at_one_place_are_put_in_in_the_order_given() -> None:
-    assert splice("abc", [(2, 2, "1"), (0, 1, "A"), (2, 2, "2")]) == "Ab12c"
+    assert splice("abc", [Edit(0, 1, "A"), Edit(2, 2, "1"), Edit(2, 2, "2")]) == "Ab12c"
     assert splice("abc", []) == "abc"

@@ -364,9 +364,20 @@ def test_a_property_that_leads_back_to_its_own_object_is_not_made_required() -> 
     assert tightened(schema)["required"] == ["value", "other"]
 
 
-def test_a_property_that_only_refers_to_what_surrounds_its_definition_is_made_required() -> None:
-    schema = root({"a": NUMBER}, **{"$defs": {"o": root({"whole": {"$ref": "#"}})}})
-    assert tightened(schema)["$defs"]["o"]["required"] == ["whole"]
+def test_two_objects_that_refer_to_each_other_are_not_made_to_require_each_other() -> None:
+    definitions = {"a": root({"b": {"$ref": "#/$defs/b"}, "x": NUMBER}), "b": root({"a": {"$ref": "#/$defs/a"}})}
+    schema = root({"start": {"$ref": "#/$defs/a"}}, **{"$defs": definitions})
+    fixed = tightened(schema)
+    assert fixed["required"] == ["start"]
+    assert [fixed["$defs"][name]["required"] for name in "ab"] == [["x"], []]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_closed"), [("^x-", True), ("^s", False), ("^(a+)+$", False), ("^x|s", False), ("^x?s", False)]
+)
+def test_a_pattern_is_read_and_never_run(pattern: str, is_closed: bool) -> None:
+    schema = root({"s" + "a" * 40 + "!": an_object("k")}, patternProperties={pattern: an_object("k")})
+    assert any(path.startswith("/properties") for path in closed(schema)) == is_closed
 
 
 def test_a_map_that_is_written_with_unevaluated_properties_stays_one() -> None:

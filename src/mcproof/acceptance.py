@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcproof.schemas import SchemaTree
 
 _UNIONS = ("anyOf", "oneOf")
-_COMBINING = frozenset({"$ref", "allOf", *_UNIONS})
+_COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", *_UNIONS})
 _SIZE_BOUNDS = {"string": "maxLength", "array": "maxItems"}
 _GROWING = frozenset(_SIZE_BOUNDS)
 _NARROWING = frozenset({"type", "enum", "const", *_SIZE_BOUNDS.values()})
@@ -39,8 +39,8 @@ class Acceptance(NamedTuple):
 _ANYTHING = Acceptance(False, _NOTHING, _GROWING, True)
 _NO_SCHEMA = Acceptance(True, _NOTHING, _NOTHING, False)
 """`false`, what is no schema at all, and where the answers of a circle start from."""
-_UNKNOWN = Acceptance(True, _NOTHING, _GROWING, False)
-"""The target of a reference that leads nowhere: that is another rule's finding."""
+_UNKNOWN = Acceptance(True, _NOTHING, _GROWING, True)
+"""The target of a reference that leads nowhere, which is another rule's finding, or that nobody can know."""
 _FIXED_SIZE = Acceptance(True, _NOTHING, _NOTHING, False)
 _NULL = Acceptance(True, _NOTHING, _NOTHING, True)
 _BOUNDED = {kind: Acceptance(True, frozenset({kind}), _NOTHING, False) for kind in _SIZE_BOUNDS}
@@ -166,6 +166,8 @@ def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Accepta
     if isinstance(schema.get("$ref"), str):
         target = tree.references.target(schema)
         result = _both(result, _UNKNOWN if target is None else answer(target))
+    if isinstance(schema.get("$dynamicRef"), str):  # what it leads to is known only when the schema is used
+        result = _both(result, _UNKNOWN)
     for branch in _branches(schema, "allOf"):
         result = _both(result, answer(branch))
     for keyword in _UNIONS:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.acceptance import admits_null
 from mcproof.errors import WriteError
-from mcproof.jsontext import resolve
+from mcproof.jsontext import Edit, resolve, splice
 from mcproof.schemas import SchemaTree
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ class Fixed(NamedTuple):
     """A catalog's text after its fixes."""
 
     text: str
+    edits: list[Edit]
+    """What was changed in the text before, in order."""
     applied: int
     """How many findings are mended."""
     made_required: int
@@ -44,13 +48,15 @@ def apply_fixes(catalog: Catalog, findings: list[Finding], *, keep_optional: boo
         if finding.fix.key == "required":
             if keep_optional:
                 if tree is None or owner is not finding.item:  # the findings of a tool come one after the other
+                    if tree is not None:
+                        tree.release()
                     owner, tree = finding.item, SchemaTree(finding.item.fields["inputSchema"])
                 properties = resolve(finding.item.raw, f"{finding.pointer}/properties")
                 value = [name for name in value if not _says_optional(properties[name], tree)]
             made_required += len(value)
         changes.append((finding.item.pointer + finding.pointer, finding.fix.key, value))
-    text = catalog.document.with_members(changes) if changes else catalog.document.text
-    return Fixed(text, len(changes), made_required)
+    edits = catalog.document.member_edits(changes) if changes else []
+    return Fixed(splice(catalog.document.text, edits), edits, len(changes), made_required)
 
 
 def _says_optional(schema: Any, tree: SchemaTree) -> bool:
@@ -58,13 +64,65 @@ def _says_optional(schema: Any, tree: SchemaTree) -> bool:
     return (isinstance(schema, dict) and "default" in schema) or admits_null(schema, tree)
 
 
-def unified_diff(before: str, after: str, name: str) -> Iterator[str]:
-    """What changes between two texts of one file, as `diff -u` shows it."""
-    from difflib import unified_diff as compare
+def unified_diff(before: str, edits: list[Edit], name: str, context: int = 2) -> Iterator[str]:
+    """What edits change in a text, as `diff -u` shows it.
 
-    lines = compare(_lines(before), _lines(after), name, f"{name} (fixed)", n=2)
-    for line in lines:
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+    Made from the edits themselves: to compare two long texts line by line takes longer than anybody waits.
+    """
+    if not edits:
+        return
+    yield f"--- {name}\n"
+    yield f"+++ {name} (fixed)\n"
+    starts = [0, *accumulate(len(line) + 1 for line in before.split("\n"))]
+    last_line = len(starts) - 2 if before.endswith("\n") else len(starts) - 1
+    shift = 0
+    for hunk in _hunks(edits, starts, context):
+        first = max(0, hunk[0].first - context)
+        stop = min(last_line, hunk[-1].stop + context)
+        shown: list[tuple[str, str]] = []
+        at = first
+        for block in hunk:
+            changed = splice(before[starts[block.first] : starts[block.stop]], block.edits(starts))
+            parts = [(" ", before[starts[at] : starts[block.first]])]
+            parts += [("-", before[starts[block.first] : starts[block.stop]]), ("+", changed)]
+            at = block.stop
+            shown += parts
+        shown.append((" ", before[starts[at] : starts[stop]]))
+        lines = [(mark, line) for mark, text in shown for line in _lines(text)]
+        old, new = (sum(mark in (" ", side) for mark, _ in lines) for side in "-+")
+        yield f"@@ -{first + 1},{old} +{first + 1 + shift},{new} @@\n"
+        shift += new - old
+        for mark, line in lines:
+            yield f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
+
+
+class _Block(NamedTuple):
+    """Lines that edits touch: the first, the one after the last, and the edits."""
+
+    first: int
+    stop: int
+    touching: list[Edit]
+
+    def edits(self, starts: list[int]) -> list[Edit]:
+        """The edits, counted from the start of the block."""
+        offset = starts[self.first]
+        return [Edit(edit.start - offset, edit.end - offset, edit.replacement) for edit in self.touching]
+
+
+def _hunks(edits: list[Edit], starts: list[int], context: int) -> list[list[_Block]]:
+    """The edits by the lines that they touch, and those together that stand close to each other."""
+    hunks: list[list[_Block]] = []
+    for edit in edits:
+        first, stop = bisect_right(starts, edit.start) - 1, bisect_right(starts, edit.end)
+        previous = hunks[-1][-1] if hunks else None
+        if previous is not None and first < previous.stop:
+            previous.touching.append(edit)
+            hunks[-1][-1] = previous._replace(stop=max(stop, previous.stop))
+        elif previous is not None and first - previous.stop <= 2 * context:
+            hunks[-1].append(_Block(first, stop, [edit]))
+        else:
+            hunks.append([_Block(first, stop, [edit])])
+    return hunks
 
 
 def _lines(text: str) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from itertools import accumulate
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from json.scanner import make_scanner
@@ -72,6 +71,14 @@ class Span(NamedTuple):
         return self.start if self.key < 0 else self.key
 
 
+class Edit(NamedTuple):
+    """A range of a text, and what stands there instead."""
+
+    start: int
+    end: int
+    replacement: str
+
+
 class Layout(NamedTuple):
     """How the last member of an object is written, so that another can be written like it."""
 
@@ -123,14 +130,11 @@ class JsonText:
         """A text as this document's file holds its own."""
         return self.byte_order_mark + text.encode()
 
-    def position(self, offset: int) -> Position:
-        """Line and column of an offset. A line ends at a line feed, whether or not a carriage return precedes it."""
-        starts = self._starts()
-        line = bisect_right(starts, offset)
-        return Position(line, offset - starts[line - 1] + 1)
-
     def positions(self, offsets: Iterable[int]) -> list[Position]:
-        """The positions of many offsets in ascending order, in one sweep."""
+        """The positions of many offsets in ascending order, in one sweep.
+
+        A line ends at a line feed, whether or not a carriage return precedes it.
+        """
         line, seen, start_of_line = 1, 0, 0
         found = []
         for offset in offsets:
@@ -142,11 +146,12 @@ class JsonText:
             found.append(Position(line, offset - start_of_line + 1))
         return found
 
-    def line(self, number: int) -> str:
-        """The text of a line, without its end."""
+    def line_bounds(self, number: int) -> tuple[int, int]:
+        """The offsets at which a line starts and ends, its end of line not included."""
         starts = self._starts()
+        start = starts[number - 1]
         end = starts[number] - 1 if number < len(starts) else len(self.text)
-        return self.text[starts[number - 1] : end].removesuffix("\r")
+        return start, end - 1 if end > start and self.text[end - 1] == "\r" else end
 
     def _starts(self) -> list[int]:
         if self._line_starts is None:
@@ -162,11 +167,10 @@ class JsonText:
         found = ((pointer, nodes[pointer].span) for pointer in asked)
         return {pointer: span for pointer, span in found if span is not None}
 
-    def with_members(self, changes: Sequence[tuple[Pointer, str, Any]]) -> str:
-        """The text with each object at `pointer` given the member `key: value`, written as its neighbours are.
+    def member_edits(self, changes: Sequence[tuple[Pointer, str, Any]]) -> list[Edit]:
+        """The edits that give each object at `pointer` the member `key: value`, written as its neighbours are.
 
-        An existing member keeps its place and gets the new value; a new one follows the last. Everything else
-        stays as it was, to the byte.
+        An existing member keeps its place and gets the new value; a new one follows the last.
         """
         nodes = _wanted(pointer for pointer, _, _ in changes)
         asked = []
@@ -175,28 +179,28 @@ class JsonText:
             asked.append((nodes[pointer], nodes[pointer].child(key), key, value))
         _scan(self.text, nodes[""], last_wins=self.has_duplicate_keys)
         lists_expanded = re.search(r'\[[ \t]*\r?\n[ \t]*"', self.text) is not None
-        splices: list[tuple[int, int, str]] = []
+        edits: list[Edit] = []
         for holder, member, key, value in asked:
             layout = holder.layout
             if layout is None:
                 raise LookupError(f"no object to add `{key}` to")
             written = _written(value, layout, self.text, expanded=lists_expanded)
             if member.span is not None:
-                splices.append((member.span.start, member.span.end, written))
+                edits.append(Edit(member.span.start, member.span.end, written))
             else:
                 new = f",{layout.before_key}{_json(key)}{layout.colon}{written}"
-                splices.append((layout.value_end, layout.value_end, new))
-        return splice(self.text, splices)
+                edits.append(Edit(layout.value_end, layout.value_end, new))
+        return sorted(edits, key=lambda edit: edit[:2])
 
     def duplicate_keys(self) -> list[tuple[Pointer, str, Span]]:
         """Every key that its object has already had: the object's pointer, the key, and where it is repeated."""
         return list(_repeated_keys(self.text)) if self.has_duplicate_keys else []
 
 
-def splice(text: str, splices: Iterable[tuple[int, int, str]]) -> str:
-    """Replace each range [start, end) of `text`; ranges at the same offset keep the order they are given in."""
+def splice(text: str, edits: Iterable[Edit]) -> str:
+    """The text with these edits, which are in order, in place of what they replace."""
     pieces, at = [], 0
-    for start, end, replacement in sorted(splices, key=lambda each: each[:2]):
+    for start, end, replacement in edits:
         pieces += [text[at:start], replacement]
         at = end
     pieces.append(text[at:])
@@ -206,12 +210,13 @@ def splice(text: str, splices: Iterable[tuple[int, int, str]]) -> str:
 class _Wanted(dict[str, "_Wanted"]):
     """What a scan looks for, as a tree of pointer tokens; the scan fills in what it finds."""
 
-    __slots__ = ("layout", "needs_layout", "span")
+    __slots__ = ("entered", "layout", "needs_layout", "span")
 
     def __init__(self) -> None:
         self.span: Span | None = None
         self.layout: Layout | None = None
         self.needs_layout = False
+        self.entered = False
 
     def child(self, key: str) -> _Wanted:
         found = self.get(key)
@@ -225,7 +230,9 @@ class _Wanted(dict[str, "_Wanted"]):
         while stack:
             node = stack.pop()
             node.span = node.layout = None
-            stack.extend(node.values())
+            if node.entered:  # only then can anything below have been found
+                node.entered = False
+                stack.extend(node.values())
 
 
 def _wanted(pointers: Iterable[Pointer]) -> dict[Pointer, _Wanted]:
@@ -261,6 +268,7 @@ def _scan(text: str, root: _Wanted, *, last_wins: bool) -> None:
         elif (wanted or wanted.needs_layout) and text[start] in "{[" and _is_filled(text, start):
             outer.append((holder, holder_key, holder_start, index, is_object, separator_end, key, key_end, start))
             holder, holder_key, holder_start, index, is_object = wanted, key, start, 0, text[start] == "{"
+            holder.entered = True
             separator_end = start + 1
             end = -1
         else:
@@ -409,6 +417,8 @@ def _expected(text: str, error: json.JSONDecodeError) -> str:
         "Expecting ',' delimiter": "expected `,` or the end of the list or object",
         "Extra data": "expected the end of the document; a snapshot is one JSON value",
         "Unterminated string starting at": "this string is never closed",
+        "Invalid control character": "a line or control character inside a string: the string is never closed, or "
+        "the character wants an escape",
         "Illegal trailing comma before end of object": "a comma before `}` is not allowed",
         "Illegal trailing comma before end of array": "a comma before `]` is not allowed",
     }

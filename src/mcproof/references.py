@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 _NAMING = frozenset({"$id", "$anchor", "$dynamicAnchor"})
+_MOST_ANCHORS = 100
+"""How many anchors of one name a `$dynamicRef` is followed to; a real schema has a handful."""
 _NOWHERE = object()
 
 
@@ -50,11 +52,13 @@ class References:
         """Schemas that stand in a second place, because a reference leads to what is no schema by itself: the
         parent there, the schema, and the keyword."""
         self._tree = tree
+        self._cyclic: set[int] | None = None
         self._held_by: dict[int, list[Reference]] = {}
         self._targets: dict[int, Any] = {}
         self._nodes: dict[int, SchemaNode] = {}
         self._resources: dict[str, Any] = {"": tree.root}  # by address: what `$id` makes a document of its own
         self._resource_of: dict[int, dict[str, Any]] = {}
+        self._base_of: dict[int, str] = {}  # the address that references of a schema are relative to
         self._anchors: dict[tuple[int, str], Any] = {}
         self._dynamic: dict[str, list[dict[str, Any]]] = {}
         if tree.holders:
@@ -79,17 +83,22 @@ class References:
                 if node.parent is not None and self._nodes[id(node.parent.schema)] is node.parent:
                     self.links.append((node.parent, known, node.step[0]))
                 continue
-            own = resource if node.parent is None else self._resource_of.get(id(node.parent.schema), resource)
+            above = id(node.parent.schema) if node.parent is not None else 0
+            own, base = self._resource_of.get(above, resource), self._base_of.get(above, "")
             if not _NAMING.isdisjoint(schema):
                 identifier = schema.get("$id")
                 if isinstance(identifier, str) and identifier and not identifier.startswith("#"):
-                    self._resources.setdefault(_base_uri(node), schema)
+                    base = _join(base, identifier).partition("#")[0]
+                    self._resources.setdefault(base, schema)
                     own = schema
                 for name in _anchor_names(schema):
                     self._anchors.setdefault((id(own), name), schema)
                 if isinstance(schema.get("$dynamicAnchor"), str):
-                    self._dynamic.setdefault(schema["$dynamicAnchor"], []).append(schema)
+                    same_name = self._dynamic.setdefault(schema["$dynamicAnchor"], [])
+                    if len(same_name) < _MOST_ANCHORS:
+                        same_name.append(schema)
             self._resource_of[id(schema)] = own
+            self._base_of[id(schema)] = base
 
     def target(self, schema: dict[str, Any]) -> Any:
         """What a schema's `$ref` leads to; None where it has none or it leads nowhere."""
@@ -137,7 +146,7 @@ class References:
         """The schema of this document whose `$id` a reference names, if there is one."""
         if len(self._resources) == 1:  # no `$id` anywhere
             return None
-        uri = _join(_base_uri(holder), text).partition("#")[0]
+        uri = _join(self._base_of[id(holder.schema)], text).partition("#")[0]
         return self._resources.get(uri) if uri else None
 
     def _look_up(self, resource: dict[str, Any], fragment: str) -> Any:
@@ -181,6 +190,12 @@ class References:
             if node.parent is not None:
                 children.setdefault(id(node.parent), []).append(node)
         return children
+
+    def is_cyclic(self, schema: dict[str, Any]) -> bool:
+        """Whether a schema holds a reference that leads back to where it stands."""
+        if self._cyclic is None:
+            self._cyclic = {id(reference.holder.schema) for reference in self.on_cycles()}
+        return id(schema) in self._cyclic
 
     def _may_be_cyclic(self) -> bool:
         """Whether any reference stands inside the target of one: without that there is no cycle, and mostly there
@@ -241,21 +256,6 @@ class References:
                             if member == at:
                                 break
         return component
-
-
-def _base_uri(node: SchemaNode) -> str:
-    """The address that references of this schema are relative to, without a fragment."""
-    identifiers = []
-    at: SchemaNode | None = node
-    while at is not None:
-        identifier = at.schema.get("$id") if type(at.schema) is dict else None
-        if isinstance(identifier, str) and not identifier.startswith("#"):
-            identifiers.append(identifier)
-        at = at.parent
-    uri = ""
-    for identifier in reversed(identifiers):
-        uri = _join(uri, identifier)
-    return uri.partition("#")[0]
 
 
 def _join(base: str, reference: str) -> str:

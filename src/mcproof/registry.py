@@ -126,6 +126,9 @@ class Rule:
         return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 
+SCOPES = ("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt", "RuleCrash")
+"""What a rule can look at: the types of its first parameter."""
+
 _RULES: dict[str, Rule] = {}
 
 
@@ -146,6 +149,8 @@ def rule(
     def register(check: Check) -> Check:
         if id in _RULES:
             raise ValueError(f"two rules have the id {id}")
+        if next(iter(check.__annotations__.values()), "") not in SCOPES:
+            raise ValueError(f"the first parameter of rule {id} is of no type that rules look at")
         _RULES[id] = Rule(
             check,
             id=id,
@@ -213,6 +218,8 @@ def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Itera
 def _named(words: Iterable[str]) -> list[Rule]:
     named: dict[str, Rule] = {}
     for word in words:
-        for each in rules_of(word) if word in RULESETS else [find_rule(word)]:
-            named[each.id] = each
+        family = word.lower()
+        families = RULESETS if family == "all" else [family] if family in RULESETS else []
+        rules = rules_of(*families) if families else [find_rule(word)]
+        named.update((each.id, each) for each in rules)
     return list(named.values())

@@ -33,6 +33,8 @@ _JOINING = frozenset({"allOf", *REFERENCE_KEYWORDS})
 _ENTRIES = frozenset({"items", "prefixItems", "additionalItems", "unevaluatedItems"})
 _ANY_NAME = frozenset({"patternProperties", "additionalProperties", "unevaluatedProperties"})
 
+_MOST_COMPARISONS = 10_000
+
 Blocked = list[tuple["SchemaNode", str]]
 """Schemas that must stay open, each with the reason, to be read after "because"."""
 
@@ -102,9 +104,10 @@ class _Described(NamedTuple):
 
 def _described_twice(graph: _Graph) -> Iterable[SchemaNode]:
     """The schemas of properties and entries that more than one schema describes for the same value."""
+    clashes = _Clashes()
     groups = {group: _describe(members, graph) for group, members in graph.groups().items()}
     for described in groups.values():
-        yield from _clashes(described, described)
+        clashes.find(described, described)
     for node in graph.combined:
         whole = groups.get(graph.group_of(node))
         if whole is None:
@@ -112,7 +115,8 @@ def _described_twice(graph: _Graph) -> Iterable[SchemaNode]:
         for branch in graph.alternatives(node):
             part = groups.get(graph.group_of(branch))
             if part is not None and part is not whole:
-                yield from _clashes(whole, part)
+                clashes.find(whole, part)
+    return clashes.found.values()
 
 
 def _describe(members: list[SchemaNode], graph: _Graph) -> _Described:
@@ -134,35 +138,60 @@ def _describe(members: list[SchemaNode], graph: _Graph) -> _Described:
     return described
 
 
-def _clashes(one: _Described, other: _Described) -> Iterable[SchemaNode]:
-    """What two descriptions of one value both speak of; a group clashes with itself where its members do."""
-    is_same = one is other
-    fewer, more = sorted((one.names, other.names), key=len)
-    for name, nodes in fewer.items():
-        both = nodes if is_same else nodes + more.get(name, [])
-        if len(both) > (1 if is_same else len(nodes)):
-            yield from both
-    if is_same and len(one.holders) == 1:
-        patterns = [node for node in one.any_name if node.step[0] == "patternProperties"]
+class _Clashes:
+    """What several descriptions of one value speak of together."""
+
+    def __init__(self) -> None:
+        self.found: dict[int, SchemaNode] = {}
+        self._wholly_found: set[int] = set()
+
+    def find(self, one: _Described, other: _Described) -> None:
+        """Add what both speak of; a group clashes with itself where its members do."""
+        is_same = one is other
+        fewer, more = sorted((one.names, other.names), key=len)
+        for name, nodes in fewer.items():
+            both = nodes if is_same else nodes + more.get(name, [])
+            if len(both) > (1 if is_same else len(nodes)):
+                self._add(both)
+        if is_same and len(one.holders) == 1:
+            self._find_patterns(one)
+            return
+        for side, opposite in ((one, other), (other, one)):
+            if side.any_name and (opposite.names or opposite.any_name):
+                self._add(side.any_name)
+                self._add_names(opposite)
+        if one.entries and other.entries and (not is_same or len({id(node.parent) for node in one.entries}) > 1):
+            self._add(one.entries)
+            self._add(other.entries)
+
+    def _find_patterns(self, described: _Described) -> None:
+        """Within one schema, a pattern may match a declared name, or two patterns the same one."""
+        patterns = [node for node in described.any_name if node.step[0] == "patternProperties"]
+        if len(patterns) > 1:
+            self._add(patterns)
+        if len(patterns) * len(described.names) > _MOST_COMPARISONS:
+            self._add(patterns)
+            self._add_names(described)
+            return
         for pattern in patterns:
-            matched = [node for name, nodes in one.names.items() if _may_match(pattern, name) for node in nodes]
-            yield from [*matched, pattern] if matched else []
-        yield from patterns if len(patterns) > 1 else []
-        return
-    for side, opposite in ((one, other), (other, one)):
-        if side.any_name and (opposite.names or opposite.any_name):
-            yield from side.any_name
-            yield from (node for nodes in opposite.names.values() for node in nodes)
-    if one.entries and other.entries and (not is_same or len({id(node.parent) for node in one.entries}) > 1):
-        yield from one.entries
-        yield from other.entries
+            for name, nodes in described.names.items():
+                if _may_match(str(pattern.step[1]), name):
+                    self._add([pattern, *nodes])
+
+    def _add(self, nodes: list[SchemaNode]) -> None:
+        self.found.update((id(node), node) for node in nodes)
+
+    def _add_names(self, described: _Described) -> None:
+        if id(described) not in self._wholly_found:
+            self._wholly_found.add(id(described))
+            for nodes in described.names.values():
+                self._add(nodes)
 
 
-def _may_match(pattern: SchemaNode, name: str) -> bool:
-    try:
-        return re.search(str(pattern.step[1]), name) is not None
-    except re.error:  # an expression of another dialect
-        return True
+def _may_match(pattern: str, name: str) -> bool:
+    """Whether a pattern could match a name. It is a stranger's expression, so it is read, never run."""
+    prefix = re.match(r"\^([A-Za-z0-9_-]+)(?![?*{])", pattern)
+    return prefix is None or "|" in pattern or name.startswith(prefix[1])
 
 
 class _Graph:

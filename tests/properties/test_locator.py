@@ -49,14 +49,15 @@ def test_line_and_column_are_counted_from_the_line_feeds_before_the_offset(docum
     text = parsed(document)
     lines = document.text.split("\n")
     for span in document.spans.values():
-        line, column = text.position(span.anchor)
+        line, column = text.positions([span.anchor])[0]
         before = document.text[: span.anchor]
         assert line == before.count("\n") + 1
         assert column == len(before) - before.rfind("\n")
         assert lines[line - 1][column - 1] == document.text[span.anchor]
-        assert text.line(line) == lines[line - 1].removesuffix("\r")
+        start, end = text.line_bounds(line)
+        assert document.text[start:end] == lines[line - 1].removesuffix("\r")
     offsets = sorted(span.anchor for span in document.spans.values())
-    assert text.positions(offsets) == [text.position(offset) for offset in offsets]
+    assert text.positions(offsets) == [text.positions([offset])[0] for offset in offsets]
 
 
 @thorough

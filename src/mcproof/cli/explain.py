@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.main import OK
 from mcproof.cli.options import Parser, add_format
-from mcproof.registry import FAULTS, find_rule
+from mcproof.registry import FAULTS, RULESETS, find_rule, rules_of
 from mcproof.report.records import SCHEMA_VERSION
 from mcproof.report.terminal import Style
 from mcproof.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault
@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 
 def command(arguments: list[str]) -> int:
     parser = Parser("explain", "Say what a rule checks, why, and how to fix it.")
-    parser.add_argument("id", metavar="ID", help="a rule's id or name, or a fault's id")
+    parser.add_argument("id", metavar="ID", help="a rule's id or name, a ruleset, or a fault's id")
     add_format(parser, "text", "json")
     options = parser.parse_args(arguments)
     fault = FAULTS.get(options.id.upper())
+    ruleset = RULESETS.get(options.id.lower())
+    if ruleset is not None and options.format == "text":
+        listed = "".join(f"  {rule.id:31} {rule.summary}\n" for rule in rules_of(ruleset.name))
+        sys.stdout.write(f"{ruleset.name}\n\n{ruleset.summary}\n\n{listed}")
+        return OK
     if options.format == "json":
         record = fault._asdict() if fault is not None else rule_record(find_rule(options.id))
         sys.stdout.write(json.dumps({"schema_version": SCHEMA_VERSION, **record}, indent=2) + "\n")

@@ -70,9 +70,9 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("mcproof: interrupted\n")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has gone, as `head` does; there is nobody to tell anything
+    except BrokenPipeError:  # the reader has gone, as `head` does; what was to be said is not known to be harmless
         _discard_output()
-        return OK
+        return FINDINGS
     except OSError as error:  # every file is opened where its errors are caught: this is standard output
         _discard_output()
         return _fail(McproofError(f"the output cannot be written: {(error.strerror or str(error)).lower()}"), [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import NoReturn
 
-from mcproof.errors import UsageError
+from mcproof.errors import UsageError, nearest
 
 FAIL_ON = ("error", "warning", "note", "never")
 
@@ -29,8 +29,16 @@ class Parser(argparse.ArgumentParser):
             formatter_class=_HelpFormatter,
         )
 
+    def parse_args(self, arguments: list[str]) -> argparse.Namespace:  # type: ignore[override]
+        if "--" in arguments:
+            raise UsageError("live servers cannot be started yet; save the answer to `tools/list` and name that file")
+        return super().parse_args(arguments)
+
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; `{self.prog} --help` shows the options")
+        hint = ""
+        if message.startswith("unrecognized arguments: -"):
+            hint = nearest(message.split()[2].partition("=")[0], list(self._option_string_actions))
+        raise UsageError(f"{message}{hint}; `{self.prog} --help` shows the options")
 
 
 def add_targets(parser: argparse.ArgumentParser) -> None:

@@ -84,7 +84,7 @@ def _fix(catalog: Catalog, options: argparse.Namespace, rules: list[Rule]) -> Ou
     document = catalog.document
     rendering: list[str] = []
     if options.diff:
-        rendering = [_harmless(line) for line in unified_diff(document.text, fixed.text, catalog.name)]
+        rendering = [_harmless(line) for line in unified_diff(document.text, fixed.edits, catalog.name)]
     elif not options.write:
         sys.stdout.flush()
         sys.stdout.buffer.write(document.encode(fixed.text))
@@ -92,7 +92,8 @@ def _fix(catalog: Catalog, options: argparse.Namespace, rules: list[Rule]) -> Ou
     elif fixed.applied:
         replace_file(catalog.name, document.encode(document.text), document.encode(fixed.text))
     print_lines([_told(catalog, fixed, left, options)], sys.stderr)
-    return Outcome(rendering, not reaching(left, options.fail_on))
+    # A diff changes nothing, so everything that was found is still there.
+    return Outcome(rendering, not reaching(findings if options.diff else left, options.fail_on))
 
 
 def _harmless(line: str) -> str:

@@ -90,6 +90,9 @@ def _deductions(grade: Grade, style: Style) -> str:
     if grade.has_bonus:
         bonus = style.paint(f"+{BONUS}".rjust(6), "good")
         lines.append(f"{bonus}  every description has {BONUS_LENGTH} characters or more")
+    elif grade.short_descriptions:
+        short = plural(grade.short_descriptions, "description")
+        lines.append(f"    +0  no bonus of {BONUS}: {short} under {BONUS_LENGTH} characters")
     if not grade.deductions:
         lines.insert(1, "       nothing: no finding")
     return "\n".join(lines) + "\n"

@@ -24,9 +24,9 @@ class Located(NamedTuple):
 def locate(catalog: Catalog, findings: list[Finding]) -> list[Located]:
     """Look up the place of every finding in one pass, and sort by place."""
     document = catalog.document
-    asked = [finding.place_pointer for finding in findings]
+    asked = ["" if isinstance(finding.near, Span) else finding.place_pointer for finding in findings]
     spans = document.spans(asked)
-    if missing := [pointer for pointer in asked if pointer not in spans]:
+    if missing := {pointer for pointer in asked if pointer not in spans}:
         # A pointer to what is not there: show the nearest thing that is.
         around = {pointer: _ancestors(pointer) for pointer in missing}
         found = document.spans({ancestor for ancestors in around.values() for ancestor in ancestors})

@@ -63,21 +63,21 @@ def _frame(group: Group, catalog: Catalog, style: Style) -> str:
 
 def _excerpt(document: JsonText, located: Located, gutter: int, style: Style) -> list[str]:
     """The line of the file, cropped around the place, with carets under it."""
-    line = document.line(located.position.line)
-    start = located.position.column - 1
+    line_start, line_end = document.line_bounds(located.position.line)
+    start, length = located.position.column - 1, line_end - line_start
     room = style.width - gutter - 6
-    first = max(0, min(start - room // 3, len(line) - room)) if len(line) > room else 0
-    last = min(len(line), first + room)
-    while last > start + 1 and display_width(line[first:last]) > room:
-        last -= 1
-    end = min(start + _highlighted(document.text, located.span), last)
+    first = max(0, min(start - room // 3, length - room)) if length > room else 0
+    line = document.text[line_start + first : min(line_end, line_start + first + room)]
+    start -= first
+    while len(line) > start + 1 and display_width(line) > room:
+        line = line[:-1]
+    end = min(start + _highlighted(document.text, located.span), len(line))
     ellipsis = style.symbol("…", "...")
     before, marked, after = (
-        style.text(part.replace("\t", _TAB), style.width)
-        for part in (line[first:start], line[start:end], line[end:last])
+        style.text(part.replace("\t", _TAB), style.width) for part in (line[:start], line[start:end], line[end:])
     )
     before = (ellipsis if first else "") + before
-    after += ellipsis if last < len(line) else ""
+    after += ellipsis if first + len(line) < length else ""
     bar = style.paint("|", "help")
     number = style.paint(str(located.position.line).rjust(gutter - 1), "help")
     carets = style.paint("^" * max(1, display_width(marked)), located.finding.level)
@@ -90,10 +90,9 @@ def _excerpt(document: JsonText, located: Located, gutter: int, style: Style) ->
 
 def _highlighted(text: str, span: Span) -> int:
     """How many characters to underline: a member with its value, as far as both fit on one line."""
-    end_of_line = text.find("\n", span.anchor)
-    end_of_line = len(text) if end_of_line < 0 else end_of_line
-    if span.end <= end_of_line and span.end - span.anchor <= 60:
-        return span.end - span.anchor
+    length = span.end - span.anchor
+    if length <= 60 and "\n" not in text[span.anchor : span.end]:
+        return length
     if span.key >= 0:  # only the key: up to its colon
         closing = span.start
         while closing > span.key and text[closing - 1] != '"':

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mcproof.finding import Problem
-from mcproof.javascript import is_blank, length, trim, truthy
+from mcproof.javascript import is_blank, length, stringify, trim, truthy
 from mcproof.registry import MISSING_REQUIRED, TYPE_MISMATCH, rule
 
 if TYPE_CHECKING:
@@ -256,11 +256,9 @@ def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
     required = tool.schema.get("required")
     for index, name in enumerate(required if isinstance(required, list) else ()):
         if not isinstance(name, str) or name not in tool.schema["properties"]:
-            yield Problem(
-                f"`{name}` is required but not among the properties",
-                at=f"/inputSchema/required/{index}",
-                parameter=str(name),
-            )
+            spelt = name if isinstance(name, str) else stringify(name)
+            message = f"`{spelt}` is required but not among the properties"
+            yield Problem(message, f"/inputSchema/required/{index}", spelt)
 
 
 @rule(

@@ -11,7 +11,7 @@ from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPEC
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.schemas import SchemaNode, SchemaTree
+    from mcproof.schemas import SchemaTree
 
 
 @rule(
@@ -33,7 +33,7 @@ def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
         properties = node.properties
         if properties and not isinstance(node.schema.get("required"), list):
             obstacle = node.obstacle
-            names = [name for name, schema in properties.items() if not _leads_back(schema, node)]
+            names = [name for name, schema in properties.items() if not _leads_back(schema, tree)]
             fix = None if obstacle else SetMember("required", names)
             path = node.path
             message = f"{_named(path)} declares properties but no `required` list"
@@ -120,15 +120,9 @@ _UNBOUNDED = {
 }
 
 
-def _leads_back(schema: Any, node: SchemaNode) -> bool:
-    """Whether a property refers to an object that it is part of: required, it would ask for a value without an end."""
-    target = node.tree.references.target(schema) if isinstance(schema, dict) and "$ref" in schema else None
-    at: SchemaNode | None = node if target is not None else None
-    while at is not None:
-        if at.schema is target:
-            return True
-        at = None if at.keyword in ("$defs", "definitions") else at.parent
-    return False
+def _leads_back(schema: Any, tree: SchemaTree) -> bool:
+    """Whether a property refers to what it is part of: required, it would ask for a value without an end."""
+    return isinstance(schema, dict) and "$ref" in schema and tree.references.is_cyclic(schema)
 
 
 def _named(path: str) -> str:

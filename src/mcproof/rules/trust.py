@@ -40,14 +40,15 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
     tree = tool.tree
     if tree is None:
         return
-    hits = [
-        {"toolName": tool.label, "kind": kind, "path": path or "(root)", "detail": detail}
-        for kind, path, detail in _hits(tree)
-    ]
-    if hits:
+    found = list(_hits(tree))
+    if found:
+        hits = [
+            {"toolName": tool.label, "kind": kind, "path": path or "(root)", "detail": detail}
+            for kind, path, detail in found
+        ]
         more = f" (and {len(hits) - 1} more)" if len(hits) > 1 else ""
-        where = hits[0]["path"].replace("(root)", "")
-        yield Problem(f"{hits[0]['detail']}{more}", at=f"{tree.base}{where}", evidence={"hits": hits})
+        _, path, detail = found[0]
+        yield Problem(f"{detail}{more}", f"{tree.base}{path}", evidence={"hits": hits})
 
 
 def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
@@ -62,14 +63,18 @@ def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
         return
     for reference in tree.references.all:
         if not reference.is_local:
-            yield "ref_non_local", reference.holder.path, f"`$ref` leads out of the schema: {reference.text}"
+            yield (
+                "ref_non_local",
+                reference.holder.path,
+                f"`{reference.keyword}` leads out of the schema: {reference.text}",
+            )
         elif not reference.is_resolved:
-            yield "ref_unresolvable", reference.holder.path, f"`$ref` leads nowhere: {reference.text}"
+            yield "ref_unresolvable", reference.holder.path, f"`{reference.keyword}` leads nowhere: {reference.text}"
     told: set[str] = set()
     for reference in tree.references.on_cycles():
         if reference.text not in told:
             told.add(reference.text)
-            yield "ref_cycle", reference.holder.path, f"`$ref` leads in a circle: {reference.text}"
+            yield "ref_cycle", reference.holder.path, f"`{reference.keyword}` leads in a circle: {reference.text}"
 
 
 def _may_exceed(schema: dict[str, Any], limit: int) -> bool:

@@ -50,8 +50,10 @@ class Grade(NamedTuple):
     deductions: list[Deduction]
     """By rule, the costliest first."""
     has_bonus: bool
-    would_have_bonus: bool
-    """Whether better descriptions where they are missing or too short would earn the bonus."""
+    short_descriptions: int
+    """How many tools keep the bonus away."""
+    rules_for_bonus: frozenset[str]
+    """The rules of which each, by itself, has a finding for every one of those tools: mending it earns the bonus."""
     is_empty: bool
 
     @property
@@ -76,7 +78,7 @@ class Grade(NamedTuple):
             return []
         gains = []
         for deduction in self.deductions:
-            earns_bonus = self.would_have_bonus and deduction.rule.id in _IMPROVES_DESCRIPTIONS
+            earns_bonus = deduction.rule.id in self.rules_for_bonus
             score = _clamp(self.raw_score + deduction.points + BONUS * earns_bonus)
             gains.append(Gain(deduction, score - self.score, letter_of(score)))
         return sorted(gains, key=lambda gain: (-gain.points, -gain.deduction.points))
@@ -95,9 +97,19 @@ def grade(catalog: Catalog, findings: list[Finding]) -> Grade:
     deductions = sorted(
         (Deduction(rule, count) for rule, count in counts.items()), key=lambda each: (-each.points, each.rule.id)
     )
-    short = [tool for tool in catalog.tools if length(trim(tool.description)) < BONUS_LENGTH]
-    has_bonus = bool(catalog.tools) and not short
-    unscored = Grade(0, deductions, has_bonus, bool(catalog.tools) and not has_bonus, catalog.is_empty)
+    short = {id(tool) for tool in catalog.tools if length(trim(tool.description)) < BONUS_LENGTH}
+    mended: dict[str, set[int]] = {rule: set() for rule in _IMPROVES_DESCRIPTIONS}
+    for finding in findings:
+        if finding.rule.id in mended:
+            mended[finding.rule.id].add(id(finding.item))
+    unscored = Grade(
+        0,
+        deductions,
+        has_bonus=bool(catalog.tools) and not short,
+        short_descriptions=len(short),
+        rules_for_bonus=frozenset(rule for rule, tools in mended.items() if short and short <= tools),
+        is_empty=catalog.is_empty,
+    )
     return unscored if catalog.is_empty else unscored._replace(score=_clamp(unscored.raw_score))
 
 

@@ -56,6 +56,8 @@ def _inputs(target: str) -> list[Input]:
         raise InputError(f"live servers cannot be read yet; {instead}", file=target)
     if target.endswith(".py"):
         raise InputError(f"Python source cannot be read yet; {instead}", file=target)
+    if ".json#" in target and not os.path.exists(target):
+        raise InputError(f"servers of a client configuration cannot be read yet; {instead}", file=target)
     if target == "-" or not os.path.isdir(target):
         return [Input(target)]
     try:
