@@ -175,6 +175,11 @@ class Catalog:
             yield pointer, discovery["_meta"].get(SERVER_INFO_META)
 
     @property
+    def lists_tools(self) -> bool:
+        """Whether a list of tools was read at all; any such list counts as a successful handshake."""
+        return bool(self.tools) or isinstance(self.server.fields.get("tools"), list)
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is no tool, resource or prompt to use."""
         return not (self.tools or self.resources or self.prompts)

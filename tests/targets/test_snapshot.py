@@ -275,3 +275,15 @@ def test_one_file_is_single_and_a_folder_or_two_files_are_not(tmp_path: Path) ->
     assert is_single(["-"])
     assert not is_single(["x.json", "y.json"])
     assert not is_single([str(tmp_path)])
+
+
+def test_a_capture_without_a_list_of_tools_says_what_was_skipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "capture.json"
+    path.write_text('{"initialize": {"serverInfo": {"name": "x", "version": "1"}}, "prompts": [{"name": "p"}]}')
+    main(["lint", str(path)])
+    assert "no list of tools, so skipped: tool_input_schemas_well_formed" in capsys.readouterr().err
+    path.write_text('{"initialize": {"serverInfo": {"name": "x", "version": "1"}}, "tools": []}')
+    main(["lint", str(path)])
+    assert capsys.readouterr().err == ""

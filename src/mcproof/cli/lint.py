@@ -12,7 +12,7 @@ from mcproof.engine import check
 from mcproof.registry import RULESETS, choose
 from mcproof.report.located import locate
 from mcproof.report.records import lint_document
-from mcproof.report.terminal import Style
+from mcproof.report.terminal import Style, print_lines, safe
 from mcproof.report.text import concise, frames, summary
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mcproof.catalog import Catalog
     from mcproof.finding import Finding
+    from mcproof.registry import Rule
 
 
 def command(arguments: list[str]) -> int:
@@ -41,10 +42,19 @@ def command(arguments: list[str]) -> int:
     rules = choose(words(options.ruleset) or default, select=words(options.select), ignore=words(options.ignore))
 
     def look(catalog: Catalog) -> Outcome:
+        _tell_skipped(catalog, rules)
         findings = check(catalog, rules)
         return Outcome(render(catalog, findings, options.format), not reaching(findings, options.fail_on))
 
     return check_targets(options.targets, options.format, look)
+
+
+def _tell_skipped(catalog: Catalog, rules: list[Rule]) -> None:
+    """Say which rules had nothing to look at, because no list of tools was read."""
+    skipped = [rule.id for rule in rules if rule.traits.get("phase") == "post-handshake"]
+    if skipped and not catalog.lists_tools:
+        what = f"mcproof: {safe(catalog.name)}: no list of tools, so skipped: {', '.join(skipped)}\n"
+        print_lines([what], sys.stderr)
 
 
 def render(catalog: Catalog, findings: list[Finding], format: str) -> Iterable[str]:
