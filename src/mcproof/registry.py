@@ -122,7 +122,8 @@ class Rule:
 
     def _documentation(self) -> list[str]:
         """The docstring's paragraphs, each on one line; a labelled line starts a paragraph of its own."""
-        text = (self.check.__doc__ or "").replace("\n    Fix:", "\n\n    Fix:")
+        lines = [line.strip() for line in (self.check.__doc__ or "").splitlines()]
+        text = "\n".join(lines).replace("\nFix:", "\n\nFix:")
         return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 
