@@ -208,15 +208,15 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
 
 
 class _Wanted(dict[str, "_Wanted"]):
-    """What a scan looks for, as a tree of pointer tokens; the scan fills in what it finds."""
+    """What a scan looks for, as a tree of pointer tokens; the scan fills in what it finds.
 
-    __slots__ = ("entered", "layout", "needs_layout", "span")
+    There is one for each finding, so what it starts with is said once, by the class.
+    """
 
-    def __init__(self) -> None:
-        self.span: Span | None = None
-        self.layout: Layout | None = None
-        self.needs_layout = False
-        self.entered = False
+    span: Span | None = None
+    layout: Layout | None = None
+    needs_layout = False
+    entered = False
 
     def child(self, key: str) -> _Wanted:
         found = self.get(key)

@@ -33,12 +33,13 @@ def locate(catalog: Catalog, findings: list[Finding]) -> list[Located]:
         for pointer, ancestors in around.items():
             spans[pointer] = next(found[ancestor] for ancestor in ancestors if ancestor in found)
     placed = [
-        (finding.near if isinstance(finding.near, Span) else spans[pointer], finding)
-        for finding, pointer in zip(findings, asked, strict=True)
+        finding.near if isinstance(finding.near, Span) else spans[at]
+        for finding, at in zip(findings, asked, strict=True)
     ]
-    placed.sort(key=lambda each: each[0].anchor)
-    positions = document.positions([span.anchor for span, _ in placed])
-    return [Located(finding, span, position) for (span, finding), position in zip(placed, positions, strict=True)]
+    anchors = [span.anchor for span in placed]
+    order = sorted(range(len(findings)), key=anchors.__getitem__)
+    positions = document.positions([anchors[number] for number in order])
+    return [Located(findings[at], placed[at], position) for at, position in zip(order, positions, strict=True)]
 
 
 def _ancestors(pointer: Pointer) -> list[Pointer]:
