@@ -243,7 +243,8 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
                 deepest = max(deepest, node.level - 1 + nesting(current))
             continue
         level = node.level
-        deepest = max(deepest, level)
+        if level > deepest:
+            deepest = level
         declaring = node.declaring
         if declaring:
             kind = current.get("type")
@@ -258,8 +259,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
             kind = type(value)
             if kind is dict:
                 if keyword == "properties" and declaring:
-                    step = level + 2
-                    entries = [Property(tree, each, node, name, step) for name, each in value.items()]
+                    entries = [Property(tree, each, node, name, level + 2) for name, each in value.items()]
                     nodes += entries
                     if level <= STRICT_LEVELS:
                         properties += entries
@@ -288,7 +288,8 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
                         inside = max(inside, 1 + nesting(each))
             else:
                 continue
-            deepest = max(deepest, level + inside)
+            if level + inside > deepest:
+                deepest = level + inside
     return deepest
 
 
