@@ -2,8 +2,8 @@
 
 The answer for a schema follows from the answers for its branches and for the target of its reference. Answers
 are kept, and worked out without recursion: a chain of fifty thousand references, or a union of unions that
-would unfold exponentially, costs one visit a schema. In a circle of references the answers are those that hold
-together: a schema that refers only to itself is not what lets anything through.
+would unfold exponentially, costs one visit a schema. Only in a circle of references are schemas visited again, until
+the answers hold together: a schema that refers only to itself is not what lets anything through.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Where the references of a schema lead: to a schema of the document, to nothing, or round in a circle.
 
 References are looked for only where a schema stands, so a property that happens to be called `$ref`, or one
-inside an `enum` or a `default`, is data. All of it is iterative and linear in the size of the schema.
+inside an `enum` or a `default`, is data. Nothing here recurses: how deep
+and how many the references are is a stranger's choice.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _encode = json.JSONEncoder(check_circular=False).encode
 def finding_line(located: Located, file: str) -> str:
     """One finding as every JSON document has it, on one line.
 
-    Written by hand, because a long report is little else: the encoder would take three times as long.
+    Written by hand, because a long report is little else: with the encoder it took half as long again.
     """
     finding, _, (line, column) = located
     item, fix, evidence = finding.item, finding.fix, finding.evidence

@@ -78,7 +78,7 @@ def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
 
 
 def _may_exceed(schema: dict[str, Any], limit: int) -> bool:
-    """Whether the compact JSON of a schema could be longer than `limit`, decided in a fifth of the time of writing it.
+    """Whether the compact JSON of a schema could exceed `limit`, decided in a quarter of the time of writing it.
 
     A value takes at most six times as many bytes in JSON as `marshal` spends on it: `false,` against one, a control
     character as six against one, a double of 24 characters against nine.
