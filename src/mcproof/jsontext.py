@@ -58,6 +58,12 @@ def _is_index(text: str) -> bool:
     return text == "0" or (text[:1] in "123456789" and text.isascii() and text.isdigit() and len(text) < 16)
 
 
+def kind_of(value: Any) -> str:
+    """What kind of JSON value this is, with its article."""
+    kinds = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    return kinds.get(type(value), "null")
+
+
 class Span(NamedTuple):
     """Where a value stands in the text: its first offset, the one after its last, and its key's (or -1)."""
 

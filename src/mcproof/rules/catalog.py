@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcproof.finding import Problem
-from mcproof.jsontext import escape
+from mcproof.jsontext import escape, kind_of
 from mcproof.registry import rule
 from mcproof.schemas import STRICT_LEVELS
 
@@ -27,7 +27,7 @@ def entry_not_object(item: Item) -> Iterator[Problem]:
     Fix: find out what the server put there; every entry is an object with at least a name.
     """
     if not item.is_object:
-        yield Problem(f"is {_kind(item.raw)}, not an object")
+        yield Problem(f"is {kind_of(item.raw)}, not an object")
 
 
 @rule("CAT-002", ruleset="catalog", name="missing-name", severity="error", category="protocol")
@@ -39,7 +39,7 @@ def missing_name(item: Item) -> Iterator[Problem]:
     """
     if item.is_object and not item.name and item.kind != "resource":
         if "name" in item.fields:
-            yield Problem(f"the name is {_kind(item.fields['name'])}, not a non-empty string", at="/name")
+            yield Problem(f"the name is {kind_of(item.fields['name'])}, not a non-empty string", at="/name")
         else:
             yield Problem("has no name")
 
@@ -95,11 +95,11 @@ def wrong_json_type(item: Item) -> Iterator[Problem]:
     """
     for key, (wanted, name) in _FIELDS[item.kind].items():
         if key in item.fields and not isinstance(item.fields[key], wanted):
-            yield Problem(f"`{key}` is {_kind(item.fields[key])}, not {name}", at=f"/{key}")
+            yield Problem(f"`{key}` is {kind_of(item.fields[key])}, not {name}", at=f"/{key}")
     arguments = item.fields.get("arguments") if item.kind == "prompt" else None
     for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
         if not isinstance(argument, dict):
-            yield Problem(f"argument {index} is {_kind(argument)}, not an object", at=f"/arguments/{index}")
+            yield Problem(f"argument {index} is {kind_of(argument)}, not an object", at=f"/arguments/{index}")
 
 
 @rule("CAT-007", ruleset="catalog", name="malformed-parameters", severity="warning", category="schema")
@@ -113,11 +113,11 @@ def malformed_parameters(tool: Tool) -> Iterator[Problem]:
         return
     for keyword, wanted, name in (("properties", dict, "an object"), ("required", list, "a list")):
         if keyword in tool.schema and not isinstance(tool.schema[keyword], wanted):
-            yield Problem(f"`{keyword}` is {_kind(tool.schema[keyword])}, not {name}", at=f"/inputSchema/{keyword}")
+            yield Problem(f"`{keyword}` is {kind_of(tool.schema[keyword])}, not {name}", at=f"/inputSchema/{keyword}")
     for name, schema in tool.parameters.items():
         if type(schema) is not dict and type(schema) is not bool:
             yield Problem(
-                f"the schema of `{name}` is {_kind(schema)}, not an object or a boolean",
+                f"the schema of `{name}` is {kind_of(schema)}, not an object or a boolean",
                 f"/inputSchema/properties/{escape(name)}",
                 name,
             )
@@ -132,7 +132,7 @@ def not_a_list(catalog: Catalog) -> Iterator[Problem]:
     """
     for key in _LISTS:
         if key in catalog.server.fields and not isinstance(catalog.server.fields[key], list):
-            yield Problem(f"`{key}` is {_kind(catalog.server.fields[key])}, not a list", at=f"/{key}")
+            yield Problem(f"`{key}` is {kind_of(catalog.server.fields[key])}, not a list", at=f"/{key}")
 
 
 @rule("CAT-009", ruleset="catalog", name="more-pages", severity="warning", category="protocol")
@@ -153,8 +153,3 @@ _FIELDS: dict[str, dict[str, tuple[type, str]]] = {
     "template": {"uriTemplate": _STRING, "title": _STRING, "description": _STRING, "mimeType": _STRING},
     "prompt": {"title": _STRING, "description": _STRING, "arguments": _LIST},
 }
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-    return names.get(type(value), "null")

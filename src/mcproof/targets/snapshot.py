@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcproof.catalog import Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.errors import InputError
-from mcproof.jsontext import JsonText
+from mcproof.jsontext import JsonText, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,14 +121,13 @@ def _no_catalog(value: Any, name: str) -> InputError:
                     file=name,
                 )
         if "tools" in value:
-            return NoCatalogError(f"no catalog: `tools` is {_kind(value['tools'])}, not a list", file=name)
-    return NoCatalogError(f"no catalog in this JSON: it is {_kind(value)}; mcproof reads {SHAPES}", file=name)
+            return NoCatalogError(f"no catalog: `tools` is {_described(value['tools'])}, not a list", file=name)
+    return NoCatalogError(f"no catalog in this JSON: it is {_described(value)}; mcproof reads {SHAPES}", file=name)
 
 
-def _kind(value: Any) -> str:
-    """What a JSON value is, with its article."""
-    if isinstance(value, dict):
-        keys = ", ".join(f"`{key}`" for key in list(value)[:4])
-        return f"an object with {keys}" if keys else "an empty object"
-    kinds = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-    return kinds.get(type(value), "null")
+def _described(value: Any) -> str:
+    """What a JSON value is, with the first keys of an object."""
+    if not isinstance(value, dict):
+        return kind_of(value)
+    keys = ", ".join(f"`{key}`" for key in list(value)[:4])
+    return f"an object with {keys}" if keys else "an empty object"
