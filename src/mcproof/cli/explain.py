@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.main import OK
 from mcproof.cli.options import Parser, add_format
@@ -14,7 +14,7 @@ from mcproof.report.terminal import Style
 from mcproof.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault
 
 if TYPE_CHECKING:
-    from mcproof.registry import Fault, Rule
+    from mcproof.registry import Fault, Rule, Ruleset
     from mcproof.rulebook import Case
 
 
@@ -23,19 +23,29 @@ def command(arguments: list[str]) -> int:
     parser.add_argument("id", metavar="ID", help="a rule's id or name, a ruleset, or a fault's id")
     add_format(parser, "text", "json")
     options = parser.parse_args(arguments)
-    fault = FAULTS.get(options.id.upper())
-    ruleset = RULESETS.get(options.id.lower())
-    if ruleset is not None and options.format == "text":
-        listed = "".join(f"  {rule.id:31} {rule.summary}\n" for rule in rules_of(ruleset.name))
-        sys.stdout.write(f"{ruleset.name}\n\n{ruleset.summary}\n\n{listed}")
-        return OK
+    fault, ruleset = FAULTS.get(options.id.upper()), RULESETS.get(options.id.lower())
     if options.format == "json":
-        record = fault._asdict() if fault is not None else rule_record(find_rule(options.id))
+        if ruleset is not None:
+            record = _ruleset_record(ruleset)
+        else:
+            record = fault._asdict() if fault is not None else rule_record(find_rule(options.id))
         sys.stdout.write(json.dumps({"schema_version": SCHEMA_VERSION, **record}, indent=2) + "\n")
         return OK
     style = Style.of(sys.stdout)
-    sys.stdout.write(_fault(fault, style) if fault is not None else _rule(find_rule(options.id), style))
+    if ruleset is not None:
+        sys.stdout.write(_ruleset(ruleset, style))
+    else:
+        sys.stdout.write(_fault(fault, style) if fault is not None else _rule(find_rule(options.id), style))
     return OK
+
+
+def _ruleset_record(ruleset: Ruleset) -> dict[str, Any]:
+    return {"name": ruleset.name, "summary": ruleset.summary, "rules": [rule.id for rule in rules_of(ruleset.name)]}
+
+
+def _ruleset(ruleset: Ruleset, style: Style) -> str:
+    listed = "".join(f"  {rule.id:31} {rule.summary}\n" for rule in rules_of(ruleset.name))
+    return f"{style.paint(ruleset.name, 'bold')}\n\n{ruleset.summary}\n\n{listed}"
 
 
 def _fault(fault: Fault, style: Style) -> str:
