@@ -8,7 +8,7 @@ import pytest
 
 import mcproof
 
-from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, fails, run, write
+from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, fails, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -254,3 +254,24 @@ def test_a_target_of_a_later_version_is_refused_with_what_to_do(target: str) -> 
     line = fails("lint", target)
     assert target in line
     assert "`tools/list`" in line
+
+
+def test_a_ruleset_is_explained_by_its_rules() -> None:
+    assert "SCH-004" in run("explain", "STRICT").stdout
+    assert document_of(run("explain", "strict", "--format", "json"), "explain")["rules"][0] == "SCH-001"
+
+
+def test_a_misspelt_option_is_told_with_the_nearest() -> None:
+    assert "did you mean `--format`" in fails("lint", "--fromat", "json", "x.json")
+
+
+def test_what_cannot_be_read_yet_is_told_as_such() -> None:
+    assert "live servers cannot be started yet" in fails("lint", "--", "python", "server.py")
+    assert "client configuration cannot be read yet" in fails("lint", ".mcp.json#weather")
+
+
+def test_a_diff_exits_1_as_it_leaves_every_finding_where_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "open.json"
+    path.write_text('[{"name": "a", "inputSchema": {"type": "object", "properties": {}}}]')
+    assert run("schema-lint", str(path), "--diff").returncode == 1
+    assert run("schema-lint", str(path), "--fix").returncode == 0

@@ -11,7 +11,7 @@ import pytest
 from mcproof.registry import find_rule
 from mcproof.rulebook import cases_of
 
-from .helpers import findings_in, findings_on_schema, findings_on_tool
+from .helpers import findings_in, findings_on_schema, findings_on_tool, pointers
 
 RULE = "tool_input_schemas_well_formed"
 MANY = 50_000
@@ -539,3 +539,13 @@ def test_many_references_far_down_are_answered() -> None:
         schema = {"properties": {"a": schema}}
     schema["$defs"] = {"text": {"type": "string"}}
     assert kinds_and_counts(schema) == {"oversized": 1, "too_deep": 1}
+
+
+def test_a_property_called_root_is_told_by_its_own_path() -> None:
+    schema = {"properties": {"(root)": {"$ref": "#/nope"}}}
+    assert pointers(findings_on_schema(schema, RULE)) == ["/inputSchema/properties/(root)"]
+
+
+def test_the_keyword_of_the_reference_is_named() -> None:
+    (finding,) = findings_on_schema({"properties": {"a": {"$dynamicRef": "#nope"}}}, RULE)
+    assert "`$dynamicRef`" in finding.message

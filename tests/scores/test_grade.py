@@ -129,3 +129,10 @@ def test_findings_of_other_rulesets_do_not_count() -> None:
     findings = check(catalog, choose(["all"]))
     assert any(finding.rule.ruleset == "strict" for finding in findings)
     assert grade(catalog, findings).score == 100
+
+
+def test_the_bonus_is_promised_only_to_a_fix_that_earns_it_alone() -> None:
+    result = graded(tools({"description": ""}, {"description": "twelve chars"}, {"name": "a.b"}))
+    gain = next(each for each in result.gains() if each.deduction.rule.id == "tool-no-description")
+    assert gain.points == 15
+    assert result.short_descriptions == 2
