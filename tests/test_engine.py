@@ -10,7 +10,8 @@ import pytest
 from mcproof.engine import check
 from mcproof.finding import Finding, Problem, fingerprints
 from mcproof.registry import Rule, choose, find_rule
-from mcproof.report.located import group_by_fault, locate
+from mcproof.report.build import report_findings
+from mcproof.report.model import group_by_fault
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ def test_twins_have_fingerprints_of_their_own() -> None:
 
 def test_one_fault_at_one_place_is_one_group_with_the_other_ids_beside_it() -> None:
     catalog = catalog_of(tool("a"))
-    groups = group_by_fault(locate(catalog, check(catalog, choose(["all"]))))
-    shown = {group.shown.finding.rule.id: group.also for group in groups}
+    groups = group_by_fault(report_findings(catalog, check(catalog, choose(["all"]))))
+    shown = {group.shown.rule.id: group.also for group in groups}
     assert shown["SCH-001"] == ["tool-no-required"], "the warning is shown, the note stands beside it"
     assert shown["SCH-003"] == ["prop-no-type"]
     assert shown["SCH-002"] == []
@@ -101,5 +102,5 @@ def test_one_fault_at_one_place_is_one_group_with_the_other_ids_beside_it() -> N
 
 def test_findings_without_a_fault_are_never_grouped() -> None:
     catalog = catalog_of(tool("a", description=""), tool("b", description=""))
-    located = locate(catalog, check(catalog, choose(["grade"], select=["tool-no-description"])))
+    located = report_findings(catalog, check(catalog, choose(["grade"], select=["tool-no-description"])))
     assert len(group_by_fault(located)) == 2

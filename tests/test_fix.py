@@ -11,7 +11,8 @@ import pytest
 
 from mcproof.engine import check
 from mcproof.errors import WriteError
-from mcproof.fix import Fixed, apply_fixes, replace_file, unified_diff
+from mcproof.files import replace_file
+from mcproof.fix import Fixed, apply_fixes, unified_diff
 from mcproof.jsontext import Edit
 from mcproof.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot

@@ -174,7 +174,7 @@ def test_a_member_is_added_to_every_object_that_is_named_and_nothing_else_change
     source = '{ "a": {"w": 0, "x": 1},\n\t"b": [ {"y":[]} , {"z": {}} ] }\n'
     text = JsonText.parse(source, "some.json")
     changes = [("/a", "n", True), ("/b/0", "n", ["p", "q"]), ("", "n", None), ("/b/1", "z", 0)]
-    changed = splice(text.text, text.member_edits(changes))
+    changed = splice(text.text, sorted(text.member_edits(changes)))
     assert changed == (
         '{ "a": {"w": 0, "x": 1, "n": true},\n\t"b": [ {"y":[],"n":["p","q"]} , {"z": 0} ],\n\t"n": null }\n'
     )

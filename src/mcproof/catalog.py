@@ -44,9 +44,19 @@ class Item:
         return isinstance(self.raw, dict)
 
     @property
+    def given_name(self) -> str:
+        """What the server calls it by: its name, or what stands for one; empty where there is nothing."""
+        return self.name
+
+    @property
     def label(self) -> str:
         """Something to call it by, whether or not it has a name."""
-        return self.name or f"{self.kind}s[{self.index}]"
+        return self.given_name or f"{self.list_key}[{self.index}]"
+
+    @property
+    def list_key(self) -> str:
+        """The key of the list that it stands in."""
+        return f"{self.kind}s"
 
     @property
     def subject(self) -> str:
@@ -106,9 +116,9 @@ class Resource(Item):
     kind: Kind = "resource"
 
     @property
-    def label(self) -> str:
+    def given_name(self) -> str:
         uri = self.fields.get("uri")
-        return self.name or (uri if isinstance(uri, str) and uri else f"resources[{self.index}]")
+        return self.name or (uri if isinstance(uri, str) else "")
 
 
 class ResourceTemplate(Item):
@@ -116,9 +126,13 @@ class ResourceTemplate(Item):
     kind: Kind = "template"
 
     @property
-    def label(self) -> str:
+    def given_name(self) -> str:
         uri = self.fields.get("uriTemplate")
-        return self.name or (uri if isinstance(uri, str) and uri else f"resourceTemplates[{self.index}]")
+        return self.name or (uri if isinstance(uri, str) else "")
+
+    @property
+    def list_key(self) -> str:
+        return "resourceTemplates"
 
 
 class Prompt(Item):
@@ -173,6 +187,13 @@ class Catalog:
         if isinstance(discovery, dict) and isinstance(discovery.get("_meta"), dict):
             pointer = f"{self.server.pointer}/discover/_meta/{escape(SERVER_INFO_META)}"
             yield pointer, discovery["_meta"].get(SERVER_INFO_META)
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol revision that was agreed on, where the input says so."""
+        handshake = self.server.fields.get("initialize")
+        revision = handshake.get("protocolVersion") if isinstance(handshake, dict) else None
+        return revision if isinstance(revision, str) else None
 
     @property
     def lists_tools(self) -> bool:

@@ -32,6 +32,10 @@ class InputError(McproofError):
     """The input cannot be read, or holds nothing that could be checked."""
 
 
+class ConfigError(McproofError):
+    """The configuration asks for something that does not exist or does not fit together."""
+
+
 class WriteError(McproofError):
     """A file cannot be replaced; the original is untouched."""
 

@@ -84,16 +84,19 @@ class Finding(NamedTuple):
 
 
 def fingerprints(findings: list[Finding]) -> list[str]:
-    """An identity for each finding that survives moved lines and reordered tools.
+    """An identity for each finding that survives moved lines, reordered tools and reordered lists.
 
-    It is made of the rule, the subject and the pointer, and counts twins: two tools of one name stay two.
+    It is made of the rule, the item's own name and the pointer without the numbers in it. Twins are counted: two tools
+    of one name stay two, and of three branches of a union each has its own.
     """
     from hashlib import sha256
 
     seen: dict[tuple[str, ...], int] = {}
     result = []
     for finding in findings:
-        key = (finding.rule.id, finding.item.subject, finding.pointer, finding.parameter or "")
+        item = finding.item
+        pointer = "/".join("*" if token.isdigit() else token for token in finding.pointer.split("/"))
+        key = (finding.rule.id, item.kind, item.given_name, pointer, finding.parameter or "")
         twin = seen[key] = seen.get(key, -1) + 1
         identity = "\0".join((*key, str(twin)))
         result.append(sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16])

@@ -1,14 +1,12 @@
-"""From findings to a better file: the edits, the diff, the write that is all or nothing."""
+"""From findings to a better file: the edits, and the diff that shows them."""
 
 from __future__ import annotations
 
-import os
 from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.acceptance import admits_null
-from mcproof.errors import WriteError
 from mcproof.jsontext import Edit, resolve, splice
 from mcproof.schemas import SchemaTree
 
@@ -55,7 +53,7 @@ def apply_fixes(catalog: Catalog, findings: list[Finding], *, keep_optional: boo
                 value = [name for name in value if not _says_optional(properties[name], tree)]
             made_required += len(value)
         changes.append((finding.item.pointer + finding.pointer, finding.fix.key, value))
-    edits = catalog.document.member_edits(changes) if changes else []
+    edits = sorted(catalog.document.member_edits(changes), key=lambda edit: edit[:2]) if changes else []
     return Fixed(splice(catalog.document.text, edits), edits, len(changes), made_required)
 
 
@@ -129,34 +127,3 @@ def _lines(text: str) -> list[str]:
     """The lines of a text with their ends; only a line feed ends one, whatever else stands in the strings."""
     *whole, last = text.split("\n")
     return [f"{line}\n" for line in whole] + ([last] if last else [])
-
-
-def replace_file(name: str, before: bytes, after: bytes) -> None:
-    """Put `after` in the place of `before`, in one step: whatever happens, the file is one or the other.
-
-    Refuses, with the original untouched, where the file is read-only, is gone, or is no longer what was read.
-    """
-    import tempfile
-
-    target = os.path.realpath(name)
-    temporary = ""
-    try:
-        mode = os.stat(target).st_mode
-        if not mode & 0o222:
-            raise WriteError("is read-only; nothing was written", file=name)
-        with open(target, "rb") as file:
-            if file.read() != before:
-                raise WriteError("was changed by somebody else meanwhile; nothing was written", file=name)
-        descriptor, temporary = tempfile.mkstemp(prefix=".mcproof-", dir=os.path.dirname(target))
-        with open(descriptor, "wb") as file:
-            file.write(after)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, mode & 0o7777)
-        os.replace(temporary, target)
-        temporary = ""
-    except OSError as error:
-        raise WriteError(f"cannot be written: {(error.strerror or str(error)).lower()}", file=name) from None
-    finally:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)

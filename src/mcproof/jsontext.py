@@ -176,7 +176,8 @@ class JsonText:
     def member_edits(self, changes: Sequence[tuple[Pointer, str, Any]]) -> list[Edit]:
         """The edits that give each object at `pointer` the member `key: value`, written as its neighbours are.
 
-        An existing member keeps its place and gets the new value; a new one follows the last.
+        An existing member keeps its place and gets the new value; a new one follows the last. There is one edit for each
+        change, in the order of the changes.
         """
         nodes = _wanted(pointer for pointer, _, _ in changes)
         asked = []
@@ -196,7 +197,7 @@ class JsonText:
             else:
                 new = f",{layout.before_key}{_json(key)}{layout.colon}{written}"
                 edits.append(Edit(layout.value_end, layout.value_end, new))
-        return sorted(edits, key=lambda edit: edit[:2])
+        return edits
 
     def duplicate_keys(self) -> list[tuple[Pointer, str, Span]]:
         """Every key that its object has already had: the object's pointer, the key, and where it is repeated."""

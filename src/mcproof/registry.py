@@ -92,6 +92,8 @@ class Rule:
         self.ruleset = ruleset
         self.name = name
         self.severity = severity
+        self.scheme_severity = severity
+        """The severity that its ruleset gives it, which scores go by whatever a user makes of it."""
         self.level: Level = level_of(severity)
         self.category = category
         self.fault = fault
@@ -103,10 +105,18 @@ class Rule:
         self.looks_at = next(iter(check.__annotations__.values()))
         """The name of the type that the check takes."""
 
+    def with_severity(self, severity: str) -> Rule:
+        """The same rule, as serious as somebody finds it; no score changes with that."""
+        from copy import copy
+
+        changed = copy(self)
+        changed.severity, changed.level = severity, level_of(severity)
+        return changed
+
     @property
     def summary(self) -> str:
         """What it fires on, in one sentence."""
-        return self._documentation()[0]
+        return next(iter(self._documentation()), "")
 
     @property
     def why(self) -> str:

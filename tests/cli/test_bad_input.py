@@ -608,12 +608,12 @@ def test_a_rule_that_crashes_midway_keeps_what_it_had_found(
 def test_an_error_inside_mcproof_is_one_line_that_asks_for_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mcproof.cli import lint
+    from mcproof import pipeline
 
     def crash(*_: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr(lint, "check", crash)
+    monkeypatch.setattr(pipeline, "check", crash)
     name = write(tmp_path / "catalog.json", [FAULTY_TOOL])
     assert main(["lint", name]) == 2
     captured = capsys.readouterr()

@@ -105,30 +105,33 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _fail(error: McproofError, arguments: list[str]) -> int:
-    if _wants_json(arguments) and sys.stdout is not None:
-        from mcproof.report.records import error_document
+    format = _wanted_format(arguments)
+    if format not in ("", "text", "concise") and sys.stdout is not None:
+        from mcproof.report.formats import render_failure
 
         try:
-            sys.stdout.write(error_document(error) + "\n")
+            sys.stdout.writelines(list(render_failure(error, arguments[0], format)))
             sys.stdout.flush()
+            return FAILED
         except OSError:
             _discard_output()
-    else:
-        from mcproof.report.terminal import safe, without_commands
+        except LookupError:  # no format at all
+            pass
+    from mcproof.report.terminal import safe, without_commands
 
-        sys.stderr.write(without_commands(f"mcproof: {safe(str(error))}\n"))
+    sys.stderr.write(without_commands(f"mcproof: {safe(str(error))}\n"))
     return FAILED
 
 
-def _wants_json(arguments: list[str]) -> bool:
-    """Whether a JSON format was asked for, even by a command line that makes no sense otherwise."""
+def _wanted_format(arguments: list[str]) -> str:
+    """The format that was asked for, even by a command line that makes no sense otherwise."""
     wanted = ""
     for at, word in enumerate(arguments, 1):
         if word.startswith("--format="):
             wanted = word.removeprefix("--format=")
         elif word == "--format":
             wanted = "".join(arguments[at : at + 1])
-    return wanted == "json"
+    return wanted
 
 
 def _internal(error: Exception) -> str:

@@ -6,6 +6,7 @@ import argparse
 from typing import NoReturn
 
 from mcproof.errors import UsageError, nearest
+from mcproof.report.formats import FORMATS
 
 FAIL_ON = ("error", "warning", "note", "never")
 
@@ -42,11 +43,44 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_targets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("targets", metavar="TARGET", nargs="+", help="a snapshot, a folder of snapshots, or -")
+    parser.add_argument(
+        "targets",
+        metavar="TARGET",
+        nargs="*",
+        help="a snapshot, a folder of snapshots, -, or a name that the configuration gives one; "
+        "without any, all that the configuration names",
+    )
 
 
 def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
     parser.add_argument("--format", choices=formats, default=formats[0], help=f"how to print (default {formats[0]})")
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Where the report goes, and in which formats."""
+    parser.add_argument(
+        "--format",
+        choices=list(FORMATS),
+        default="text",
+        metavar="FORMAT",
+        help=f"how to print: {', '.join(FORMATS)} (default text)",
+    )
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="[FORMAT:]FILE",
+        help="also write a file, in the format of its extension or the one in front; repeatable",
+    )
+    parser.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """What configures a run, and what it accepts."""
+    parser.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest above each target")
+    parser.add_argument("--no-config", action="store_true", help="read no configuration")
+    parser.add_argument("--baseline", metavar="FILE", help="accept the findings in this file; fail on new ones")
+    parser.add_argument("--update-baseline", action="store_true", help="accept what is there now: write the baseline")
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
@@ -58,10 +92,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def add_fail_on(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
-        "--fail-on",
-        choices=FAIL_ON,
-        default=default,
-        help=f"the least level that makes exit code 1 (default {default})",
+        "--fail-on", choices=FAIL_ON, help=f"the least level that makes exit code 1 (default {default})"
     )
 
 

@@ -5,23 +5,25 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.lint import render
-from mcproof.cli.options import Parser, add_fail_on, add_format, add_selection, add_targets, words
-from mcproof.cli.session import Outcome, check_targets, reaching
-from mcproof.engine import check
+from mcproof.cli.options import Parser, add_fail_on, add_outputs, add_selection, add_settings, add_targets
+from mcproof.cli.planning import Command
+from mcproof.cli.session import Run, check_targets
 from mcproof.errors import UsageError
-from mcproof.registry import choose
+from mcproof.pipeline import judge
+from mcproof.report.build import report_findings
+from mcproof.report.model import TargetReport
 from mcproof.report.terminal import print_lines, safe
 from mcproof.report.text import plural
-from mcproof.targets.argument import find_inputs
 
 if TYPE_CHECKING:
     import argparse
 
     from mcproof.catalog import Catalog
+    from mcproof.cli.session import Work
     from mcproof.finding import Finding
     from mcproof.fix import Fixed
-    from mcproof.registry import Rule
+
+COMMAND = Command("schema-lint", ("strict", "catalog"), fail_on="note")
 
 EPILOG = """\
 The fix closes objects (`additionalProperties: false`) and lists what is required. It invents no type and no
@@ -30,14 +32,15 @@ finding stays too and says why.
 """
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser(
         "schema-lint", "Check how strictly the input schemas constrain a call, and tighten them.", epilog=EPILOG
     )
     add_targets(parser)
-    add_format(parser, "text", "concise", "json")
+    add_outputs(parser)
     add_selection(parser)
-    add_fail_on(parser, "note")
+    add_fail_on(parser, COMMAND.fail_on)
+    add_settings(parser)
     parser.add_argument("--fix", action="store_true", help="print the tightened catalog")
     parser.add_argument("--write", action="store_true", help="with --fix: replace the file instead of printing it")
     parser.add_argument("--diff", action="store_true", help="print what --fix would change, and change nothing")
@@ -46,17 +49,13 @@ def command(arguments: list[str]) -> int:
         action="store_true",
         help="leave parameters with a default, or that may be null, out of a new `required` list",
     )
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
     _refuse_nonsense(options)
-    rules = choose(["strict", "catalog"], select=words(options.select), ignore=words(options.ignore))
-    if options.fix or options.diff:
-        return check_targets(options.targets, "text", lambda catalog: _fix(catalog, options, rules))
-
-    def look(catalog: Catalog) -> Outcome:
-        findings = check(catalog, rules)
-        return Outcome(render(catalog, findings, options.format), not reaching(findings, options.fail_on))
-
-    return check_targets(options.targets, options.format, look)
+    return _fix_targets(options) if options.fix or options.diff else check_targets(COMMAND, options)
 
 
 def _refuse_nonsense(options: argparse.Namespace) -> None:
@@ -68,23 +67,38 @@ def _refuse_nonsense(options: argparse.Namespace) -> None:
         raise UsageError("--keep-optional needs --fix or --diff")
     if options.write and "-" in options.targets:
         raise UsageError("--write needs a file: standard input cannot be replaced")
-    if options.diff and options.format == "json":
-        raise UsageError("--diff prints a diff; it does not go with --format json")
-    if options.fix and not (options.write or options.diff) and len(find_inputs(options.targets)) > 1:
+    if options.diff and options.format != "text":
+        raise UsageError(f"--diff prints a diff; it does not go with --format {options.format}")
+    if (options.fix or options.diff) and (options.output or options.report or options.update_baseline):
+        raise UsageError("--fix and --diff print no report; for --output, --report or --update-baseline, run again")
+
+
+def _fix_targets(options: argparse.Namespace) -> int:
+    """Mend every target: print it, replace it, or only show what would change."""
+    run = Run(COMMAND, options)
+    if options.fix and not (options.write or options.diff) and run.has_several:
         raise UsageError("--fix prints one catalog; for several use --write or --diff")
+    reports = []
+    for report in run.over_targets(lambda work: _fix(work, options)):
+        if report.trouble is not None:
+            if run.is_single:
+                raise report.trouble.as_error()
+            print_lines([f"mcproof: {safe(str(report.trouble))}\n"], sys.stderr)
+        reports.append(report)
+    return run.exit_code(reports, run.notices())
 
 
-def _fix(catalog: Catalog, options: argparse.Namespace, rules: list[Rule]) -> Outcome:
-    """Mend one catalog: print it, replace it, or only show what would change."""
-    from mcproof.fix import apply_fixes, replace_file, unified_diff
+def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
+    from mcproof.files import replace_file
+    from mcproof.fix import apply_fixes, unified_diff
 
-    findings = check(catalog, rules)
-    fixed = apply_fixes(catalog, findings, keep_optional=options.keep_optional)
-    left = [finding for finding in findings if finding.fix is None]
+    catalog = work.catalog
+    judged = judge(*work)
+    fixed = apply_fixes(catalog, judged.costing, keep_optional=options.keep_optional)
+    left = [finding for finding in judged.standing if finding.fix is None]
     document = catalog.document
-    rendering: list[str] = []
     if options.diff:
-        rendering = [_harmless(line) for line in unified_diff(document.text, fixed.edits, catalog.name)]
+        print_lines(map(_harmless, unified_diff(document.text, fixed.edits, catalog.name)), sys.stdout)
     elif not options.write:
         sys.stdout.flush()
         sys.stdout.buffer.write(document.encode(fixed.text))
@@ -93,7 +107,8 @@ def _fix(catalog: Catalog, options: argparse.Namespace, rules: list[Rule]) -> Ou
         replace_file(catalog.name, document.encode(document.text), document.encode(fixed.text))
     print_lines([_told(catalog, fixed, left, options)], sys.stderr)
     # A diff changes nothing, so everything that was found is still there.
-    return Outcome(rendering, not reaching(findings if options.diff else left, options.fail_on))
+    still_there = report_findings(catalog, judged.standing if options.diff else left, detailed=False)
+    return TargetReport(catalog.name, findings=still_there, fail_on=work.plan.fail_on)
 
 
 def _harmless(line: str) -> str:

@@ -1,87 +1,176 @@
-"""What every checking command does with its targets: read each, check it, render it, add up the exit code."""
+"""What every checking command does with its targets: read each, judge it, and write down what comes of it."""
 
 from __future__ import annotations
 
 import sys
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
-from mcproof.errors import InputError, McproofError
-from mcproof.finding import LEVELS
-from mcproof.report.records import error_document, targets_document
+from mcproof.cli.outputs import Outputs
+from mcproof.cli.planning import Planning
+from mcproof.errors import ConfigError, InputError, McproofError, UsageError
+from mcproof.pipeline import NO_TOOLS, Depth, examine
+from mcproof.report.build import rule_facts
+from mcproof.report.model import Notice, RunReport, TargetReport, Trouble
 from mcproof.report.terminal import Progress, print_lines, safe
+from mcproof.suppress import IgnoreLedger
 from mcproof.targets.argument import find_inputs, is_single, read_catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    import argparse
+    from collections.abc import Callable, Iterator
 
+    from mcproof.baseline import Baseline
     from mcproof.catalog import Catalog
-    from mcproof.finding import Finding
+    from mcproof.cli.planning import Command
+    from mcproof.pipeline import Plan
+    from mcproof.report.model import RuleFacts
     from mcproof.targets.argument import Input
 
 
-class Outcome(NamedTuple):
-    """What one target gives: its rendering, in pieces, and whether it passes."""
+class Work(NamedTuple):
+    """What there is to do with one catalog."""
 
-    rendering: Iterable[str]
-    passed: bool
+    catalog: Catalog
+    plan: Plan
+    ledger: IgnoreLedger
+    baseline: Baseline | None
 
 
-def check_targets(targets: list[str], format: str, check: Callable[[Catalog], Outcome]) -> int:
-    """Check every target and print what comes of it. One that cannot be read does not hide the others."""
-    inputs = find_inputs(targets)
-    alone = is_single(targets)
-    progress = Progress(len(inputs))
-    documents: list[str] = []
-    code = OK
-    checked = 0
-    try:
-        for number, source in enumerate(inputs, 1):
-            progress.step(number, source.name)
-            try:
-                outcome = check(read_catalog(source))
-            except McproofError as error:
-                if alone:
-                    raise
-                progress.clear()
-                if not _passed_over(source, error):
-                    code = FAILED
-                    documents.append(error_document(error, source.title))
-                continue
-            checked += 1
-            progress.clear()
-            if code == OK and not outcome.passed:
-                code = FINDINGS
-            if format != "json":
-                print_lines(outcome.rendering, sys.stdout)
-            elif alone:
-                sys.stdout.writelines([*outcome.rendering, "\n"])  # all of it, or nothing
-            else:
-                documents.append("".join(outcome.rendering))
-    except KeyboardInterrupt:
-        progress.clear()
-        sys.stderr.write(f"mcproof: interrupted after {checked} of {len(inputs)} targets\n")
-        code = INTERRUPTED
-    if not checked and code == OK:
-        raise InputError(f"nothing to check: no snapshot among the `.json` files of {', '.join(targets)}")
-    if format == "json" and not alone:
-        sys.stdout.write(targets_document(documents) + "\n")
+def check_targets(command: Command, options: argparse.Namespace) -> int:
+    """Check every target and write down what comes of it. One that cannot be read does not hide the others."""
+    outputs = Outputs(command.name, options)
+    run = Run(command, options)
+    depth = Depth(outputs.detailed, outputs.scored or command.grades)
+    outputs.is_single = run.is_single
+    start, started = perf_counter(), _now()
+    reports = []
+    for report in run.over_targets(lambda work: examine(work.catalog, work.plan, depth, work.ledger, work.baseline)):
+        outputs.show(report)
+        _tell_skipped(report)
+        reports.append(report)
+    notices = run.notices()
+    code = run.exit_code(reports, notices)
+    outputs.write(
+        RunReport(
+            command.name,
+            _version(),
+            reports,
+            run.rules(),
+            notices,
+            code,
+            run.is_single,
+            started,
+            perf_counter() - start,
+        )
+    )
     return code
 
 
+class Run:
+    """One pass over all targets of a command line."""
+
+    def __init__(self, command: Command, options: argparse.Namespace) -> None:
+        self._planning = Planning(command, options)
+        self._targets = self._planning.targets()
+        self._inputs = find_inputs(self._targets)
+        self._ledger = IgnoreLedger()
+        self._interrupted = False
+        self.is_single = is_single(self._targets)
+        self.has_several = len(self._inputs) > 1
+
+    def over_targets(self, look: Callable[[Work], TargetReport]) -> Iterator[TargetReport]:
+        """The report of each target, as soon as it is there."""
+        progress = Progress(len(self._inputs))
+        done = 0
+        try:
+            for number, source in enumerate(self._inputs, 1):
+                progress.step(number, source.name)
+                report = self._look(source, look)
+                progress.clear()
+                if report is not None:
+                    done += 1
+                    yield report
+        except KeyboardInterrupt:
+            progress.clear()
+            sys.stderr.write(f"mcproof: interrupted after {done} of {len(self._inputs)} targets\n")
+            self._interrupted = True
+        if not done and not self._interrupted:
+            listed = ", ".join(self._targets)
+            raise InputError(f"nothing to check: no snapshot among the `.json` files of {listed}")
+
+    def _look(self, source: Input, look: Callable[[Work], TargetReport]) -> TargetReport | None:
+        try:
+            plan, baseline = self._planning.plan_for(source.name)
+            return look(Work(read_catalog(source), plan, self._ledger, baseline))
+        except (ConfigError, UsageError):
+            raise
+        except McproofError as error:
+            return None if _passed_over(source, error) else TargetReport(source.title, Trouble.of(error))
+
+    def notices(self) -> list[Notice]:
+        """What configuration and baselines say that is not needed any more, told on standard error too."""
+        notices = [] if self._interrupted else [*self._stale_entries(), *self._unused_ignores()]
+        for notice in notices:
+            print_lines([f"mcproof: {safe(str(notice))}\n"], sys.stderr)
+        return notices
+
+    def _stale_entries(self) -> Iterator[Notice]:
+        for baseline in self._planning.baselines():
+            if self._planning.updates_baseline:
+                accepted, new, gone = baseline.update()
+                sys.stderr.write(
+                    f"mcproof: {safe(baseline.file)}: {accepted:,} findings accepted, {new:,} new, {gone:,} gone\n"
+                )
+                continue
+            for entry, line in baseline.stale():
+                what = f"stale: {entry.rule} at {entry.subject}{entry.pointer} of {entry.target} no longer occurs"
+                yield Notice("stale-baseline", f"{what}; `--update-baseline` takes it out", baseline.file, line)
+
+    def _unused_ignores(self) -> Iterator[Notice]:
+        for entry in self._ledger.unused():
+            scope = f" for {entry.kind} `{entry.glob}`" if entry.kind is not None else ""
+            what = f"unused: `ignore-for` of {', '.join(entry.named)}{scope} matched nothing in this run"
+            yield Notice("unused-ignore", what, entry.place.file, entry.place.line)
+
+    def exit_code(self, reports: list[TargetReport], notices: list[Notice]) -> int:
+        if self._interrupted:
+            return INTERRUPTED
+        if any(report.trouble is not None for report in reports):
+            return FAILED
+        stale = any(notice.level == "error" for notice in notices)
+        return OK if not stale and all(report.passed for report in reports) else FINDINGS
+
+    def rules(self) -> list[RuleFacts]:
+        """The rules that ran, for whichever target."""
+        return list({rule.id: rule_facts(rule) for rule in self._planning.rules()}.values())
+
+
+def _tell_skipped(report: TargetReport) -> None:
+    """Say which rules had nothing to look at, because no list of tools was read."""
+    for what, why in report.untested:
+        if why == NO_TOOLS:
+            print_lines([f"mcproof: {safe(report.target)}: {NO_TOOLS}, so skipped: {what}\n"], sys.stderr)
+
+
 def _passed_over(source: Input, error: McproofError) -> bool:
-    """Tell about a target that gives nothing; whether that is no failure, because a folder brought it in."""
+    """Whether a target that gives nothing is no failure, because a folder brought it in; then it is told here."""
     from mcproof.targets.snapshot import NoCatalogError
 
     harmless = source.from_folder and isinstance(error, NoCatalogError)
-    what = f"passed over {safe(source.name)}: no catalog in it" if harmless else safe(str(error))
-    print_lines([f"mcproof: {what}\n"], sys.stderr)
+    if harmless:
+        print_lines([f"mcproof: passed over {safe(source.name)}: no catalog in it\n"], sys.stderr)
     return harmless
 
 
-def reaching(findings: list[Finding], fail_on: str) -> int:
-    """How many findings are at or above a level."""
-    if fail_on == "never":
-        return 0
-    failing = LEVELS[: LEVELS.index(fail_on) + 1]
-    return sum(finding.level in failing for finding in findings)
+def _version() -> str:
+    from mcproof import __version__
+
+    return __version__
+
+
+def _now() -> str:
+    from time import gmtime, strftime
+
+    return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())

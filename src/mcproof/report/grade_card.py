@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
+from mcproof.finding import level_of
 from mcproof.report.terminal import Style, display_width, shell_word
 from mcproof.report.text import plural
 from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
 if TYPE_CHECKING:
-    from mcproof.catalog import Catalog
-    from mcproof.finding import Finding
-    from mcproof.scores.grade import Gain, Grade
-    from mcproof.scores.tokens import TokenCost
+    from mcproof.report.model import Gain, Gate, Score, TargetReport, Tokens
 
 LARGE = {
     "A": (" ### ", "#   #", "#####", "#   #", "#   #"),
@@ -25,102 +23,92 @@ _COLOUR = {"A": "good", "B": "good", "C": "warning", "D": "warning", "F": "error
 BARS, BAR_WIDTH, NAME_WIDTH = 10, 24, 36
 
 
-class Verdict(NamedTuple):
-    """What decides the exit code: the gates that were asked for, and the findings that are too serious."""
-
-    gates: list[dict[str, Any]]
-    fail_on: str
-    serious: int
-
-    @property
-    def passed(self) -> bool:
-        return not self.serious and all(gate["passed"] for gate in self.gates)
-
-
-def card(
-    catalog: Catalog, findings: list[Finding], grade: Grade, tokens: TokenCost, verdict: Verdict, style: Style
-) -> str:
+def card(report: TargetReport, style: Style) -> str:
     """Everything there is to say about one catalog's grade."""
+    score, tokens = _graded(report)
     sections = [
-        _headline(catalog, grade, tokens, style),
-        _deductions(grade, style),
-        _advice(grade, style),
+        _headline(report, score, tokens, style),
+        _deductions(report, score, style),
+        _advice(score, style),
         _bars(tokens, style),
-        _input_findings(catalog, findings, style),
-        _verdict(verdict, style),
+        _input_findings(report, style),
+        _verdict(report, style),
     ]
     return "\n".join(section for section in sections if section)
 
 
-def row(catalog: Catalog, grade: Grade, tokens: TokenCost, verdict: Verdict, style: Style) -> str:
+def row(report: TargetReport, style: Style) -> str:
     """One line of a list of many catalogs."""
-    letter = style.paint(grade.letter, _COLOUR[grade.letter], "bold")
-    failed = "".join(f"  {_gate(gate)}" for gate in verdict.gates if not gate["passed"])
-    name = style.text(catalog.name)
-    return f"{letter} {grade.score:>3}  {tokens.total:>8,} tokens  {name}{style.paint(failed, 'error')}\n"
+    score, tokens = _graded(report)
+    letter = style.paint(score.grade, _COLOUR[score.grade], "bold")
+    failed = "".join(f"  {gate_sentence(gate)}" for gate in report.gates if not gate.passed)
+    name = style.text(report.target)
+    return f"{letter} {score.score:>3}  {tokens.total:>8,} tokens  {name}{style.paint(failed, 'error')}\n"
 
 
-def _headline(catalog: Catalog, grade: Grade, tokens: TokenCost, style: Style) -> str:
-    info = catalog.server_info
-    said = [info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]]
-    title = " ".join(said) or catalog.name
+def _graded(report: TargetReport) -> tuple[Score, Tokens]:
+    if report.score is None or report.tokens is None:
+        raise ValueError("a report without a grade has no card")
+    return report.score, report.tokens
+
+
+def _headline(report: TargetReport, score: Score, tokens: Tokens, style: Style) -> str:
     beside = [
-        style.paint(style.text(title, 80), "bold"),
-        f"grade {style.paint(grade.letter, _COLOUR[grade.letter], 'bold')}, {grade.word}",
-        f"score {style.paint(str(grade.score), 'bold')} of 100",
-        f"{plural(len(catalog.tools), 'tool')}, {plural(tokens.total, 'token')}",
-        style.text(catalog.name) if title != catalog.name else "",
+        style.paint(style.text(report.title, 80), "bold"),
+        f"grade {style.paint(score.grade, _COLOUR[score.grade], 'bold')}, {score.word}",
+        f"score {style.paint(str(score.score), 'bold')} of 100",
+        f"{plural(report.counts.get('tools', 0), 'tool')}, {plural(tokens.total, 'token')}",
+        style.text(report.target) if report.title != report.target else "",
     ]
     block = style.symbol("█", "#")
     lines = []
-    for drawn, text in zip(LARGE[grade.letter], beside, strict=True):
+    for drawn, text in zip(LARGE[score.grade], beside, strict=True):
         wide = "".join((block if mark == "#" else " ") * 2 for mark in drawn)
-        lines.append(f"  {style.paint(wide, _COLOUR[grade.letter])}   {text}".rstrip())
+        lines.append(f"  {style.paint(wide, _COLOUR[score.grade])}   {text}".rstrip())
     return "\n" + "\n".join(lines) + "\n"
 
 
-def _deductions(grade: Grade, style: Style) -> str:
+def _deductions(report: TargetReport, score: Score, style: Style) -> str:
     minus = style.symbol("−", "-")
     lines = [style.paint("What it costs", "bold")]
-    for each in grade.deductions:
-        points = style.paint(f"{minus}{each.points}".rjust(6), each.rule.level)
-        lines.append(f"{points}  {each.rule.id:28} {plural(each.times, each.rule.severity)}")
-    if grade.is_empty:
+    for each in score.deductions:
+        points = style.paint(f"{minus}{each.points}".rjust(6), level_of(each.severity))
+        lines.append(f"{points}  {each.rule:28} {plural(each.times, each.severity)}")
+    if score.is_empty:
         lines.append("  an empty server scores 0, whatever else is right")
-    if grade.has_bonus:
-        bonus = style.paint(f"+{BONUS}".rjust(6), "good")
+    if score.bonus:
+        bonus = style.paint(f"+{score.bonus}".rjust(6), "good")
         lines.append(f"{bonus}  every description has {BONUS_LENGTH} characters or more")
-    elif grade.short_descriptions:
-        short = plural(grade.short_descriptions, "description")
+    elif score.short_descriptions:
+        short = plural(score.short_descriptions, "description")
         lines.append(f"    +0  no bonus of {BONUS}: {short} under {BONUS_LENGTH} characters")
-    if not grade.deductions:
+    if not score.deductions:
         lines.insert(1, "       nothing: no finding")
+    ignored = sum(each.suppression is not None and each.suppression.by == "ignore-for" for each in report.suppressed)
+    if ignored:
+        lines.append(f"    +0  {plural(ignored, 'finding')} ignored by the configuration, with no cost")
     return "\n".join(lines) + "\n"
 
 
-def _advice(grade: Grade, style: Style) -> str:
-    gains = grade.gains()
-    if not gains or grade.score == 100:
+def _advice(score: Score, style: Style) -> str:
+    if not score.gains or score.score == 100:
         return ""
     lines = [style.paint("What would help most", "bold")]
-    if gains[0].points == 0:
-        below = f"{-grade.raw_score} points below zero" if grade.raw_score < 0 else "at zero"
+    if score.gains[0].points == 0:
+        below = f"{-score.unclamped} points below zero" if score.unclamped < 0 else "at zero"
         lines.append(f"  the score stands {below}: one fix alone does not lift it, so start with the costliest")
-    lines += [f"  {_gain(gain, grade, style)}" for gain in gains[:3]]
+    lines += [f"  {_gain(gain, score, style)}" for gain in score.gains[:3]]
     return "\n".join(lines) + "\n"
 
 
-def _gain(gain: Gain, grade: Grade, style: Style) -> str:
+def _gain(gain: Gain, score: Score, style: Style) -> str:
     """Such as "describe 7 parameters: +35, C → A"."""
-    count = gain.deduction.times
-    remedy = gain.deduction.rule.traits["remedy"].format(n=f"{count:,}", s="" if count == 1 else "s")
     arrow = style.symbol("→", "->")
-    points = gain.points or gain.deduction.points
-    change = f", {grade.letter} {arrow} {gain.letter}" if gain.letter != grade.letter else ""
-    return f"{remedy}: {style.paint(f'+{points}', 'good')}{change}"
+    change = f", {score.grade} {arrow} {gain.grade}" if gain.grade != score.grade else ""
+    return f"{gain.remedy}: {style.paint(f'+{gain.points or gain.cost}', 'good')}{change}"
 
 
-def _bars(tokens: TokenCost, style: Style) -> str:
+def _bars(tokens: Tokens, style: Style) -> str:
     """What each tool costs, the dearest first."""
     if not tokens.tools:
         return ""
@@ -141,27 +129,27 @@ def _bars(tokens: TokenCost, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _input_findings(catalog: Catalog, findings: list[Finding], style: Style) -> str:
+def _input_findings(report: TargetReport, style: Style) -> str:
     """What is wrong with the input itself counts for nothing here, and must not be hidden by that."""
-    count = sum(finding.rule.ruleset == "catalog" for finding in findings)
+    count = sum(each.rule.ruleset == "catalog" for each in report.findings)
     if not count:
         return ""
     what = style.paint(plural(count, "problem"), "warning")
-    return f"{what} with the input itself; see: mcproof lint {shell_word(catalog.name)} --ruleset catalog\n"
+    return f"{what} with the input itself; see: mcproof lint {shell_word(report.target)} --ruleset catalog\n"
 
 
-def _verdict(verdict: Verdict, style: Style) -> str:
+def _verdict(report: TargetReport, style: Style) -> str:
     """Why the exit code is what it is."""
     passed, failed = style.paint("passed", "good"), style.paint("failed", "error")
-    lines = [f"{passed if gate['passed'] else failed}  {_gate(gate)}\n" for gate in verdict.gates]
-    if verdict.serious:
-        serious = plural(verdict.serious, "finding")
-        lines.append(f"{failed}  {serious} at or above the level {verdict.fail_on} (--fail-on)\n")
+    lines = [f"{passed if gate.passed else failed}  {gate_sentence(gate)}\n" for gate in report.gates]
+    if report.failing:
+        serious = plural(report.failing, "finding")
+        lines.append(f"{failed}  {serious} at or above the level {report.fail_on} (--fail-on)\n")
     return "".join(lines)
 
 
-def _gate(gate: dict[str, Any]) -> str:
-    limit, actual = gate["limit"], gate["actual"]
-    if gate["gate"] == "min-grade":
-        return f"grade {actual}, at least {limit} is asked for"
-    return f"{actual:,} tokens, at most {limit:,} are allowed"
+def gate_sentence(gate: Gate) -> str:
+    """What a gate asks for, and what there is."""
+    if gate.gate == "min-grade":
+        return f"grade {gate.actual}, at least {gate.limit} is asked for"
+    return f"{gate.actual:,} tokens, at most {gate.limit:,} are allowed"

@@ -10,121 +10,153 @@ from functools import cache
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from mcproof.report.model import Trouble
 
-    from mcproof.catalog import Catalog
-    from mcproof.errors import McproofError
-    from mcproof.registry import Rule
-    from mcproof.report.located import Located
-    from mcproof.scores.grade import Grade
-    from mcproof.scores.tokens import TokenCost
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mcproof.report.model import Notice, Reported, RuleFacts, RunReport, TargetReport
 
 SCHEMA_VERSION = 1
 
-_encode = json.JSONEncoder(check_circular=False).encode
+encode = json.JSONEncoder(check_circular=False).encode
 
 
-def finding_line(located: Located, file: str) -> str:
+def finding_line(each: Reported) -> str:
     """One finding as every JSON document has it, on one line.
 
     Written by hand, because a long report is little else: with the encoder it took half as long again.
     """
-    finding, _, (line, column) = located
-    item, fix, evidence = finding.item, finding.fix, finding.evidence
-    tool = _quoted(item.label) if item.kind == "tool" else "null"
+    fix, evidence, tool = each.fix, each.evidence, each.tool
     return (
-        f"{{{_rule_members(finding.rule)}, "
-        f'"subject": {_quoted(finding.subject)}, "tool": {tool}, "pointer": {_quoted(finding.pointer)}, '
-        f'"message": {_quoted(finding.message)}, "evidence": {"null" if evidence is None else _encode(evidence)}, '
-        f'"file": {_quoted(file)}, "line": {line}, "column": {column}, '
-        f'"fix": {"null" if fix is None else _encode({"set": fix.key, "to": fix.value})}}}'
+        f"{{{_rule_members(each.rule)}, "
+        f'"subject": {_quoted(each.subject)}, "tool": {"null" if tool is None else _quoted(tool)}, '
+        f'"pointer": {_quoted(each.pointer)}, '
+        f'"message": {_quoted(each.message)}, "evidence": {"null" if evidence is None else encode(evidence)}, '
+        f'"file": {_quoted(each.file)}, "line": {_number(each.line)}, "column": {_number(each.column)}, '
+        f'"fix": {"null" if fix is None else encode({"set": fix.key, "to": fix.value})}}}'
     )
 
 
+def _number(value: int | None) -> str:
+    return "null" if value is None else str(value)
+
+
 @cache
-def _rule_members(rule: Rule) -> str:
+def _rule_members(rule: RuleFacts) -> str:
     """What is the same in all findings of a rule."""
     members = {
         "rule": rule.id,
         "ruleset": rule.ruleset,
         "severity": rule.severity,
         "level": rule.level,
-        "fault": rule.fault.id if rule.fault is not None else None,
+        "fault": rule.fault,
     }
-    return _encode(members)[1:-1]
+    return encode(members)[1:-1]
 
 
-def lint_document(catalog: Catalog, located: list[Located]) -> Iterator[str]:
+def lint_document(run: RunReport) -> Iterator[str]:
     """What `lint` and `schema-lint` print."""
-    by_rule: dict[str, int] = {}
-    levels = {"error": 0, "warning": 0, "note": 0}
-    for each in located:
-        rule = each.finding.rule
-        by_rule[rule.id] = by_rule.get(rule.id, 0) + 1
-        levels[rule.level] += 1
-    summary = {
+    return _documents(run, lambda report, notices: document_of({}, report, {"summary": summary_of(report), **notices}))
+
+
+def grade_document(run: RunReport) -> Iterator[str]:
+    """What `grade` prints. Only findings of the scheme count; the others are listed all the same."""
+    return _documents(run, lambda report, notices: document_of(_graded(report), report, notices))
+
+
+def _documents(run: RunReport, document: Callable[[TargetReport, dict[str, Any]], Iterator[str]]) -> Iterator[str]:
+    """The document of one target, or one that holds those of several."""
+    notices = {"notices": [notice_record(each) for each in run.notices]} if run.notices else {}
+    if run.is_single and run.targets:
+        (report,) = run.targets
+        yield from [_trouble_document(report.trouble)] if report.trouble is not None else document(report, notices)
+        yield "\n"
+        return
+    yield f'{{"schema_version": {SCHEMA_VERSION},\n"targets": [\n'
+    for number, report in enumerate(run.targets):
+        yield ",\n" if number else ""
+        if report.trouble is not None:
+            yield _trouble_document(report.trouble, report.target)
+        else:
+            yield from document(report, {})
+    yield "\n]" + _members(notices) + "}\n"
+
+
+def summary_of(report: TargetReport) -> dict[str, Any]:
+    """How much was found."""
+    levels = report.levels()
+    summary: dict[str, Any] = {
         "errors": levels["error"],
         "warnings": levels["warning"],
         "notes": levels["note"],
-        "by_rule": dict(sorted(by_rule.items())),
+        "by_rule": report.by_rule(),
     }
-    return _document({"target": catalog.name}, catalog, located, {"summary": summary})
+    if report.suppressed:
+        summary["suppressed"] = len(report.suppressed)
+    return summary
 
 
-def grade_document(
-    catalog: Catalog, located: list[Located], grade: Grade, tokens: TokenCost, gates: list[dict[str, Any]]
-) -> Iterator[str]:
-    """What `grade` prints. Only findings of the scheme count; the others are listed all the same."""
-    head = {
-        "target": catalog.name,
+def _graded(report: TargetReport) -> dict[str, Any]:
+    score, tokens = report.score, report.tokens
+    if score is None or tokens is None:
+        raise ValueError("a report without a grade has no document of one")
+    return {
         "scheme": "grade",
-        "score": grade.score,
-        "grade": grade.letter,
+        "score": score.score,
+        "grade": score.grade,
         "counts": {
-            "errors": grade.findings_of("error"),
-            "warnings": grade.findings_of("warning"),
-            "infos": grade.findings_of("info"),
+            "errors": score.findings_of("error"),
+            "warnings": score.findings_of("warning"),
+            "infos": score.findings_of("info"),
         },
-        "rules": {each.rule.id: each.times for each in sorted(grade.deductions, key=lambda each: each.rule.id)},
+        "rules": {each.rule: each.times for each in sorted(score.deductions)},
         "tokens": {"total": tokens.total, "tools": tokens.tools},
-        "gates": gates,
+        "gates": [gate._asdict() for gate in report.gates],
     }
-    return _document(head, catalog, located, {})
 
 
-def _document(head: dict[str, Any], catalog: Catalog, located: list[Located], tail: dict[str, Any]) -> Iterator[str]:
-    """A document in pieces, so that a long one is never in memory twice; one finding a line."""
-    members = [("schema_version", SCHEMA_VERSION), *head.items()]
-    yield "{" + "".join(f"{_encode(key)}: {_printable(_encode(value))},\n" for key, value in members)
-    yield '"findings": ['
-    for number, each in enumerate(located):
-        yield (",\n" if number else "\n") + _printable(finding_line(each, catalog.name))
-    yield "\n]" if located else "]"
-    yield "".join(f",\n{_encode(key)}: {_encode(value)}" for key, value in tail.items()) + "}"
+def notice_record(notice: Notice) -> dict[str, Any]:
+    """A notice for machines."""
+    return {**notice._asdict(), "level": notice.level}
 
 
-def error_document(error: McproofError, target: str | None = None) -> str:
-    """What a JSON format prints where the job could not be done."""
+def document_of(
+    head: dict[str, Any],
+    report: TargetReport,
+    tail: dict[str, Any],
+    line: Callable[[Reported], str] = finding_line,
+) -> Iterator[str]:
+    """The document of one target in pieces, so that a long one is never in memory twice; one finding a line."""
+    members = {"schema_version": SCHEMA_VERSION, "target": report.target, **head}
+    yield "{" + "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in members.items())
+    yield from listed("findings", map(line, report.findings))
+    yield _members(tail) + "}"
+
+
+def listed(key: str, lines: Iterable[str]) -> Iterator[str]:
+    """A member that is a list, one entry a line."""
+    yield f'"{key}": ['
+    empty = True
+    for entry in lines:
+        yield ("\n" if empty else ",\n") + printable(entry)
+        empty = False
+    yield "]" if empty else "\n]"
+
+
+def _members(members: dict[str, Any]) -> str:
+    """Members that follow others, each on a line."""
+    return "".join(f",\n{encode(key)}: {printable(encode(value))}" for key, value in members.items())
+
+
+def _trouble_document(trouble: Trouble, target: str | None = None) -> str:
     record: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
     if target is not None:
         record["target"] = target
-    record["error"] = {
-        "message": error.message,
-        "file": error.file,
-        "line": error.line,
-        "column": error.column,
-    }
-    return _printable(_encode(record))
+    return printable(encode({**record, "error": trouble._asdict()}))
 
 
-def targets_document(documents: list[str]) -> str:
-    """Several documents as one."""
-    listed = ",\n".join(documents)
-    return f'{{"schema_version": {SCHEMA_VERSION},\n"targets": [\n{listed}\n]}}'
-
-
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """JSON without the one control character that it lets through, and without what a CI runner takes for a command."""
     if "\x7f" in text:
         text = text.replace("\x7f", "\\u007f")

@@ -34,7 +34,7 @@ class Deduction(NamedTuple):
 
     @property
     def points(self) -> int:
-        return self.times * POINTS[self.rule.severity]
+        return self.times * POINTS[self.rule.scheme_severity]
 
 
 class Gain(NamedTuple):
@@ -43,6 +43,13 @@ class Gain(NamedTuple):
     deduction: Deduction
     points: int
     letter: str
+
+    @property
+    def remedy(self) -> str:
+        """What to do, such as "describe 7 parameters"."""
+        count = self.deduction.times
+        text: str = self.deduction.rule.traits["remedy"].format(n=f"{count:,}", s="" if count == 1 else "s")
+        return text
 
 
 class Grade(NamedTuple):
@@ -65,12 +72,17 @@ class Grade(NamedTuple):
         return next(word for letter, _, word in THRESHOLDS if letter == self.letter)
 
     @property
+    def bonus(self) -> int:
+        """The points for descriptions that are all long enough."""
+        return BONUS * self.has_bonus
+
+    @property
     def raw_score(self) -> int:
         """The score before it is cut to the range from 0 to 100."""
-        return 100 - sum(each.points for each in self.deductions) + BONUS * self.has_bonus
+        return 100 - sum(each.points for each in self.deductions) + self.bonus
 
     def findings_of(self, severity: str) -> int:
-        return sum(each.times for each in self.deductions if each.rule.severity == severity)
+        return sum(each.times for each in self.deductions if each.rule.scheme_severity == severity)
 
     def gains(self) -> list[Gain]:
         """What each rule's findings stand in the way of, the largest gain first; nothing for an empty server."""

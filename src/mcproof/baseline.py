@@ -1,0 +1,159 @@
+"""The baseline: the findings that somebody has accepted, so that only new ones fail.
+
+An entry is known by its target and its fingerprint, which has no line number and no position in a list: moving
+tools about or laying out the file anew changes nothing. The rest of an entry is for people who read the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.errors import InputError
+from mcproof.finding import fingerprints
+from mcproof.suppress import ACCEPTED, Suppression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.finding import Finding
+    from mcproof.registry import Rule
+
+SCHEMA_VERSION = 1
+KIND = "baseline"
+_MEMBERS = ("target", "rule", "subject", "pointer", "fingerprint")
+
+
+class Entry(NamedTuple):
+    """A finding that was accepted."""
+
+    target: str
+    """The file, from the folder of the baseline."""
+    rule: str
+    subject: str
+    pointer: str
+    fingerprint: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.target, self.fingerprint
+
+
+class Stale(NamedTuple):
+    """An accepted finding that no longer occurs."""
+
+    entry: Entry
+    line: int
+
+
+class Baseline:
+    """The accepted findings of one file, and what a run makes of them."""
+
+    def __init__(
+        self, file: str, entries: Iterable[Entry] = (), lines: Iterable[int] = (), *, accepts_all: bool = False
+    ) -> None:
+        self.file = file
+        self._accepts_all = accepts_all
+        self._entries = {entry.key: (entry, line) for entry, line in zip(entries, lines, strict=True)}
+        self._current: dict[tuple[str, str], Entry] = {}
+        self._judged: set[tuple[str, str]] = set()
+        """The targets and rules that this run has looked at."""
+
+    @classmethod
+    def read(cls, file: str, *, accepts_all: bool = False) -> Baseline:
+        """The baseline in a file. Raises an InputError where it cannot be read or is none.
+
+        One that accepts all takes whatever it is shown, for it will be written anew.
+        """
+        from mcproof.jsontext import JsonText
+
+        try:
+            with open(file, encoding="utf-8-sig") as stream:
+                document = JsonText.parse(stream.read(), file)
+        except FileNotFoundError:
+            raise InputError("there is no such baseline; `--update-baseline` writes it", file=file) from None
+        except OSError as error:
+            raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=file) from None
+        except UnicodeDecodeError:
+            raise InputError("no baseline: not UTF-8", file=file) from None
+        entries = _entries(document.value, file)
+        spans = document.spans([f"/entries/{number}" for number in range(len(entries))])
+        offsets = [spans[f"/entries/{number}"].start for number in range(len(entries))]
+        lines = [position.line for position in document.positions(offsets)]
+        return cls(file, entries, lines, accepts_all=accepts_all)
+
+    def accept(
+        self,
+        target: str,
+        findings: list[Finding],
+        suppressions: list[Suppression | None],
+        running: Iterable[Rule],
+    ) -> list[Suppression | None]:
+        """Suppress what is accepted, of what nothing else suppresses, and remember what there is now."""
+        where = self._relative(target)
+        self._judged.update((where, rule.id) for rule in running)
+        result = list(suppressions)
+        for number, (finding, fingerprint) in enumerate(zip(findings, fingerprints(findings), strict=True)):
+            if suppressions[number] is not None:
+                continue
+            entry = Entry(where, finding.rule.id, finding.item.subject, finding.pointer, fingerprint)
+            self._current[entry.key] = entry
+            if self._accepts_all or entry.key in self._entries:
+                _, line = self._entries.get(entry.key, (entry, None))
+                result[number] = Suppression(ACCEPTED, None, self.file, line)
+        return result
+
+    def stale(self) -> list[Stale]:
+        """The entries that this run should have come across and did not."""
+        return [
+            Stale(entry, line)
+            for key, (entry, line) in self._entries.items()
+            if key not in self._current and (entry.target, entry.rule) in self._judged
+        ]
+
+    def update(self) -> tuple[int, int, int]:
+        """Write the file anew: how many findings it accepts, how many of them are new, how many entries are gone.
+
+        What this run did not look at stays, unless its target is no longer there.
+        """
+        from mcproof.files import write_file
+
+        folder = os.path.dirname(self.file)
+        kept = {
+            key: entry
+            for key, (entry, _) in self._entries.items()
+            if (entry.target, entry.rule) not in self._judged and os.path.exists(os.path.join(folder, entry.target))
+        }
+        accepted = {**kept, **self._current}
+        write_file(self.file, _document(accepted.values()).encode())
+        return len(accepted), len(accepted.keys() - self._entries.keys()), len(self._entries.keys() - accepted.keys())
+
+    def _relative(self, target: str) -> str:
+        """A target as the file names it, wherever mcproof was started."""
+        if target.startswith("<"):
+            return target
+        return os.path.relpath(target, os.path.dirname(self.file) or ".").replace(os.sep, "/")
+
+
+def _entries(value: Any, file: str) -> list[Entry]:
+    if not isinstance(value, dict) or value.get("kind") != KIND:
+        raise InputError("no baseline; `--update-baseline` writes one", file=file)
+    if value.get("schema_version") != SCHEMA_VERSION:
+        version = value.get("schema_version")
+        raise InputError(f"a baseline of version {version}; this mcproof reads version {SCHEMA_VERSION}", file=file)
+    listed = value.get("entries")
+    entries = []
+    for number, record in enumerate(listed if isinstance(listed, list) else [None]):
+        if not isinstance(record, dict) or not all(isinstance(record.get(key), str) for key in _MEMBERS):
+            what = f"entry {number + 1} is not an object with {', '.join(_MEMBERS)}"
+            raise InputError(f"a damaged baseline: {what}; `--update-baseline` writes it anew", file=file)
+        entries.append(Entry(*(record[key] for key in _MEMBERS)))
+    return entries
+
+
+def _document(entries: Iterable[Entry]) -> str:
+    """The text of a baseline: one entry a line, in an order that gives small differences."""
+    lines = ",\n".join(json.dumps(entry._asdict()) for entry in sorted(entries))
+    listed = f"[\n{lines}\n]" if lines else "[]"
+    return f'{{"schema_version": {SCHEMA_VERSION}, "kind": "{KIND}",\n"entries": {listed}}}\n'

@@ -1,0 +1,140 @@
+"""What is asked of each target: the command line first, then the configuration, then what the command does by itself."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.cli.options import words
+from mcproof.config import DEFAULTS, directory_of, read_settings, settings_for
+from mcproof.errors import UsageError
+from mcproof.pipeline import Plan
+from mcproof.registry import RULESETS, choose
+from mcproof.report.model import Untested
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.baseline import Baseline
+    from mcproof.config import Settings
+    from mcproof.registry import Rule
+
+
+class Command(NamedTuple):
+    """What a checking command does where nobody asks for anything else."""
+
+    name: str
+    rulesets: tuple[str, ...]
+    fail_on: str = "error"
+    selects: bool = False
+    """Whether the user chooses the rules; else they are what the command is."""
+    grades: bool = False
+    """Whether the grade is what it is about, and what its gates are for."""
+
+
+class Planning:
+    """The plans of one run: one for each configuration that its targets have."""
+
+    def __init__(self, command: Command, options: argparse.Namespace) -> None:
+        self._command = command
+        self._options = options
+        self._plans: dict[str | None, Plan] = {}
+        self._baselines: dict[str, Baseline] = {}
+        self._given = _given_settings(options)
+        self.updates_baseline: bool = options.update_baseline
+
+    def targets(self) -> list[str]:
+        """The targets of the command line, names of the configuration resolved; without any, all that it names."""
+        settings = self._given or settings_for(os.curdir)
+        if not self._options.targets:
+            if not settings.targets:
+                raise UsageError(
+                    f"nothing to check: name a TARGET, or list some under `[targets]` in mcproof.toml; "
+                    f"`mcproof {self._command.name} --help` shows how"
+                )
+            return list(settings.targets.values())
+        return [word if os.path.exists(word) else settings.targets.get(word, word) for word in self._options.targets]
+
+    def plan_for(self, target: str) -> tuple[Plan, Baseline | None]:
+        """What is asked of this target, and the findings that are accepted in it."""
+        settings = self._given or settings_for(directory_of(target))
+        if settings.file not in self._plans:
+            self._plans[settings.file] = self._plan(settings)
+        file = self._options.baseline or settings.baseline
+        return self._plans[settings.file], None if file is None else self._baseline(file)
+
+    def _plan(self, settings: Settings) -> Plan:
+        options, command = self._options, self._command
+        select = words(getattr(options, "select", []))
+        ignore = words(getattr(options, "ignore", []))
+        rulesets = words(getattr(options, "ruleset", []))
+        # What the command line asks for by name runs, whatever the configuration leaves out.
+        ignored_by_settings = () if select else settings.ignore
+        if command.selects and not select and not rulesets:
+            select, rulesets = list(settings.select), list(settings.rulesets)
+        rules = choose(rulesets or command.rulesets, select=select, ignore=[*ignore, *ignored_by_settings])
+        return Plan(
+            [
+                rule.with_severity(settings.severity[rule.id]) if rule.id in settings.severity else rule
+                for rule in rules
+            ],
+            options.fail_on or settings.fail_on or command.fail_on,
+            settings.ignores,
+            (options.min_grade or settings.min_grade) if command.grades else None,
+            _first(options.max_tokens, settings.max_tokens) if command.grades else None,
+            tuple(self._left_out(rules, ignore, ignored_by_settings, settings)),
+        )
+
+    def _left_out(
+        self, rules: list[Rule], ignore: list[str], ignored_by_settings: Iterable[str], settings: Settings
+    ) -> Iterator[Untested]:
+        if ignore:
+            yield Untested(", ".join(_ids(ignore)), "left out by --ignore")
+        if ignored_by_settings:
+            place = settings.places["ignore"]
+            yield Untested(", ".join(_ids(ignored_by_settings)), f"left out by {place.file}:{place.line}")
+        if self._command.selects:
+            running = {rule.ruleset for rule in rules}
+            for name in RULESETS:
+                if name not in running:
+                    yield Untested(f"ruleset {name}", "not asked for")
+
+    def _baseline(self, file: str) -> Baseline:
+        from mcproof.baseline import Baseline
+
+        if file not in self._baselines:
+            if self.updates_baseline and not os.path.exists(file):
+                self._baselines[file] = Baseline(file, accepts_all=True)
+            else:
+                self._baselines[file] = Baseline.read(file, accepts_all=self.updates_baseline)
+        return self._baselines[file]
+
+    def baselines(self) -> list[Baseline]:
+        """The baselines that this run has looked at."""
+        return list(self._baselines.values())
+
+    def rules(self) -> list[Rule]:
+        """Every rule that some target was judged by."""
+        return [rule for plan in self._plans.values() for rule in plan.rules]
+
+
+def _given_settings(options: argparse.Namespace) -> Settings | None:
+    """The settings that hold for every target, where the command line says which."""
+    if options.config is not None and options.no_config:
+        raise UsageError("--config and --no-config exclude each other")
+    settings = DEFAULTS if options.no_config else None
+    if options.config is not None:
+        settings = read_settings(options.config)
+    if options.update_baseline and options.baseline is None and (settings or settings_for(os.curdir)).baseline is None:
+        raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
+    return settings
+
+
+def _ids(names: Iterable[str]) -> list[str]:
+    """The ids of the rules that ids, names and rulesets stand for."""
+    return [rule.id for rule in choose((), select=names)]
+
+
+def _first(*values: int | None) -> int | None:
+    return next((value for value in values if value is not None), None)

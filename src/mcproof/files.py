@@ -1,0 +1,84 @@
+"""Writing files so that whatever happens, each is the old one or the new one."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from mcproof.errors import WriteError
+
+
+def replace_file(name: str, before: bytes, after: bytes) -> None:
+    """Put `after` in the place of `before`, in one step.
+
+    Refuses, with the original untouched, where the file is read-only, is gone, or is no longer what was read.
+    """
+    target = os.path.realpath(name)
+    try:
+        mode = os.stat(target).st_mode
+        _refuse_read_only(name, mode)
+        with open(target, "rb") as file:
+            if file.read() != before:
+                raise WriteError("was changed by somebody else meanwhile; nothing was written", file=name)
+        _put(target, after, mode & 0o7777)
+    except OSError as error:
+        raise _unwritable(name, error) from None
+
+
+def write_file(name: str, data: bytes) -> None:
+    """Write a file of ours, in one step; into a device or a pipe, as one does."""
+    target = os.path.realpath(name)
+    try:
+        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        if mode is not None and not stat.S_ISREG(mode):
+            with open(name, "wb") as file:
+                file.write(data)
+            return
+        if mode is None:
+            mode = 0o666 & ~_umask()
+        else:
+            _refuse_read_only(name, mode)
+        _put(target, data, mode & 0o7777)
+    except OSError as error:
+        raise _unwritable(name, error) from None
+
+
+def append_file(name: str, data: bytes) -> None:
+    """Add to a file that others write to as well."""
+    try:
+        with open(name, "ab") as file:
+            file.write(data)
+    except OSError as error:
+        raise _unwritable(name, error) from None
+
+
+def _put(target: str, data: bytes, mode: int) -> None:
+    import tempfile
+
+    descriptor, temporary = tempfile.mkstemp(prefix=".mcproof-", dir=os.path.dirname(target))
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    """The permissions that new files do not get; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _refuse_read_only(name: str, mode: int) -> None:
+    if not mode & 0o222:
+        raise WriteError("is read-only; nothing was written", file=name)
+
+
+def _unwritable(name: str, error: OSError) -> WriteError:
+    return WriteError(f"cannot be written: {(error.strerror or str(error)).lower()}", file=name)

@@ -1,0 +1,142 @@
+"""One catalog through the whole house: rules, suppression, scores, and the report that comes of it."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.engine import check
+from mcproof.registry import rules_of
+from mcproof.report.build import report_findings, score_of
+from mcproof.report.model import Gate, TargetReport, Tokens, Untested
+from mcproof.suppress import IGNORED
+
+if TYPE_CHECKING:
+    from mcproof.baseline import Baseline
+    from mcproof.catalog import Catalog
+    from mcproof.config import IgnoreFor
+    from mcproof.finding import Finding
+    from mcproof.registry import Rule
+    from mcproof.report.model import Score
+    from mcproof.suppress import IgnoreLedger, Suppression
+
+NO_TOOLS = "no list of tools"
+"""Why rules that look at tools could say nothing."""
+
+
+class Plan(NamedTuple):
+    """What is asked of a catalog: the command line and the configuration, settled."""
+
+    rules: list[Rule]
+    fail_on: str
+    ignores: tuple[IgnoreFor, ...] = ()
+    min_grade: str | None = None
+    max_tokens: int | None = None
+    left_out: tuple[Untested, ...] = ()
+    """The rules that somebody decided not to run."""
+
+
+class Depth(NamedTuple):
+    """How much a report has to hold, which the formats decide that are made of it."""
+
+    detailed: bool
+    """Lines to show, edits and fingerprints."""
+    scored: bool
+    """The grade and the tokens."""
+
+
+class Judged(NamedTuple):
+    """The findings of a catalog, and for each what suppresses it, if anything does."""
+
+    findings: list[Finding]
+    suppressions: list[Suppression | None]
+
+    @property
+    def standing(self) -> list[Finding]:
+        """What nothing suppresses."""
+        return [each for each, why in zip(*self, strict=True) if why is None]
+
+    @property
+    def costing(self) -> list[Finding]:
+        """What counts for a score: all but what the configuration ignores. A baseline makes nothing better."""
+        return [each for each, why in zip(*self, strict=True) if why is None or why.by != IGNORED]
+
+
+def judge(catalog: Catalog, plan: Plan, ledger: IgnoreLedger, baseline: Baseline | None) -> Judged:
+    """What the rules find, and what configuration and baseline make of that."""
+    findings = check(catalog, plan.rules)
+    suppressions: list[Suppression | None] = [None] * len(findings)
+    if plan.ignores:
+        suppressions = ledger.apply(findings, plan.ignores, plan.rules)
+    if baseline is not None:
+        suppressions = baseline.accept(catalog.name, findings, suppressions, plan.rules)
+    return Judged(findings, suppressions)
+
+
+def examine(
+    catalog: Catalog, plan: Plan, depth: Depth, ledger: IgnoreLedger, baseline: Baseline | None
+) -> TargetReport:
+    """The report of one catalog."""
+    start = perf_counter()
+    judged = judge(catalog, plan, ledger, baseline)
+    suppressed_any = any(judged.suppressions)
+    reported = report_findings(
+        catalog, judged.findings, judged.suppressions if suppressed_any else None, detailed=depth.detailed
+    )
+    score, tokens = _scores(catalog, plan, judged) if depth.scored else (None, None)
+    info = catalog.server_info
+    return TargetReport(
+        catalog.name,
+        None,
+        {key: info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]},
+        catalog.protocol,
+        {
+            "tools": len(catalog.tools),
+            "resources": len(catalog.resources),
+            "templates": len(catalog.templates),
+            "prompts": len(catalog.prompts),
+        },
+        [each for each in reported if each.suppression is None] if suppressed_any else reported,
+        [each for each in reported if each.suppression is not None] if suppressed_any else [],
+        score,
+        tokens,
+        _gates(plan, score, tokens),
+        plan.fail_on,
+        [*plan.left_out, *_unobserved(catalog, plan)],
+        perf_counter() - start,
+    )
+
+
+def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Score | None, Tokens]:
+    """The grade, if all of its rules ran that nobody left out on purpose, and the tokens."""
+    from mcproof.scores.grade import grade
+    from mcproof.scores.tokens import token_cost
+
+    left_out = {name for each in plan.left_out for name in each.what.split(", ")}
+    expected = {rule.id for rule in rules_of("grade")} - left_out
+    tokens = Tokens(*token_cost(catalog))
+    if not expected or not expected <= {rule.id for rule in plan.rules}:
+        return None, tokens
+    return score_of(grade(catalog, judged.costing)), tokens
+
+
+def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]:
+    """The gates that were asked for, and whether each is met."""
+    gates = []
+    if plan.min_grade is not None and score is not None:
+        gates.append(Gate("min-grade", plan.min_grade, score.grade, score.grade <= plan.min_grade))
+    if plan.max_tokens is not None and tokens is not None:
+        gates.append(Gate("max-tokens", plan.max_tokens, tokens.total, tokens.total <= plan.max_tokens))
+    return gates
+
+
+def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
+    """What this input cannot tell, whatever rules run."""
+    unobserved = [Untested("behaviour", "nothing was called: a snapshot shows what is promised, not what is kept")]
+    without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]
+    if without_tools and not catalog.lists_tools:
+        unobserved.append(Untested(", ".join(without_tools), NO_TOOLS))
+    without_server = [rule.id for rule in plan.rules if rule.id in ("server-no-name", "server-no-version")]
+    if without_server and not catalog.speaks_of_server:
+        unobserved.append(Untested(", ".join(without_server), "a list of tools says nothing of the server"))
+    return unobserved

@@ -1,0 +1,195 @@
+"""From a catalog and its findings to the values of the report: places, lines to show, edits, scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.finding import fingerprints
+from mcproof.jsontext import Span
+from mcproof.report.model import (
+    Deduction,
+    Fix,
+    Gain,
+    Reported,
+    RuleFacts,
+    Score,
+    Snippet,
+    TextEdit,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcproof.catalog import Catalog
+    from mcproof.finding import Finding
+    from mcproof.jsontext import JsonText, Pointer, Position
+    from mcproof.registry import Rule
+    from mcproof.scores.grade import Grade
+    from mcproof.suppress import Suppression
+
+BEFORE, AFTER = 100, 200
+"""How much of a line a snippet keeps around the place; more than any terminal shows."""
+
+
+def report_findings(
+    catalog: Catalog,
+    findings: list[Finding],
+    suppressions: Sequence[Suppression | None] | None = None,
+    *,
+    detailed: bool = True,
+) -> list[Reported]:
+    """Every finding with its place, in the order in which a reader of the file meets them.
+
+    With details come the line to show, the fix as an edit of the file and the fingerprint, which not every
+    format needs and which take longer than all the rest.
+    """
+    document, name = catalog.document, catalog.name
+    spans = _spans(document, findings)
+    anchors = [span.anchor for span in spans]
+    order = sorted(range(len(findings)), key=anchors.__getitem__)
+    positions = document.positions([anchors[at] for at in order])
+    facts: dict[Rule, RuleFacts] = {}
+    reported = []
+    for at, (line, column) in zip(order, positions, strict=True):
+        finding = findings[at]
+        item, fix = finding.item, finding.fix
+        rule = facts.get(finding.rule) or facts.setdefault(finding.rule, rule_facts(finding.rule))
+        reported.append(
+            Reported(
+                rule,
+                item.subject,
+                item.pointer,
+                finding.subject,
+                finding.pointer,
+                finding.message,
+                finding.evidence,
+                name,
+                line,
+                column,
+                None if fix is None else Fix(fix.key, fix.value),
+            )
+        )
+    if suppressions is not None:
+        reported = [
+            each if suppressions[at] is None else each._replace(suppression=suppressions[at])
+            for at, each in zip(order, reported, strict=True)
+        ]
+    return _with_details(document, findings, order, spans, reported) if detailed else reported
+
+
+def _spans(document: JsonText, findings: list[Finding]) -> list[Span]:
+    """Where each finding stands, looked up in one pass over the text."""
+    asked = ["" if isinstance(finding.near, Span) else finding.place_pointer for finding in findings]
+    spans = document.spans(asked)
+    if missing := {pointer for pointer in asked if pointer not in spans}:
+        # A pointer to what is not there: show the nearest thing that is.
+        around = {pointer: _ancestors(pointer) for pointer in missing}
+        found = document.spans({ancestor for ancestors in around.values() for ancestor in ancestors})
+        for pointer, ancestors in around.items():
+            spans[pointer] = next(found[ancestor] for ancestor in ancestors if ancestor in found)
+    return [
+        finding.near if isinstance(finding.near, Span) else spans[at]
+        for finding, at in zip(findings, asked, strict=True)
+    ]
+
+
+def _ancestors(pointer: Pointer) -> list[Pointer]:
+    """The pointers of all that contains a value, the nearest first; the last is the whole document."""
+    tokens = pointer.split("/")
+    return ["/".join(tokens[:length]) for length in range(len(tokens) - 1, 0, -1)] or [""]
+
+
+def _with_details(
+    document: JsonText, findings: list[Finding], order: list[int], spans: list[Span], reported: list[Reported]
+) -> list[Reported]:
+    identities = fingerprints(findings)
+    edits = _edits(document, findings)
+    detailed = []
+    for at, each in zip(order, reported, strict=True):
+        snippet = _snippet(document, each.line or 1, each.column or 1, spans[at])
+        detailed.append(
+            each._replace(
+                fingerprint=identities[at],
+                end_column=(each.column or 1) + max(1, snippet.end - snippet.start),
+                snippet=snippet,
+                fix=None if each.fix is None else each.fix._replace(edit=edits[at]),
+            )
+        )
+    return detailed
+
+
+def _edits(document: JsonText, findings: list[Finding]) -> dict[int, TextEdit]:
+    """What each fix changes in the file, by the number of its finding."""
+    fixes = [
+        (at, (finding.item.pointer + finding.pointer, finding.fix.key, finding.fix.value))
+        for at, finding in enumerate(findings)
+        if finding.fix is not None
+    ]
+    if not fixes:
+        return {}
+    edits = document.member_edits([change for _, change in fixes])
+    offsets = sorted({offset for edit in edits for offset in (edit.start, edit.end)})
+    positions: dict[int, Position] = dict(zip(offsets, document.positions(offsets), strict=True))
+    return {
+        at: TextEdit(*positions[edit.start], *positions[edit.end], edit.replacement)
+        for (at, _), edit in zip(fixes, edits, strict=True)
+    }
+
+
+def _snippet(document: JsonText, line: int, column: int, span: Span) -> Snippet:
+    start, end = document.line_bounds(line)
+    place = start + column - 1
+    first, last = max(start, place - BEFORE), min(end, place + AFTER)
+    marked_end = min(place + _highlighted(document.text, span), last)
+    text = document.text[first:last]
+    return Snippet(text, place - first, max(place, marked_end) - first, first > start, last < end)
+
+
+def _highlighted(text: str, span: Span) -> int:
+    """How many characters to point at: a member with its value, as far as both fit on one line."""
+    length = span.end - span.anchor
+    if length <= 60 and "\n" not in text[span.anchor : span.end]:
+        return length
+    if span.key >= 0:  # only the key: up to its colon
+        closing = span.start
+        while closing > span.key and text[closing - 1] != '"':
+            closing -= 1
+        return closing - span.key
+    return 1
+
+
+def rule_facts(rule: Rule) -> RuleFacts:
+    """What a report says of a rule."""
+    return RuleFacts(
+        rule.id,
+        rule.name,
+        rule.ruleset,
+        rule.category,
+        rule.severity,
+        rule.level,
+        rule.fault.id if rule.fault is not None else None,
+        rule.fixable,
+        rule.needs_language_model,
+        rule.since,
+        rule.summary,
+        rule.why,
+        rule.advice,
+    )
+
+
+def score_of(grade: Grade) -> Score:
+    """A grade as the report has it."""
+    return Score(
+        grade.score,
+        grade.letter,
+        grade.word,
+        grade.raw_score,
+        grade.bonus,
+        grade.short_descriptions,
+        grade.is_empty,
+        [Deduction(each.rule.id, each.rule.scheme_severity, each.times, each.points) for each in grade.deductions],
+        [
+            Gain(gain.deduction.rule.id, gain.remedy, gain.points, gain.deduction.points, gain.letter)
+            for gain in grade.gains()
+        ],
+    )

@@ -1,0 +1,123 @@
+"""The formats there are: what each is for, what it needs, and how a run report becomes one."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.errors import McproofError
+    from mcproof.report.model import RunReport, TargetReport
+    from mcproof.report.terminal import Style
+
+
+class Format(NamedTuple):
+    """A way to write down a run report."""
+
+    name: str
+    summary: str
+    extensions: tuple[str, ...] = ()
+    detailed: bool = False
+    """Whether it shows lines, edits or fingerprints."""
+    scored: bool = False
+    """Whether it shows the grade and the tokens."""
+    is_text: bool = False
+    """Whether people read it as it comes: then what cannot be done is told on standard error."""
+
+
+FORMATS = {
+    each.name: each
+    for each in (
+        Format("text", "people: a frame with the offending line, a caret, what to do", (".txt",), True, is_text=True),
+        Format("concise", "people and grep: one line a finding", is_text=True),
+        Format("json", "programs: the command's own document", (".json",)),
+        Format("sarif", "code scanning: SARIF 2.1.0", (".sarif", ".sarif.json"), True),
+        Format("junit", "CI servers: JUnit XML", (".xml",)),
+        Format("tap", "test harnesses: TAP version 14", (".tap",)),
+        Format("github", "GitHub Actions: annotations, and the job summary", (), True, True),
+        Format("gitlab", "GitLab: a code quality report", (), True),
+        Format("markdown", "a pull-request comment", (".md", ".markdown"), False, True),
+        Format("html", "a person: one page that needs nothing else", (".html", ".htm"), True, True),
+    )
+}
+
+
+def render(run: RunReport, format: str, style: Style) -> Iterable[str]:
+    """A run report in a format, in pieces."""
+    if FORMATS[format].is_text:
+        return _texts(run, format, style)
+    if format == "json":
+        from mcproof.report import records
+
+        if run.command == "diff":
+            return records.diff_document(run)
+        return records.grade_document(run) if run.command == "grade" else records.lint_document(run)
+    pieces: Iterable[str] = import_module(f"mcproof.report.{format}").document(run)
+    return pieces
+
+
+def _texts(run: RunReport, format: str, style: Style) -> Iterator[str]:
+    for report in run.targets:
+        if report.trouble is not None:
+            yield f"mcproof: {style.text(str(report.trouble))}\n"
+        else:
+            yield from render_target(report, run.command, format, style, is_single=run.is_single)
+    for notice in run.notices:
+        yield f"mcproof: {style.text(str(notice))}\n"
+
+
+def render_target(report: TargetReport, command: str, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
+    """One target for people, as soon as it is there."""
+    if command == "diff":
+        from mcproof.report.changes import changes_text
+
+        return changes_text(report, format, style)
+    if command == "grade" and format == "text":
+        from mcproof.report.grade_card import card, row
+
+        return [card(report, style) if is_single else row(report, style)]
+    from mcproof.report.text import concise, frames
+
+    return concise(report, style) if format == "concise" else frames(report, style)
+
+
+def render_failure(error: McproofError, command: str, format: str) -> Iterable[str]:
+    """What a machine format says where the job could not be done at all. Raises LookupError for no format."""
+    from mcproof import __version__
+    from mcproof.report.model import RunReport, TargetReport, Trouble
+    from mcproof.report.terminal import Style
+
+    failed = TargetReport(error.file or "mcproof", Trouble.of(error))
+    return render(RunReport(command, __version__, [failed], exit_code=2), format, Style())
+
+
+class Output(NamedTuple):
+    """A file to write, and in which format."""
+
+    format: str
+    file: str
+
+
+def parse_output(word: str) -> Output:
+    """What `--output` asks for: `FORMAT:FILE`, or a file whose extension tells the format."""
+    prefix, colon, rest = word.partition(":")
+    if colon and prefix in FORMATS:
+        if not rest:
+            raise UsageError(f"`--output {word}` names no file")
+        return Output(prefix, rest)
+    name = os.path.basename(word).lower()
+    extensions = {extension: each.name for each in FORMATS.values() for extension in each.extensions}
+    for extension in sorted(extensions, key=len, reverse=True):
+        if name.endswith(extension):
+            return Output(extensions[extension], word)
+    if colon and len(prefix) > 1 and prefix.isalpha() and (hint := nearest(prefix, list(FORMATS))):
+        raise UsageError(f"unknown format `{prefix}`{hint}; there are {', '.join(FORMATS)}")
+    raise UsageError(
+        f"`--output {word}`: the format is not known by its extension ({', '.join(sorted(extensions))}); "
+        f"write `FORMAT:{word}`, with one of {', '.join(FORMATS)}"
+    )

@@ -1,0 +1,313 @@
+"""The run report as values: everything that a run saw, and all that a renderer may know.
+
+It is built from a catalog and its findings, or read back from a stored report; no renderer can tell which.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.errors import McproofError
+from mcproof.finding import LEVELS, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.suppress import Suppression
+
+
+class RuleFacts(NamedTuple):
+    """What a report says about a rule, with the severity that it has in this run."""
+
+    id: str
+    name: str
+    ruleset: str
+    category: str
+    severity: str
+    level: Level
+    fault: str | None
+    fixable: bool
+    needs_language_model: bool
+    since: str
+    summary: str
+    why: str
+    fix: str
+    """What to do about a finding."""
+
+
+class Snippet(NamedTuple):
+    """The line that a finding is about, cropped around the place, with the part to point at."""
+
+    text: str
+    start: int
+    end: int
+    cut_before: bool
+    """Whether the line goes on before `text`."""
+    cut_after: bool
+
+
+class TextEdit(NamedTuple):
+    """A change of the file in terms of lines and columns; an insertion where it starts and ends at one place."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class Fix(NamedTuple):
+    """What a machine can do about a finding: give the object that it points at this member."""
+
+    key: str
+    value: Any
+    edit: TextEdit | None = None
+    """The same as a change of the file; only where the report has details."""
+
+
+class Reported(NamedTuple):
+    """A finding with its place."""
+
+    rule: RuleFacts
+    item: str
+    """What it is about, as `kind:name`; the tool of a parameter."""
+    item_pointer: str
+    """Where that stands in the document."""
+    subject: str
+    pointer: str
+    message: str
+    evidence: dict[str, Any] | None
+    file: str
+    line: int | None
+    column: int | None
+    fix: Fix | None
+    fingerprint: str = ""
+    """An identity that survives moved lines and reordered tools; only where the report has details."""
+    end_column: int | None = None
+    """Where on its line the part to point at ends."""
+    snippet: Snippet | None = None
+    suppression: Suppression | None = None
+
+    @property
+    def level(self) -> Level:
+        return self.rule.level
+
+    @property
+    def tool(self) -> str | None:
+        return self.item.removeprefix("tool:") if self.item.startswith("tool:") else None
+
+    @property
+    def label(self) -> str:
+        """The name of what it is about; empty for the server."""
+        return self.item.partition(":")[2]
+
+    @property
+    def sentence(self) -> str:
+        """The message, with whose it is in front."""
+        return f"{self.label}: {self.message}" if self.label else self.message
+
+
+class Deduction(NamedTuple):
+    """What the findings of one rule cost."""
+
+    rule: str
+    severity: str
+    """The scheme's word, which the points go by."""
+    times: int
+    points: int
+
+
+class Gain(NamedTuple):
+    """What mending every finding of one rule would do."""
+
+    rule: str
+    remedy: str
+    points: int
+    """By how much the score would rise."""
+    cost: int
+    """What the findings cost, which may be more where the score is at its floor."""
+    grade: str
+
+
+class Score(NamedTuple):
+    """The grade and how it came about."""
+
+    score: int
+    grade: str
+    word: str
+    unclamped: int
+    """The score before it is cut to the range from 0 to 100."""
+    bonus: int
+    short_descriptions: int
+    """How many descriptions keep the bonus away."""
+    is_empty: bool
+    deductions: list[Deduction]
+    gains: list[Gain]
+
+    def findings_of(self, severity: str) -> int:
+        return sum(each.times for each in self.deductions if each.severity == severity)
+
+
+class Tokens(NamedTuple):
+    """What the tools cost in the context of a model, by estimate."""
+
+    total: int
+    tools: dict[str, int]
+
+
+class Gate(NamedTuple):
+    """A limit that was asked for."""
+
+    gate: str
+    limit: str | int
+    actual: str | int
+    passed: bool
+
+
+class Untested(NamedTuple):
+    """Something that this run cannot speak of, and why."""
+
+    what: str
+    why: str
+
+
+class Notice(NamedTuple):
+    """Something about the configuration or the baseline that somebody should tidy up."""
+
+    kind: str
+    """`unused-ignore` or `stale-baseline`; a stale entry fails the run."""
+    message: str
+    file: str
+    line: int | None
+
+    @property
+    def level(self) -> Level:
+        return "error" if self.kind == "stale-baseline" else "warning"
+
+    def __str__(self) -> str:
+        return _placed(self.message, self.file, self.line)
+
+
+class Trouble(NamedTuple):
+    """Why a target, or the whole job, could not be done."""
+
+    message: str
+    file: str | None
+    line: int | None
+    column: int | None
+
+    @classmethod
+    def of(cls, error: McproofError) -> Trouble:
+        return cls(error.message, error.file, error.line, error.column)
+
+    def as_error(self) -> McproofError:
+        """The error that this was, for a command that cannot go on."""
+        return McproofError(self.message, file=self.file, line=self.line, column=self.column)
+
+    def __str__(self) -> str:
+        return _placed(self.message, self.file, self.line, self.column)
+
+
+def _placed(message: str, *place: str | int | None) -> str:
+    """A sentence with the place that it is about in front."""
+    where = ":".join(str(part) for part in place if part is not None)
+    return f"{where}: {message}" if where else message
+
+
+class TargetReport(NamedTuple):
+    """What a run saw of one target: a judgement, or the trouble that kept it from one."""
+
+    target: str
+    trouble: Trouble | None = None
+    server: dict[str, str] = {}  # noqa: RUF012 (a default that nobody changes)
+    """The name and the version that the server gives itself, as far as it does."""
+    protocol: str | None = None
+    counts: dict[str, int] = {}  # noqa: RUF012
+    """How many tools, resources, templates and prompts were looked at."""
+    findings: list[Reported] = []  # noqa: RUF012
+    suppressed: list[Reported] = []  # noqa: RUF012
+    score: Score | None = None
+    tokens: Tokens | None = None
+    gates: list[Gate] = []  # noqa: RUF012
+    fail_on: str = "error"
+    untested: list[Untested] = []  # noqa: RUF012
+    seconds: float = 0.0
+
+    @property
+    def failing(self) -> int:
+        """How many findings are at or above the level that fails."""
+        if self.fail_on == "never":
+            return 0
+        levels = LEVELS[: LEVELS.index(self.fail_on) + 1]
+        return sum(each.rule.level in levels for each in self.findings)
+
+    @property
+    def passed(self) -> bool:
+        return self.trouble is None and not self.failing and all(gate.passed for gate in self.gates)
+
+    @property
+    def title(self) -> str:
+        """What to call it: the server's own name and version, or else the target."""
+        return " ".join(self.server[key] for key in ("name", "version") if key in self.server) or self.target
+
+    def levels(self) -> dict[Level, int]:
+        """How many findings each level has."""
+        counted: dict[Level, int] = dict.fromkeys(LEVELS, 0)
+        for each in self.findings:
+            counted[each.rule.level] += 1
+        return counted
+
+    def by_rule(self) -> dict[str, int]:
+        """How many findings each rule has, in the order of the ids."""
+        counted: dict[str, int] = {}
+        for each in self.findings:
+            counted[each.rule.id] = counted.get(each.rule.id, 0) + 1
+        return dict(sorted(counted.items()))
+
+
+class RunReport(NamedTuple):
+    """One run of one command."""
+
+    command: str
+    version: str
+    targets: list[TargetReport]
+    rules: list[RuleFacts] = []  # noqa: RUF012
+    """The rules that ran."""
+    notices: list[Notice] = []  # noqa: RUF012
+    exit_code: int = 0
+    is_single: bool = True
+    """Whether the user spoke of one target, as opposed to several or a folder of them."""
+    started: str = ""
+    """When, in UTC."""
+    seconds: float = 0.0
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """Why the job could not be done, where it is about one target or none."""
+        return self.targets[0].trouble if self.is_single and self.targets else None
+
+    @property
+    def failed(self) -> list[TargetReport]:
+        """The targets that could not be checked."""
+        return [each for each in self.targets if each.trouble is not None]
+
+
+class Group(NamedTuple):
+    """What people see once: a finding, and the ids of other rules that say the same of the same place."""
+
+    shown: Reported
+    also: list[str]
+
+
+def group_by_fault(findings: Iterable[Reported]) -> list[Group]:
+    """Put findings together that report one fault at one place, the most serious in front."""
+    groups: dict[tuple[object, ...], list[Reported]] = {}
+    for number, each in enumerate(findings):
+        fault = each.rule.fault
+        key = (number,) if fault is None else (fault, each.item_pointer, each.pointer)
+        groups.setdefault(key, []).append(each)
+    result = []
+    for members in groups.values():
+        shown = min(members, key=lambda each: LEVELS.index(each.rule.level))
+        result.append(Group(shown, [each.rule.id for each in members if each is not shown]))
+    return result

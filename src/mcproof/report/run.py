@@ -1,0 +1,193 @@
+"""The run report as JSON: written after a run, and read back to render any other format from it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.errors import InputError
+from mcproof.report.model import (
+    Deduction,
+    Fix,
+    Gain,
+    Gate,
+    Notice,
+    Reported,
+    RuleFacts,
+    RunReport,
+    Score,
+    Snippet,
+    TargetReport,
+    TextEdit,
+    Tokens,
+    Trouble,
+    Untested,
+)
+from mcproof.report.records import SCHEMA_VERSION, encode, finding_line, listed, notice_record, printable, summary_of
+from mcproof.suppress import Suppression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KIND = "run"
+"""What tells a run report from the other documents that mcproof writes."""
+
+
+def run_document(run: RunReport) -> Iterator[str]:
+    """Everything that a run saw. What differs from run to run, the timings, stands on the last line."""
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "kind": KIND,
+        "mcproof": run.version,
+        "command": run.command,
+        "single_target": run.is_single,
+        "exit_code": run.exit_code,
+    }
+    yield "{" + _lines(head)
+    yield from listed("rules", (encode(rule._asdict()) for rule in run.rules))
+    yield ",\n"
+    yield from listed("notices", (encode(notice_record(each)) for each in run.notices))
+    yield ',\n"targets": ['
+    for number, report in enumerate(run.targets):
+        yield ",\n" if number else "\n"
+        yield from _target(report)
+    seconds = {report.target: round(report.seconds, 4) for report in run.targets}
+    timings = {"started": run.started, "seconds": round(run.seconds, 4), "targets": seconds}
+    yield f'\n],\n"timings": {printable(encode(timings))}}}\n'
+
+
+def _target(report: TargetReport) -> Iterator[str]:
+    if report.trouble is not None:
+        yield printable(encode({"target": report.target, "error": report.trouble._asdict()}))
+        return
+    head = {
+        "target": report.target,
+        "server": report.server,
+        "protocol": report.protocol,
+        "counts": report.counts,
+        "passed": report.passed,
+        "fail_on": report.fail_on,
+        "gates": [gate._asdict() for gate in report.gates],
+        "scores": {} if report.score is None else {"grade": _score(report.score)},
+        "tokens": None if report.tokens is None else report.tokens._asdict(),
+        "not_tested": [each._asdict() for each in report.untested],
+        "summary": {**summary_of(report), "suppressed": len(report.suppressed)},
+    }
+    yield "{" + _lines(head)
+    yield from listed("findings", map(_finding_line, report.findings))
+    yield ",\n"
+    yield from listed("suppressed", map(_finding_line, report.suppressed))
+    yield "}"
+
+
+def _lines(members: dict[str, Any]) -> str:
+    return "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in members.items())
+
+
+def _score(score: Score) -> dict[str, Any]:
+    record = score._asdict()
+    record["deductions"] = [each._asdict() for each in score.deductions]
+    record["gains"] = [each._asdict() for each in score.gains]
+    return record
+
+
+def _finding_line(each: Reported) -> str:
+    """A finding as in every other document, and after that what only renderers need."""
+    more = {
+        "item": each.item,
+        "item_pointer": each.item_pointer,
+        "fingerprint": each.fingerprint,
+        "end_column": each.end_column,
+        "edit": each.fix.edit._asdict() if each.fix is not None and each.fix.edit is not None else None,
+        "snippet": each.snippet._asdict() if each.snippet is not None else None,
+        "suppression": each.suppression._asdict() if each.suppression is not None else None,
+    }
+    return f"{finding_line(each)[:-1]}, {encode(more)[1:]}"
+
+
+def read_run(data: bytes, name: str) -> RunReport:
+    """A stored run report. Raises an InputError that says why this is none, or none that can be read."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        raise InputError("no run report: not valid JSON", file=name) from None
+    if not isinstance(document, dict) or document.get("kind") != KIND:
+        raise InputError("no run report; `--report FILE` of a checking command writes one", file=name)
+    version = document.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"a run report of version {version}; this mcproof reads version {SCHEMA_VERSION}: update it", file=name
+        )
+    try:
+        return _run(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"a damaged run report: {what}", file=name) from None
+
+
+def _run(document: dict[str, Any]) -> RunReport:
+    rules = {record["id"]: RuleFacts(**record) for record in document["rules"]}
+    timings = document["timings"]
+    return RunReport(
+        document["command"],
+        document["mcproof"],
+        [_read_target(each, rules, timings["targets"]) for each in document["targets"]],
+        list(rules.values()),
+        [Notice(each["kind"], each["message"], each["file"], each["line"]) for each in document["notices"]],
+        document["exit_code"],
+        document["single_target"],
+        timings["started"],
+        timings["seconds"],
+    )
+
+
+def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: dict[str, float]) -> TargetReport:
+    target = record["target"]
+    if "error" in record:
+        return TargetReport(target, Trouble(**record["error"]))
+    score, tokens = record["scores"].get("grade"), record["tokens"]
+    return TargetReport(
+        target,
+        None,
+        record["server"],
+        record["protocol"],
+        record["counts"],
+        [_read_finding(each, rules) for each in record["findings"]],
+        [_read_finding(each, rules) for each in record["suppressed"]],
+        _read_score(score) if score is not None else None,
+        Tokens(**tokens) if tokens is not None else None,
+        [Gate(**each) for each in record["gates"]],
+        record["fail_on"],
+        [Untested(**each) for each in record["not_tested"]],
+        seconds.get(target, 0.0),
+    )
+
+
+def _read_score(record: dict[str, Any]) -> Score:
+    deductions = [Deduction(**each) for each in record["deductions"]]
+    return Score(**{**record, "deductions": deductions, "gains": [Gain(**each) for each in record["gains"]]})
+
+
+def _read_finding(record: dict[str, Any], rules: dict[str, RuleFacts]) -> Reported:
+    rule = rules[record["rule"]]
+    if rule.severity != record["severity"]:
+        rule = rule._replace(severity=record["severity"], level=record["level"])
+    fix, edit = record["fix"], record["edit"]
+    snippet, suppression = record["snippet"], record["suppression"]
+    return Reported(
+        rule,
+        record["item"],
+        record["item_pointer"],
+        record["subject"],
+        record["pointer"],
+        record["message"],
+        record["evidence"],
+        record["file"],
+        record["line"],
+        record["column"],
+        None if fix is None else Fix(fix["set"], fix["to"], None if edit is None else TextEdit(**edit)),
+        record["fingerprint"],
+        record["end_column"],
+        None if snippet is None else Snippet(**snippet),
+        None if suppression is None else Suppression(**suppression),
+    )

@@ -1,0 +1,55 @@
+"""What the configuration says about findings that are there and do not count, and whether it still has to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.config import IgnoreFor
+    from mcproof.finding import Finding
+    from mcproof.registry import Rule
+
+IGNORED, ACCEPTED = "ignore-for", "baseline"
+"""Who can suppress a finding: an entry of the configuration, or one of the baseline."""
+
+
+class Suppression(NamedTuple):
+    """Why a finding does not count, and who says so."""
+
+    by: str
+    reason: str | None
+    file: str
+    line: int | None
+
+
+class IgnoreLedger:
+    """The entries of `[[ignore-for]]` that a run came across, and which of them it needed."""
+
+    def __init__(self) -> None:
+        self._needed: dict[IgnoreFor, bool] = {}
+
+    def apply(
+        self, findings: list[Finding], ignores: Iterable[IgnoreFor], running: Iterable[Rule]
+    ) -> list[Suppression | None]:
+        """For each finding, the entry that suppresses it, if one does; the first that fits is needed."""
+        by_rule: dict[str, list[IgnoreFor]] = {}
+        ids = {rule.id for rule in running}
+        for entry in ignores:
+            if concerned := entry.rules & ids:
+                self._needed.setdefault(entry, False)
+                for rule in concerned:
+                    by_rule.setdefault(rule, []).append(entry)
+        return [self._suppression(finding, by_rule.get(finding.rule.id, ())) for finding in findings]
+
+    def _suppression(self, finding: Finding, entries: Iterable[IgnoreFor]) -> Suppression | None:
+        for entry in entries:
+            if entry.matches(finding.rule.id, finding.item):
+                self._needed[entry] = True
+                return Suppression(IGNORED, entry.reason, entry.place.file, entry.place.line)
+        return None
+
+    def unused(self) -> list[IgnoreFor]:
+        """The entries whose rules ran and that suppressed nothing."""
+        return [entry for entry, needed in self._needed.items() if not needed]
