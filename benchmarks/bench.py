@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -51,7 +52,9 @@ def report(name: str, ratio: float, limit: float, detail: str) -> None:
 
 
 def run(*command: str) -> None:
-    subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """Run a command as it runs where it is installed: with its modules compiled."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(command, check=False, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def cold_start(folder: pathlib.Path) -> None:

@@ -196,6 +196,16 @@ class Catalog:
         return revision if isinstance(revision, str) else None
 
     @property
+    def counts(self) -> dict[str, int]:
+        """How many items of each kind there are."""
+        return {
+            "tools": len(self.tools),
+            "resources": len(self.resources),
+            "templates": len(self.templates),
+            "prompts": len(self.prompts),
+        }
+
+    @property
     def lists_tools(self) -> bool:
         """Whether a list of tools was read at all; any such list counts as a successful handshake."""
         return bool(self.tools) or isinstance(self.server.fields.get("tools"), list)

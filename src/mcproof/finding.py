@@ -89,8 +89,6 @@ def fingerprints(findings: list[Finding]) -> list[str]:
     It is made of the rule, the item's own name and the pointer without the numbers in it. Twins are counted: two tools
     of one name stay two, and of three branches of a union each has its own.
     """
-    from hashlib import sha256
-
     seen: dict[tuple[str, ...], int] = {}
     result = []
     for finding in findings:
@@ -98,6 +96,12 @@ def fingerprints(findings: list[Finding]) -> list[str]:
         pointer = "/".join("*" if token.isdigit() else token for token in finding.pointer.split("/"))
         key = (finding.rule.id, item.kind, item.given_name, pointer, finding.parameter or "")
         twin = seen[key] = seen.get(key, -1) + 1
-        identity = "\0".join((*key, str(twin)))
-        result.append(sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16])
+        result.append(identity_of(*key, str(twin)))
     return result
+
+
+def identity_of(*parts: str) -> str:
+    """A short name for a combination of texts."""
+    from hashlib import sha256
+
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -176,8 +176,8 @@ class JsonText:
     def member_edits(self, changes: Sequence[tuple[Pointer, str, Any]]) -> list[Edit]:
         """The edits that give each object at `pointer` the member `key: value`, written as its neighbours are.
 
-        An existing member keeps its place and gets the new value; a new one follows the last. There is one edit for each
-        change, in the order of the changes.
+        An existing member keeps its place and gets the new value; a new one follows the last. There is one edit for
+        each change, in the order of the changes.
         """
         nodes = _wanted(pointer for pointer, _, _ in changes)
         asked = []

@@ -39,9 +39,11 @@ class Plan(NamedTuple):
 class Depth(NamedTuple):
     """How much a report has to hold, which the formats decide that are made of it."""
 
-    detailed: bool
-    """Lines to show, edits and fingerprints."""
-    scored: bool
+    lines: bool
+    """The lines that findings are about."""
+    identities: bool
+    """Fingerprints, and fixes as edits of the file."""
+    scores: bool
     """The grade and the tokens."""
 
 
@@ -81,21 +83,20 @@ def examine(
     judged = judge(catalog, plan, ledger, baseline)
     suppressed_any = any(judged.suppressions)
     reported = report_findings(
-        catalog, judged.findings, judged.suppressions if suppressed_any else None, detailed=depth.detailed
+        catalog,
+        judged.findings,
+        judged.suppressions if suppressed_any else None,
+        lines=depth.lines,
+        identities=depth.identities,
     )
-    score, tokens = _scores(catalog, plan, judged) if depth.scored else (None, None)
+    score, tokens = _scores(catalog, plan, judged) if depth.scores else (None, None)
     info = catalog.server_info
     return TargetReport(
         catalog.name,
         None,
         {key: info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]},
         catalog.protocol,
-        {
-            "tools": len(catalog.tools),
-            "resources": len(catalog.resources),
-            "templates": len(catalog.templates),
-            "prompts": len(catalog.prompts),
-        },
+        catalog.counts,
         [each for each in reported if each.suppression is None] if suppressed_any else reported,
         [each for each in reported if each.suppression is not None] if suppressed_any else [],
         score,

@@ -20,6 +20,8 @@ COMMANDS = {
     "lint": "check a catalog: what would confuse an agent or a client",
     "schema-lint": "check, and tighten, how strictly the input schemas constrain a call",
     "grade": "grade a catalog from A to F, with its cost in tokens",
+    "diff": "show what changed between two catalogs, and whether it breaks callers",
+    "report": "render a stored run report in another format",
     "rules": "list every rule",
     "explain": "say what a rule checks, why, and how to fix it",
     "demo": "lint and grade an example catalog",
@@ -105,12 +107,12 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _fail(error: McproofError, arguments: list[str]) -> int:
-    format = _wanted_format(arguments)
-    if format not in ("", "text", "concise") and sys.stdout is not None:
+    wanted = _wanted_format(arguments)
+    if wanted not in ("", "text", "concise") and sys.stdout is not None:
         from mcproof.report.formats import render_failure
 
         try:
-            sys.stdout.writelines(list(render_failure(error, arguments[0], format)))
+            sys.stdout.writelines(list(render_failure(error, arguments[0], wanted)))
             sys.stdout.flush()
             return FAILED
         except OSError:

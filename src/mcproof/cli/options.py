@@ -56,8 +56,8 @@ def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
     parser.add_argument("--format", choices=formats, default=formats[0], help=f"how to print (default {formats[0]})")
 
 
-def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Where the report goes, and in which formats."""
+def add_outputs(parser: argparse.ArgumentParser, *, stores: bool = True) -> None:
+    """Where the report goes, in which formats, and whether it can be stored for later."""
     parser.add_argument(
         "--format",
         choices=list(FORMATS),
@@ -72,7 +72,10 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
         metavar="[FORMAT:]FILE",
         help="also write a file, in the format of its extension or the one in front; repeatable",
     )
-    parser.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
+    if stores:
+        parser.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
+    else:
+        parser.set_defaults(report=None)
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

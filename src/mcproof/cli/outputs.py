@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcproof.errors import UsageError
+from mcproof.pipeline import Depth
 from mcproof.report.formats import FORMATS, parse_output, render, render_target
 from mcproof.report.terminal import Style, print_lines, safe
 
@@ -32,8 +33,12 @@ class Outputs:
         self.is_single = True
         _refuse_impossible([*(each.file for each in self._files), *([self._report] if self._report else [])])
         wanted = [self._format, *(FORMATS[each.format] for each in self._files)]
-        self.detailed = self._report is not None or any(each.detailed for each in wanted)
-        self.scored = self._report is not None or any(each.scored for each in wanted)
+        everything = self._report is not None
+        self.depth = Depth(
+            everything or any(each.lines for each in wanted),
+            everything or any(each.identities for each in wanted),
+            everything or any(each.scores for each in wanted),
+        )
 
     def show(self, report: TargetReport) -> None:
         """Print one target at once, where people read along; and say on standard error what could not be done."""
@@ -51,14 +56,18 @@ class Outputs:
             print_document(self._format.name, render(run, self._format.name, self._style))
             if self._format.name == "github":
                 _append_job_summary(run)
-        from mcproof.files import write_file
-
-        for format, file in self._files:
-            write_file(file, "".join(render(run, format, Style())).encode("utf-8", "backslashreplace"))
+        for output in self._files:
+            _write(output.file, render(run, output.format, Style()))
         if self._report is not None:
             from mcproof.report.run import run_document
 
-            write_file(self._report, "".join(run_document(run)).encode())
+            _write(self._report, run_document(run))
+
+
+def _write(file: str, pieces: Iterable[str]) -> None:
+    from mcproof.files import write_file
+
+    write_file(file, "".join(pieces).encode("utf-8", "backslashreplace"))
 
 
 def print_document(format: str, pieces: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is asked of each target: the command line first, then the configuration, then what the command does by itself."""
+"""What is asked of each target: by the command line, else by the configuration, else by the command itself."""
 
 from __future__ import annotations
 
@@ -74,11 +74,9 @@ class Planning:
         if command.selects and not select and not rulesets:
             select, rulesets = list(settings.select), list(settings.rulesets)
         rules = choose(rulesets or command.rulesets, select=select, ignore=[*ignore, *ignored_by_settings])
+        severity = settings.severity
         return Plan(
-            [
-                rule.with_severity(settings.severity[rule.id]) if rule.id in settings.severity else rule
-                for rule in rules
-            ],
+            [rule.with_severity(severity[rule.id]) if rule.id in severity else rule for rule in rules],
             options.fail_on or settings.fail_on or command.fail_on,
             settings.ignores,
             (options.min_grade or settings.min_grade) if command.grades else None,

@@ -107,7 +107,7 @@ def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
         replace_file(catalog.name, document.encode(document.text), document.encode(fixed.text))
     print_lines([_told(catalog, fixed, left, options)], sys.stderr)
     # A diff changes nothing, so everything that was found is still there.
-    still_there = report_findings(catalog, judged.standing if options.diff else left, detailed=False)
+    still_there = report_findings(catalog, judged.standing if options.diff else left)
     return TargetReport(catalog.name, findings=still_there, fail_on=work.plan.fail_on)
 
 

@@ -10,7 +10,7 @@ from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
 from mcproof.cli.outputs import Outputs
 from mcproof.cli.planning import Planning
 from mcproof.errors import ConfigError, InputError, McproofError, UsageError
-from mcproof.pipeline import NO_TOOLS, Depth, examine
+from mcproof.pipeline import NO_TOOLS, examine
 from mcproof.report.build import rule_facts
 from mcproof.report.model import Notice, RunReport, TargetReport, Trouble
 from mcproof.report.terminal import Progress, print_lines, safe
@@ -42,9 +42,9 @@ def check_targets(command: Command, options: argparse.Namespace) -> int:
     """Check every target and write down what comes of it. One that cannot be read does not hide the others."""
     outputs = Outputs(command.name, options)
     run = Run(command, options)
-    depth = Depth(outputs.detailed, outputs.scored or command.grades)
+    depth = outputs.depth._replace(scores=outputs.depth.scores or command.grades)
     outputs.is_single = run.is_single
-    start, started = perf_counter(), _now()
+    start, started = perf_counter(), now()
     reports = []
     for report in run.over_targets(lambda work: examine(work.catalog, work.plan, depth, work.ledger, work.baseline)):
         outputs.show(report)
@@ -170,7 +170,8 @@ def _version() -> str:
     return __version__
 
 
-def _now() -> str:
+def now() -> str:
+    """The time of day, in UTC, for the report."""
     from time import gmtime, strftime
 
     return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())

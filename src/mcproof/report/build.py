@@ -36,15 +36,20 @@ def report_findings(
     findings: list[Finding],
     suppressions: Sequence[Suppression | None] | None = None,
     *,
-    detailed: bool = True,
+    lines: bool = False,
+    identities: bool = False,
 ) -> list[Reported]:
     """Every finding with its place, in the order in which a reader of the file meets them.
 
-    With details come the line to show, the fix as an edit of the file and the fingerprint, which not every
-    format needs and which take longer than all the rest.
+    On demand with the line to show, and with the fingerprint and the fix as an edit of the file; not every format needs
+    them, and they take longer than all the rest.
     """
     document, name = catalog.document, catalog.name
-    spans = _spans(document, findings)
+    asked = ["" if isinstance(finding.near, Span) else finding.place_pointer for finding in findings]
+    spans = [
+        finding.near if isinstance(finding.near, Span) else span
+        for finding, span in zip(findings, find_spans(document, asked), strict=True)
+    ]
     anchors = [span.anchor for span in spans]
     order = sorted(range(len(findings)), key=anchors.__getitem__)
     positions = document.positions([anchors[at] for at in order])
@@ -74,12 +79,13 @@ def report_findings(
             each if suppressions[at] is None else each._replace(suppression=suppressions[at])
             for at, each in zip(order, reported, strict=True)
         ]
-    return _with_details(document, findings, order, spans, reported) if detailed else reported
+    if lines:
+        reported = [_with_line(document, spans[at], each) for at, each in zip(order, reported, strict=True)]
+    return _with_identities(document, findings, order, reported) if identities else reported
 
 
-def _spans(document: JsonText, findings: list[Finding]) -> list[Span]:
-    """Where each finding stands, looked up in one pass over the text."""
-    asked = ["" if isinstance(finding.near, Span) else finding.place_pointer for finding in findings]
+def find_spans(document: JsonText, asked: list[Pointer]) -> list[Span]:
+    """Where each of these stands, looked up in one pass over the text."""
     spans = document.spans(asked)
     if missing := {pointer for pointer in asked if pointer not in spans}:
         # A pointer to what is not there: show the nearest thing that is.
@@ -87,10 +93,7 @@ def _spans(document: JsonText, findings: list[Finding]) -> list[Span]:
         found = document.spans({ancestor for ancestors in around.values() for ancestor in ancestors})
         for pointer, ancestors in around.items():
             spans[pointer] = next(found[ancestor] for ancestor in ancestors if ancestor in found)
-    return [
-        finding.near if isinstance(finding.near, Span) else spans[at]
-        for finding, at in zip(findings, asked, strict=True)
-    ]
+    return [spans[pointer] for pointer in asked]
 
 
 def _ancestors(pointer: Pointer) -> list[Pointer]:
@@ -99,23 +102,20 @@ def _ancestors(pointer: Pointer) -> list[Pointer]:
     return ["/".join(tokens[:length]) for length in range(len(tokens) - 1, 0, -1)] or [""]
 
 
-def _with_details(
-    document: JsonText, findings: list[Finding], order: list[int], spans: list[Span], reported: list[Reported]
+def _with_line(document: JsonText, span: Span, each: Reported) -> Reported:
+    snippet = snippet_at(document, each.line or 1, each.column or 1, span)
+    return each._replace(snippet=snippet, end_column=(each.column or 1) + max(1, snippet.end - snippet.start))
+
+
+def _with_identities(
+    document: JsonText, findings: list[Finding], order: list[int], reported: list[Reported]
 ) -> list[Reported]:
     identities = fingerprints(findings)
     edits = _edits(document, findings)
-    detailed = []
-    for at, each in zip(order, reported, strict=True):
-        snippet = _snippet(document, each.line or 1, each.column or 1, spans[at])
-        detailed.append(
-            each._replace(
-                fingerprint=identities[at],
-                end_column=(each.column or 1) + max(1, snippet.end - snippet.start),
-                snippet=snippet,
-                fix=None if each.fix is None else each.fix._replace(edit=edits[at]),
-            )
-        )
-    return detailed
+    return [
+        each._replace(fingerprint=identities[at], fix=None if each.fix is None else each.fix._replace(edit=edits[at]))
+        for at, each in zip(order, reported, strict=True)
+    ]
 
 
 def _edits(document: JsonText, findings: list[Finding]) -> dict[int, TextEdit]:
@@ -136,7 +136,8 @@ def _edits(document: JsonText, findings: list[Finding]) -> dict[int, TextEdit]:
     }
 
 
-def _snippet(document: JsonText, line: int, column: int, span: Span) -> Snippet:
+def snippet_at(document: JsonText, line: int, column: int, span: Span) -> Snippet:
+    """The line at a place, with the part of it that the span covers."""
     start, end = document.line_bounds(line)
     place = start + column - 1
     first, last = max(start, place - BEFORE), min(end, place + AFTER)

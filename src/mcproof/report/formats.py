@@ -22,9 +22,11 @@ class Format(NamedTuple):
     name: str
     summary: str
     extensions: tuple[str, ...] = ()
-    detailed: bool = False
-    """Whether it shows lines, edits or fingerprints."""
-    scored: bool = False
+    lines: bool = False
+    """Whether it shows the lines that findings are about."""
+    identities: bool = False
+    """Whether it needs fingerprints, or fixes as edits of the file."""
+    scores: bool = False
     """Whether it shows the grade and the tokens."""
     is_text: bool = False
     """Whether people read it as it comes: then what cannot be done is told on standard error."""
@@ -33,16 +35,22 @@ class Format(NamedTuple):
 FORMATS = {
     each.name: each
     for each in (
-        Format("text", "people: a frame with the offending line, a caret, what to do", (".txt",), True, is_text=True),
+        Format(
+            "text",
+            "people: a frame with the offending line, a caret, what to do",
+            (".txt",),
+            lines=True,
+            is_text=True,
+        ),
         Format("concise", "people and grep: one line a finding", is_text=True),
         Format("json", "programs: the command's own document", (".json",)),
-        Format("sarif", "code scanning: SARIF 2.1.0", (".sarif", ".sarif.json"), True),
+        Format("sarif", "code scanning: SARIF 2.1.0", (".sarif", ".sarif.json"), lines=True, identities=True),
         Format("junit", "CI servers: JUnit XML", (".xml",)),
         Format("tap", "test harnesses: TAP version 14", (".tap",)),
-        Format("github", "GitHub Actions: annotations, and the job summary", (), True, True),
-        Format("gitlab", "GitLab: a code quality report", (), True),
-        Format("markdown", "a pull-request comment", (".md", ".markdown"), False, True),
-        Format("html", "a person: one page that needs nothing else", (".html", ".htm"), True, True),
+        Format("github", "GitHub Actions: annotations, and the job summary", lines=True, scores=True),
+        Format("gitlab", "GitLab: a code quality report", identities=True),
+        Format("markdown", "a pull-request comment", (".md", ".markdown"), scores=True),
+        Format("html", "a person: one page that needs nothing else", (".html", ".htm"), lines=True, scores=True),
     )
 }
 

@@ -62,7 +62,7 @@ class Fix(NamedTuple):
     key: str
     value: Any
     edit: TextEdit | None = None
-    """The same as a change of the file; only where the report has details."""
+    """The same as a change of the file; only where the report has identities."""
 
 
 class Reported(NamedTuple):
@@ -82,7 +82,7 @@ class Reported(NamedTuple):
     column: int | None
     fix: Fix | None
     fingerprint: str = ""
-    """An identity that survives moved lines and reordered tools; only where the report has details."""
+    """An identity that survives moved lines and reordered tools, where somebody asked for it."""
     end_column: int | None = None
     """Where on its line the part to point at ends."""
     snippet: Snippet | None = None

@@ -10,12 +10,10 @@ from functools import cache
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
-from mcproof.report.model import Trouble
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.report.model import Notice, Reported, RuleFacts, RunReport, TargetReport
+    from mcproof.report.model import Notice, Reported, RuleFacts, RunReport, TargetReport, Trouble
 
 SCHEMA_VERSION = 1
 
@@ -63,6 +61,37 @@ def lint_document(run: RunReport) -> Iterator[str]:
 def grade_document(run: RunReport) -> Iterator[str]:
     """What `grade` prints. Only findings of the scheme count; the others are listed all the same."""
     return _documents(run, lambda report, notices: document_of(_graded(report), report, notices))
+
+
+def diff_document(run: RunReport) -> Iterator[str]:
+    """What `diff` prints."""
+
+    def document(report: TargetReport, _: dict[str, Any]) -> Iterator[str]:
+        levels = report.levels()
+        summary = {"breaking": levels["error"], "compatible": levels["note"], "unknown": levels["warning"]}
+        yield f'{{"schema_version": {SCHEMA_VERSION},\n'
+        yield from listed("changes", map(_change_line, report.findings))
+        yield _members({"summary": summary}) + "}"
+
+    return _documents(run, document)
+
+
+def _change_line(each: Reported) -> str:
+    from mcproof.report.changes import BREAKING
+
+    return encode(
+        {
+            "tool": each.tool,
+            "pointer": each.pointer,
+            "kind": each.rule.id,
+            "breaking": BREAKING[each.rule.severity],
+            "message": each.message,
+            "subject": each.subject,
+            "file": each.file,
+            "line": each.line,
+            "column": each.column,
+        }
+    )
 
 
 def _documents(run: RunReport, document: Callable[[TargetReport, dict[str, Any]], Iterator[str]]) -> Iterator[str]:

@@ -89,6 +89,14 @@ def _unreadable(name: str, error: OSError) -> InputError:
     return InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=name)
 
 
+def read_single(target: str) -> Catalog:
+    """The catalog of a target that must stand for exactly one."""
+    if target != "-" and os.path.isdir(target):
+        raise InputError("is a folder; name one snapshot", file=target)
+    (source,) = find_inputs([target])
+    return read_catalog(source)
+
+
 def read_catalog(source: Input) -> Catalog:
     """The catalog in an input."""
     from mcproof.targets.snapshot import read_snapshot

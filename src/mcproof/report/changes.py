@@ -1,0 +1,122 @@
+"""What changed between two catalogs, as a report and for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.finding import identity_of, level_of
+from mcproof.report.build import find_spans, snippet_at
+from mcproof.report.model import Reported, RuleFacts
+from mcproof.report.text import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog import Catalog
+    from mcproof.changes import Change, Kind
+    from mcproof.report.model import TargetReport
+    from mcproof.report.terminal import Style
+
+SEVERITIES = {True: "error", None: "warning", False: "note"}
+"""How serious a change is, by whether it breaks callers."""
+
+BREAKING: dict[str, bool | None] = {severity: breaking for breaking, severity in SEVERITIES.items()}
+WORDS = {"error": "breaking", "warning": "cannot tell", "note": "compatible"}
+
+
+def report_changes(old: Catalog, new: Catalog, changes: list[Change]) -> list[Reported]:
+    """Every change with its place: in the new catalog, or in the old one for what is gone."""
+    places = {}
+    for catalog in (old, new):
+        mine = [at for at, change in enumerate(changes) if change.is_old == (catalog is old)]
+        pointers = [_place(changes[at]) for at in mine]
+        spans = find_spans(catalog.document, pointers)
+        anchors = sorted({span.anchor for span in spans})
+        positions = dict(zip(anchors, catalog.document.positions(anchors), strict=True))
+        for at, span in zip(mine, spans, strict=True):
+            places[at] = (catalog, span, positions[span.anchor])
+    seen: dict[tuple[str, ...], int] = {}
+    reported = []
+    for at, change in enumerate(changes):
+        catalog, span, (line, column) = places[at]
+        item = change.item
+        snippet = snippet_at(catalog.document, line, column, span)
+        key = (change.kind.id, item.kind, item.given_name, change.pointer)
+        twin = seen[key] = seen.get(key, -1) + 1
+        reported.append(
+            Reported(
+                kind_facts(change.kind, change.breaking),
+                item.subject,
+                item.pointer,
+                f"parameter:{change.parameter}" if change.parameter is not None else item.subject,
+                change.pointer,
+                change.message,
+                None,
+                catalog.name,
+                line,
+                column,
+                None,
+                identity_of(*key, str(twin)),
+                column + max(1, snippet.end - snippet.start),
+                snippet,
+            )
+        )
+    return reported
+
+
+def _place(change: Change) -> str:
+    if not change.pointer and change.item.name:
+        return f"{change.item.pointer}/name"
+    return change.item.pointer + change.pointer
+
+
+def kind_facts(kind: Kind, breaking: bool | None) -> RuleFacts:
+    """A kind of change in the shape of a rule, as serious as this change is."""
+    severity = SEVERITIES[breaking]
+    return RuleFacts(
+        kind.id,
+        kind.id,
+        "diff",
+        "change",
+        severity,
+        level_of(severity),
+        None,
+        False,
+        False,
+        "0.1.0",
+        kind.summary,
+        kind.why,
+        kind.advice,
+    )
+
+
+_MARKS = {"error": "!", "warning": "?", "note": " "}
+
+
+def changes_text(report: TargetReport, format: str, style: Style) -> Iterator[str]:
+    """The changes, by what they are about; then how many break callers."""
+    about = None
+    for each in report.findings:
+        place = f"{style.text(each.file)}:{each.line}:{each.column}"
+        word = style.paint(WORDS[each.level], each.level)
+        if format == "concise":
+            whose = f"{style.text(each.label, 100)}: " if each.label else ""
+            yield f"{place}: {word} {each.rule.id} {whose}{style.text(each.message)}\n"
+            continue
+        if (each.item, each.item_pointer) != about:
+            yield ("" if about is None else "\n") + style.paint(style.text(each.label or "server", 100), "bold") + "\n"
+            about = (each.item, each.item_pointer)
+        mark = style.paint(_MARKS[each.level], each.level)
+        yield f"  {mark} {style.text(each.message)} ({word})\n"
+        yield "      " + style.paint(f"{each.rule.id}  {place}", "dim") + "\n"
+    if format == "concise":
+        return
+    yield ("\n" if report.findings else "") + _summary(report, style)
+
+
+def _summary(report: TargetReport, style: Style) -> str:
+    if not report.findings:
+        return f"{style.paint(style.symbol('✓', 'ok:'), 'good')} no change\n"
+    levels = report.levels()
+    counts = [style.paint(f"{levels[level]:,} {WORDS[level]}", level) for level in levels if levels[level]]
+    return f"{plural(len(report.findings), 'change')}: {', '.join(counts)}\n"

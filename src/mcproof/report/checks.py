@@ -1,0 +1,86 @@
+"""A run as a list of tests that passed or failed, for the formats that know nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mcproof.finding import LEVELS
+from mcproof.report.grade_card import gate_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.report.model import Reported, RunReport, TargetReport
+
+Outcome = Literal["passed", "failed", "skipped", "error"]
+
+
+class Check(NamedTuple):
+    """One test: a rule without findings, a finding, a gate, or something that could not be done."""
+
+    group: str
+    name: str
+    outcome: Outcome
+    kind: str = ""
+    """The level of a finding, or what else it is that failed."""
+    message: str = ""
+    detail: str = ""
+    file: str | None = None
+    line: int | None = None
+
+
+class Suite(NamedTuple):
+    """The tests of one target."""
+
+    name: str
+    checks: list[Check]
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(check.outcome == outcome for check in self.checks)
+
+
+def suites_of(run: RunReport) -> list[Suite]:
+    """A suite for each target, and one for what is to be tidied up."""
+    suites = [Suite(report.target, list(_checks(report, run))) for report in run.targets]
+    notices = [
+        Check(
+            "configuration",
+            f"{notice.kind} {notice.file}:{notice.line}",
+            "failed" if notice.level == "error" else "passed",
+            notice.level,
+            notice.message,
+            file=notice.file,
+            line=notice.line,
+        )
+        for notice in run.notices
+    ]
+    return [*suites, Suite("configuration", notices)] if notices else suites
+
+
+def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
+    if report.trouble is not None:
+        trouble = report.trouble
+        yield Check("target", "can be checked", "error", "error", trouble.message, "", trouble.file, trouble.line)
+        return
+    failing = () if report.fail_on == "never" else LEVELS[: LEVELS.index(report.fail_on) + 1]
+    found = {each.rule.id for each in (*report.findings, *report.suppressed)}
+    for rule in run.rules if run.command != "diff" else ():
+        if rule.id not in found:
+            yield Check(rule.ruleset, rule.id, "passed")
+    for each in report.findings:
+        yield _check(each, "failed" if each.level in failing else "passed")
+    for each in report.suppressed:
+        yield _check(each, "skipped")
+    for gate in report.gates:
+        sentence = gate_sentence(gate)
+        yield Check("gate", f"{gate.gate} {gate.limit}", "passed" if gate.passed else "failed", "gate", sentence)
+
+
+def _check(each: Reported, outcome: Outcome) -> Check:
+    message, detail = each.message, each.rule.fix
+    if each.suppression is not None:
+        said, (by, reason, file, line) = each.message, each.suppression
+        message = f"{by} {file}:{line}" + (f": {reason}" if reason else "")
+        detail = said
+    name = " ".join(part for part in (each.rule.id, f"{each.label}{each.pointer}") if part)
+    return Check(each.rule.ruleset, name, outcome, each.level, message, detail, each.file, each.line)

@@ -1,0 +1,72 @@
+"""JUnit XML, for CI servers that show tests."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcproof.report.checks import suites_of
+from mcproof.report.places import repository_path
+from mcproof.report.terminal import safe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.report.checks import Check, Outcome, Suite
+    from mcproof.report.model import RunReport
+
+_ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"}
+_NOT_XML = re.compile("[\ufffe\uffff]")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+
+
+def document(run: RunReport) -> Iterator[str]:
+    """A test suite a target; a test a rule without findings, a finding and a gate."""
+    suites = suites_of(run)
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_attributes(name=f'mcproof {run.command}', **_counts(suites))}>\n"
+    for suite in suites:
+        yield f"  <testsuite{_attributes(name=suite.name, **_counts([suite]))}>\n"
+        for check in suite.checks:
+            yield _test(check, suite.name)
+        yield "  </testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def _counts(suites: list[Suite]) -> dict[str, str]:
+    def total(outcome: Outcome) -> str:
+        return str(sum(suite.count(outcome) for suite in suites))
+
+    tests = str(sum(len(suite.checks) for suite in suites))
+    return {"tests": tests, "failures": total("failed"), "errors": total("error"), "skipped": total("skipped")}
+
+
+def _test(check: Check, suite: str) -> str:
+    place = {} if check.file is None else {"file": repository_path(check.file)}
+    if check.line is not None:
+        place["line"] = str(check.line)
+    head = f"    <testcase{_attributes(classname=f'{suite}.{check.group}', name=check.name, **place)}"
+    where = ":".join(str(part) for part in (check.file, check.line) if part is not None)
+    lines = "\n".join(part for part in (check.message, check.detail, where) if part)
+    element = _ELEMENTS.get(check.outcome)
+    if element == "skipped":
+        return f"{head}>\n      <skipped{_attributes(message=check.message)}/>\n    </testcase>\n"
+    if element is not None:
+        said = _attributes(type=check.kind, message=check.message)
+        return f"{head}>\n      <{element}{said}>{_text(lines)}</{element}>\n    </testcase>\n"
+    if check.message:
+        return f"{head}>\n      <system-out>{_text(f'{check.kind}: {lines}')}</system-out>\n    </testcase>\n"
+    return f"{head}/>\n"
+
+
+def _attributes(**values: str) -> str:
+    return "".join(f' {name}="{_escaped(safe(value))}"' for name, value in values.items())
+
+
+def _text(lines: str) -> str:
+    return "\n".join(_escaped(safe(line)) for line in lines.split("\n"))
+
+
+def _escaped(text: str) -> str:
+    text = _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return "".join(_ENTITIES.get(character, character) for character in text)

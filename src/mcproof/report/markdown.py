@@ -1,0 +1,154 @@
+"""Markdown for a pull-request comment and for the summary page of a job."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcproof.finding import LEVELS
+from mcproof.report.grade_card import gate_sentence
+from mcproof.report.model import group_by_fault
+from mcproof.report.places import repository_path
+from mcproof.report.terminal import safe
+from mcproof.report.text import plural, scope_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.finding import Level
+    from mcproof.report.model import Group, RunReport, TargetReport
+
+MARK = "<!-- mcproof -->"
+"""What a workflow finds its own comment by, to write it anew instead of adding another."""
+
+MOST_CHARACTERS = 60_000
+"""A comment on GitHub holds 65,536."""
+
+_SIGNS = {"error": "🔴", "warning": "🟡", "note": "🔵"}
+_CHANGES = {"error": "breaking", "warning": "cannot tell", "note": "compatible"}
+_PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&$^=\"'])")
+_LINKS = re.compile(r"(@|#|GH-|www|://)(?=\S)", re.IGNORECASE)
+_NOTHING = "&#8203;"
+"""A space of no width: what it divides names nobody and links nowhere."""
+
+
+def document(run: RunReport) -> Iterator[str]:
+    """A table of findings for each target, as much of it as fits into a comment."""
+    room = MOST_CHARACTERS
+    for piece in _pieces(run):
+        if len(piece) > room:
+            yield "\nThe rest does not fit here; the other formats have it.\n"
+            return
+        room -= len(piece)
+        yield piece
+
+
+def _pieces(run: RunReport) -> Iterator[str]:
+    yield f"{MARK}\n\n# mcproof {run.command}: {_verdict(run)}\n"
+    for notice in run.notices:
+        yield f"\n{_SIGNS[notice.level]} {_code(f'{repository_path(notice.file)}:{notice.line}')} {escaped(notice.message)}\n"
+    for report in run.targets:
+        if report.trouble is not None:
+            yield f"\n## {escaped(report.target)}\n\n🔴 {escaped(str(report.trouble))}\n"
+        else:
+            yield from _target(report, run)
+    if any(report.findings for report in run.targets) and run.command != "diff":
+        yield "\n`mcproof explain RULE` says why a rule exists and what to do.\n"
+
+
+def _verdict(run: RunReport) -> str:
+    if run.failed:
+        return "could not do the job"
+    return "passed" if run.exit_code == 0 else "failed"
+
+
+def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
+    yield f"\n## {escaped(report.title)}\n\n{_summary(report, run)}\n"
+    if report.score is not None and report.score.gains and report.score.score < 100:
+        helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in report.score.gains[:3]]
+        yield f"\nWhat would help most: {', '.join(helps)}.\n"
+    for gate in report.gates:
+        yield f"\n{'✅' if gate.passed else '🔴'} {escaped(gate_sentence(gate))}\n"
+    groups = group_by_fault(report.findings)
+    for level in LEVELS:
+        yield from _table(level, [group for group in groups if group.shown.level == level], run)
+    if report.suppressed:
+        yield f"\n<details><summary>{plural(len(report.suppressed), 'finding')} suppressed</summary>\n\n"
+        yield "| rule | where | why |\n| --- | --- | --- |\n"
+        for each in report.suppressed:
+            if each.suppression is not None:
+                by, reason, file, line = each.suppression
+                place = f"{repository_path(file)}:{line}" if line is not None else repository_path(file)
+                said = escaped(reason) if reason else escaped(by)
+                yield f"| {_code(each.rule.id)} | {_code(each.label or 'server')} | {said} ({_code(place)}) |\n"
+        yield "\n</details>\n"
+
+
+def _summary(report: TargetReport, run: RunReport) -> str:
+    parts = []
+    if report.score is not None:
+        parts.append(f"grade **{report.score.grade}** ({report.score.score} of 100)")
+    levels = report.levels()
+    words = _CHANGES if run.command == "diff" else {level: "" for level in LEVELS}
+    counts = [
+        f"{levels[level]:,} {words[level]}" if words[level] else plural(levels[level], level)
+        for level in LEVELS
+        if levels[level]
+    ]
+    parts.append(", ".join(counts) or ("no change" if run.command == "diff" else "no findings"))
+    if report.suppressed:
+        parts.append(f"{len(report.suppressed):,} suppressed")
+    if run.command != "diff":
+        parts.append(scope_of(report))
+    if report.tokens is not None:
+        parts.append(plural(report.tokens.total, "token"))
+    if report.title != report.target:
+        parts.append(_code(repository_path(report.target)))
+    return " · ".join(parts)
+
+
+def _table(level: Level, groups: list[Group], run: RunReport) -> Iterator[str]:
+    """The findings of a level; notes are folded away."""
+    if not groups:
+        return
+    word = _CHANGES[level] if run.command == "diff" else plural(len(groups), level)
+    folded = level == "note"
+    if folded:
+        yield f"\n<details><summary>{_SIGNS[level]} {word}</summary>\n"
+    else:
+        yield f"\n### {_SIGNS[level]} {word}\n"
+    yield "\n| rule | where | what |\n| --- | --- | --- |\n"
+    for shown, also in groups:
+        rules = ", ".join(_code(rule) for rule in (shown.rule.id, *also))
+        place = repository_path(shown.file) + (f":{shown.line}" if shown.line is not None else "")
+        whose = f"{_code(shown.label)} " if shown.label else ""
+        yield f"| {rules} | {whose}{_code(place)} | {escaped(shown.message)} |\n"
+    if folded:
+        yield "\n</details>\n"
+
+
+def escaped(text: str) -> str:
+    """Text from outside as Markdown that shows it and does nothing: no markup, no link, no mention.
+
+    What stands between backticks stays code, as the rules' messages mean it.
+    """
+    parts = safe(text).split("`")
+    if len(parts) % 2 == 0 or not all(parts[1::2]):
+        return _plain(safe(text))
+    return "".join(_code(part) if number % 2 else _plain(part) for number, part in enumerate(parts))
+
+
+def _plain(text: str) -> str:
+    pieces = _LINKS.split(text)
+    joined = [
+        _PUNCTUATION.sub(r"\\\1", piece) + (_NOTHING if number % 2 else "") for number, piece in enumerate(pieces)
+    ]
+    return "".join(joined)
+
+
+def _code(text: str) -> str:
+    """Text in a code span, in which nothing is markup; a table needs its bars escaped even there."""
+    text = safe(text)
+    if "`" in text:
+        return _plain(text)
+    return f"`{text}`".replace("|", "\\|")

@@ -1,0 +1,164 @@
+"""SARIF 2.1.0, for code scanning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.finding import LEVELS
+from mcproof.report.places import repository_path
+from mcproof.report.records import encode, listed, printable
+from mcproof.report.terminal import safe
+from mcproof.suppress import IGNORED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.report.model import Fix, Reported, RuleFacts, RunReport
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+HOME = "https://github.com/mcproof/mcproof"
+"""Where the documentation is read."""
+
+MOST_RESULTS = 25_000
+"""What code scanning takes in one run; a file with more is refused as a whole."""
+
+_LOGICAL_KINDS = {"tool": "function", "resource": "resource", "template": "resource", "prompt": "function"}
+
+
+def document(run: RunReport) -> Iterator[str]:
+    """The run as a SARIF log, one result a line."""
+    reported = [each for report in run.targets for each in (*report.findings, *report.suppressed)]
+    results = sorted(reported, key=lambda each: LEVELS.index(each.level))[:MOST_RESULTS] if _too_many(run) else reported
+    rules = {rule.id: rule for rule in (*run.rules, *(each.rule for each in results))}
+    numbers = {name: number for number, name in enumerate(rules)}
+    driver = {"name": "mcproof", "version": run.version, "semanticVersion": run.version, "informationUri": HOME}
+    yield f'{{"$schema": "{SCHEMA}",\n"version": "2.1.0",\n"runs": [{{\n'
+    yield f'"tool": {{"driver": {printable(encode(driver))[:-1]},\n'
+    yield from listed("rules", (encode(_rule(rule)) for rule in rules.values()))
+    yield "}},\n"
+    yield f'"automationDetails": {encode({"id": f"mcproof/{run.command}/"})},\n'
+    yield '"columnKind": "unicodeCodePoints",\n'
+    yield f'"invocations": [{printable(encode(_invocation(run, len(reported) - len(results))))}],\n'
+    yield from listed("results", (encode(_result(each, numbers)) for each in results))
+    yield "\n}]}\n"
+
+
+def _too_many(run: RunReport) -> bool:
+    return sum(len(report.findings) + len(report.suppressed) for report in run.targets) > MOST_RESULTS
+
+
+def _rule(rule: RuleFacts) -> dict[str, Any]:
+    tags = [tag for tag in (rule.ruleset, rule.category, rule.fault) if tag]
+    why, fix = f"Why: {rule.why}", f"Fix: {rule.fix}"
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.why or rule.summary},
+        "help": {
+            "text": f"{rule.summary}\n\n{why}\n\n{fix}",
+            "markdown": f"{rule.summary}\n\n**Why** {rule.why}\n\n**Fix** {rule.fix}",
+        },
+        "helpUri": help_uri(rule),
+        "defaultConfiguration": {"level": rule.level},
+        "properties": {"tags": tags, "problem.severity": _SEVERITIES[rule.level], "severity": rule.severity},
+    }
+
+
+_SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
+"""What code scanning calls the levels."""
+
+
+def help_uri(rule: RuleFacts) -> str:
+    """The page of a rule, or the one about changes."""
+    page = "diff.md" if rule.ruleset == "diff" else f"rules/{rule.id}.md"
+    return f"{HOME}/blob/main/docs/{page}"
+
+
+def _invocation(run: RunReport, left_out: int) -> dict[str, Any]:
+    invocation: dict[str, Any] = {"executionSuccessful": not run.failed, "exitCode": run.exit_code}
+    troubles = [report.trouble for report in run.targets if report.trouble is not None]
+    failures = [_notification("error", each.message, each.file, each.line) for each in troubles]
+    if left_out:
+        what = f"{left_out:,} findings are left out, the least serious: code scanning takes {MOST_RESULTS:,} at most"
+        failures.append(_notification("warning", what, None, None))
+    if failures:
+        invocation["toolExecutionNotifications"] = failures
+    if run.notices:
+        invocation["toolConfigurationNotifications"] = [
+            _notification(each.level, each.message, each.file, each.line) for each in run.notices
+        ]
+    return invocation
+
+
+def _notification(level: str, message: str, file: str | None, line: int | None) -> dict[str, Any]:
+    notification: dict[str, Any] = {"level": level, "message": {"text": safe(message)}}
+    if file is not None:
+        region = {"startLine": line} if line is not None else None
+        notification["locations"] = [{"physicalLocation": _physical(file, region)}]
+    return notification
+
+
+def _physical(file: str, region: dict[str, int] | None) -> dict[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": _artifact(file)}
+    if region is not None:
+        location["region"] = region
+    return location
+
+
+def _artifact(file: str) -> dict[str, str]:
+    from urllib.parse import quote
+
+    path = repository_path(file)
+    uri = quote(path.encode("utf-8", "surrogateescape"))
+    if path.startswith("/"):
+        return {"uri": f"file://{uri}"}
+    # A first segment with a colon would read as a scheme.
+    return {"uri": f"./{uri}" if ":" in path.partition("/")[0] else uri, "uriBaseId": "%SRCROOT%"}
+
+
+def _result(each: Reported, numbers: dict[str, int]) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": each.rule.id,
+        "ruleIndex": numbers[each.rule.id],
+        "level": each.level,
+        "message": {"text": safe(each.sentence)},
+        "locations": [_location(each)],
+        "partialFingerprints": {"mcproof/v1": each.fingerprint},
+        "properties": {"subject": each.subject, "pointer": each.pointer, "severity": each.rule.severity},
+    }
+    if each.fix is not None and each.fix.edit is not None:
+        result["fixes"] = [_fix(each.file, each.fix)]
+    if each.suppression is not None:
+        by, reason = each.suppression.by, each.suppression.reason
+        said = reason or ("ignored by the configuration" if by == IGNORED else "accepted by the baseline")
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": safe(said)}]
+    return result
+
+
+def _location(each: Reported) -> dict[str, Any]:
+    region = None
+    if each.line is not None:
+        region = {"startLine": each.line}
+        if each.column is not None:
+            region["startColumn"] = each.column
+            if each.end_column is not None:
+                region["endColumn"] = each.end_column
+    location: dict[str, Any] = {"physicalLocation": _physical(each.file, region)}
+    kind, _, name = each.item.partition(":")
+    if name:
+        logical = {"name": safe(name), "kind": _LOGICAL_KINDS[kind]}
+        if each.pointer:
+            logical["fullyQualifiedName"] = safe(name + each.pointer)
+        location["logicalLocations"] = [logical]
+    return location
+
+
+def _fix(file: str, fix: Fix) -> dict[str, Any]:
+    line, column, end_line, end_column, text = fix.edit  # type: ignore[misc]
+    region = {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
+    change = {"deletedRegion": region, "insertedContent": {"text": text}}
+    return {
+        "description": {"text": f"set `{fix.key}`"},
+        "artifactChanges": [{"artifactLocation": _artifact(file), "replacements": [change]}],
+    }
