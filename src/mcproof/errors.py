@@ -32,6 +32,10 @@ class InputError(McproofError):
     """The input cannot be read, or holds nothing that could be checked."""
 
 
+class ConfigError(McproofError):
+    """The configuration cannot be read, or says something that mcproof does not know."""
+
+
 class WriteError(McproofError):
     """A file cannot be replaced; the original is untouched."""
 

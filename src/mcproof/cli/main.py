@@ -22,6 +22,7 @@ COMMANDS = {
     "grade": "grade a catalog from A to F, with its cost in tokens",
     "rules": "list every rule",
     "explain": "say what a rule checks, why, and how to fix it",
+    "config": "show the settings that hold for a target, and where each comes from",
     "demo": "lint and grade an example catalog",
 }
 

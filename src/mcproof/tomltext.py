@@ -1,0 +1,223 @@
+"""TOML text with positions: read it, and say on which line and column each key stands.
+
+Parsing is the standard library's, which forgets where things stood. A second pass over text that it has accepted
+finds that: it knows no grammar beyond what is needed to step from key to key and over values.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any
+
+from mcproof.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Path = tuple[str | int, ...]
+"""The keys and indices that lead to a value from the top of the document."""
+
+MAX_STEPS = 5_000_000
+"""How much work the keys of a file may cause. A dotted key costs the parser the square of its parts."""
+
+DEEPEST = 20
+"""How many brackets may stand around a value that is given a position."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_Match = re.Match[str]
+_blank: Callable[[str, int], _Match] = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+").match  # type: ignore[assignment]
+_space: Callable[[str, int], _Match] = re.compile(r"[ \t]*+").match  # type: ignore[assignment]
+_key: Callable[[str, int], _Match] = re.compile(  # type: ignore[assignment]
+    r"""[A-Za-z0-9_-]++ | "(?:[^"\\\n]++|\\.)*+" | '[^'\n]*+'""", re.VERBOSE
+).match
+_scalar: Callable[[str, int], _Match] = re.compile(  # type: ignore[assignment]
+    r'''
+    """ (?: [^"\\]++ | \\[\s\S] | ""?(?!") )*+ """ "{0,2}
+    | \'\'\' (?: [^']++ | \'\'?(?!') )*+ \'\'\' '{0,2}
+    | " (?: [^"\\\n]++ | \\. )*+ "
+    | ' [^'\n]*+ '
+    | [^,\]}#\n]*+
+    ''',
+    re.VERBOSE,
+).match
+
+
+def decode(data: bytes, file: str) -> str:
+    """The text in a file's bytes. A byte-order mark, which TOML forbids and editors write, is let pass."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ConfigError("not UTF-8: this is UTF-16; save it as UTF-8", file=file, line=1, column=1)
+    data = data.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
+        message = f"not UTF-8: byte 0x{data[error.start]:02x} is no part of a character"
+        raise ConfigError(message, file=file, line=before.count(b"\n") + 1, column=column) from None
+
+
+def parse(text: str, file: str) -> dict[str, Any]:
+    """The document in a text, or a ConfigError that says where it stops being TOML."""
+    if _is_laborious(text):
+        raise ConfigError("too many dots in too many lines: dotted keys of this number take too long", file=file)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ConfigError("nested too deeply; no configuration is", file=file) from None
+    except ValueError as error:  # a TOMLDecodeError, or a number of more digits than Python reads
+        message, line, column = _split(str(error), text)
+        raise ConfigError(f"not TOML: {message}", file=file, line=line, column=column) from None
+
+
+def _is_laborious(text: str) -> bool:
+    """Whether keys may cost too much: the square of their parts, and for each line the depth of its table."""
+    dots = [line.count(".") for line in text.split("\n")]
+    return sum(count * count for count in dots) + len(dots) * max(dots) > MAX_STEPS
+
+
+def _split(message: str, text: str) -> tuple[str, int | None, int | None]:
+    """The parser's message, and the place that it ends with."""
+    said, _, place = message.rpartition(" (at ")
+    said, place = (said or place).partition("; use sys.")[0], place.rstrip(")")
+    said = said if len(said) <= 200 else f"{said[:200]}…"
+    said = said[:1].lower() + said[1:]
+    if place == "end of document":
+        return said, text.count("\n") + 1, len(text) - text.rfind("\n")
+    line, _, column = place.removeprefix("line ").partition(", column ")
+    if not (line.isdigit() and column.isdigit()):
+        return said, None, None
+    return said, int(line), int(column)
+
+
+def positions(text: str) -> dict[Path, tuple[int, int]]:
+    """The line and column, from 1, of every table, key and list item in a text that the parser accepts.
+
+    A key stands where it is written, quotes included; a table where its header names it, or the first header or key
+    that leads through it; an item of a list at its first character. What stands under more than DEEPEST brackets is
+    left out.
+    """
+    offsets = _Scanner(text).scan()
+    line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    found: dict[Path, tuple[int, int]] = {}
+    for path, offset in offsets.items():
+        line = bisect_right(line_starts, offset)
+        found[path] = (line, offset - line_starts[line - 1] + 1)
+    return found
+
+
+class _Scanner:
+    """One pass over a text, from statement to statement."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.offsets: dict[Path, int] = {}
+        self._lengths: dict[Path, int] = {}
+        """How many tables each array of tables has so far."""
+
+    def scan(self) -> dict[Path, int]:
+        table: Path = ()
+        self._skip(_blank)
+        while self.at < len(self.text):
+            if self.text[self.at] == "[":
+                table = self._header()
+            else:
+                self._value(self._keys(table))
+            self._skip(_blank)
+        return self.offsets
+
+    def _skip(self, what: Callable[[str, int], _Match]) -> None:
+        self.at = what(self.text, self.at).end()
+
+    def _header(self) -> Path:
+        """Read `[a.b]` or `[[a.b]]`; the path of the table that begins there."""
+        is_array = self.text.startswith("[[", self.at)
+        self.at += 1 + is_array
+        path: Path = ()
+        for key, offset in self._parts():
+            if path in self._lengths:
+                path = (*path, self._lengths[path] - 1)
+            path = (*path, key)
+            self.offsets.setdefault(path, offset)
+        if is_array:
+            index = self._lengths[path] = self._lengths.get(path, 0) + 1
+            path = (*path, index - 1)
+        self.offsets[path] = offset
+        self.at += 1 + is_array
+        return path
+
+    def _keys(self, table: Path) -> Path:
+        """Read `a.b =` up to the value; the path that it gives a value to."""
+        path = table
+        for key, offset in self._parts():
+            path = (*path, key)
+            self.offsets.setdefault(path, offset)
+        self.at += 1
+        self._skip(_space)
+        return path
+
+    def _parts(self) -> list[tuple[str, int]]:
+        """Read a key with its dots and the blanks around it: each part with its offset."""
+        parts = []
+        while True:
+            self._skip(_space)
+            found = _key(self.text, self.at)
+            parts.append((_spelt(found[0]), self.at))
+            self.at = found.end()
+            self._skip(_space)
+            if not self.text.startswith(".", self.at):
+                return parts
+            self.at += 1
+
+    def _value(self, path: Path) -> None:
+        """Read a value with all that stands in it. The open brackets are a list: depth costs no recursion."""
+        brackets: list[tuple[Path, bool]] = []
+        items: list[int] = []
+        while True:
+            opening = self.text[self.at]
+            if opening in "[{":
+                brackets.append((path, opening == "["))
+                items.append(0)
+                self.at += 1
+            else:
+                self._skip(_scalar)
+            while True:  # leave what ends here, then go to the next value
+                if not brackets:
+                    return
+                self._skip(_blank)
+                if self.text[self.at] == ",":
+                    self.at += 1
+                    self._skip(_blank)
+                if self.text[self.at] not in "]}":
+                    break
+                self.at += 1
+                brackets.pop()
+                items.pop()
+            path, is_list = brackets[-1]
+            kept = len(brackets) <= DEEPEST
+            if is_list:
+                if kept:
+                    path = (*path, items[-1])
+                    self.offsets[path] = self.at
+                items[-1] += 1
+            elif kept:
+                path = self._keys(path)
+            else:
+                self._pass_over_keys()
+
+    def _pass_over_keys(self) -> None:
+        self._parts()
+        self.at += 1
+        self._skip(_space)
+
+
+def _spelt(key: str) -> str:
+    """The key that is written like this."""
+    if key[0] == "'" or (key[0] == '"' and "\\" not in key):
+        return key[1:-1]
+    if key[0] == '"':
+        value: str = tomllib.loads(f"key = {key}")["key"]
+        return value
+    return key
