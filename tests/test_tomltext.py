@@ -140,6 +140,7 @@ def test_keys_tables_and_items_stand_where_they_are_written() -> None:
         "'a # \\'",
         '"""\nx = 1\n[no]\n"" \\""" end"""',
         '""""quoted"""""',
+        '"""a \\\n  b = \\"""\n"""',
         "'''\nx = 1\n'' \\'''",
         "''''quoted'''''",
         '""""""',
@@ -188,7 +189,7 @@ def _basic(text: str) -> str:
 
 blanks = st.sampled_from(["", " ", "\t "])
 breaks = st.sampled_from(["", " ", "\n", "\r\n", " # [x] 'y' = \"\n", "\n\n  "])
-names = st.sampled_from(["a", "b", "c", "b-1", "2", "a.b", "", "ü", 'd"', "e'#", "=\\", "x y", "[t]"])
+names = st.sampled_from(["a"] * 8 + ["b"] * 4 + ["c", "b-1", "2", "a.b", "", "ü", 'd"', "e'#", "=\\", "x y", "[t]"])
 dots = st.tuples(blanks, blanks).map(lambda around: f"{around[0]}.{around[1]}")
 
 
@@ -196,7 +197,7 @@ dots = st.tuples(blanks, blanks).map(lambda around: f"{around[0]}.{around[1]}")
 def keys(draw: st.DrawFn) -> str:
     """A key as it may be written: bare, in either sort of quotes, with dots."""
     parts = []
-    for name in draw(st.lists(names, min_size=1, max_size=3)):
+    for name in draw(st.lists(names, min_size=1, max_size=draw(st.integers(1, 3)))):
         spellings = [_basic(name)]
         if re.fullmatch(r"[A-Za-z0-9_-]+", name):
             spellings.append(name)
@@ -217,6 +218,7 @@ scalars = st.one_of(
     strings.map(lambda text: f"'{text.replace(chr(39), '').replace(chr(10), '')}'"),
     strings.map(lambda text: f"'''{text}'''"),
     strings.map(lambda text: f'"""{text}"""'),
+    strings.map(lambda text: f'"""{text}\\\n  {text}"""'),
 )
 
 
