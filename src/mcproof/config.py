@@ -263,9 +263,9 @@ def _settings(source: _Source, table: Any) -> Settings:
         places[key] = source.place(key)
     if "severity" in fields:
         deciding, fields["severity"] = fields["severity"], {}
-        for id, (name, word) in deciding.items():
-            fields["severity"][id] = word
-            places[f"severity.{id}"] = source.place("severity", name)
+        for rule, (name, word) in deciding.items():
+            fields["severity"][rule] = word
+            places[f"severity.{rule}"] = source.place("severity", name)
     places.update((f"targets.{name}", source.place("targets", name)) for name in fields.get("targets", ()))
     return Settings(**fields, file=source.file, places=places)
 
@@ -410,16 +410,17 @@ def _severity(source: _Source, key: str, value: Any) -> dict[str, tuple[str, str
     """For each rule the entry that decides, and its word: a rule's own before its ruleset's before that of all."""
     families: list[dict[str, tuple[str, str]]] = [{}, {}]
     own: dict[str, tuple[str, str]] = {}
-    for name, word in _table(source, key, value).items():
+    for name, value_of_name in _table(source, key, value).items():
+        at = (key, name)
         named = _rulesets_named(name)
+        rules = [rule.id for rule in rules_of(*named)] or [_rule_id(source, at, name)]
+        entry = (name, _one_of(source, at, value_of_name, SEVERITIES))
         if named:
-            word = _one_of(source, (key, name), word, SEVERITIES)
-            families[len(named) == 1].update((rule.id, (name, word)) for rule in rules_of(*named))
-            continue
-        id = _rule_id(source, (key, name), name)
-        if id in own:
-            raise source.error(f"`{own[id][0]}` and `{name}` are one rule; keep one of them", (key, name))
-        own[id] = (name, _one_of(source, (key, name), word, SEVERITIES))
+            families[len(named) == 1].update(dict.fromkeys(rules, entry))
+        elif rules[0] in own:
+            raise source.error(f"`{own[rules[0]][0]}` and `{name}` are one rule; keep one of them", at)
+        else:
+            own[rules[0]] = entry
     return {**families[0], **families[1], **own}
 
 

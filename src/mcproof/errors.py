@@ -33,7 +33,7 @@ class InputError(McproofError):
 
 
 class ConfigError(McproofError):
-    """The configuration asks for something that does not exist or does not fit together."""
+    """The configuration cannot be read, or says something that mcproof does not know."""
 
 
 class WriteError(McproofError):

@@ -24,6 +24,7 @@ COMMANDS = {
     "report": "render a stored run report in another format",
     "rules": "list every rule",
     "explain": "say what a rule checks, why, and how to fix it",
+    "config": "show the settings that hold for a target, and where each comes from",
     "demo": "lint and grade an example catalog",
 }
 
