@@ -1,29 +1,34 @@
-"""Write docs/rules from the rules. `make docs` runs this; a test fails when the pages are stale."""
+"""Write docs/rules from the rules and docs/cli.md from the commands.
+
+`make docs` runs this; a test fails when a page is stale.
+"""
 
 from __future__ import annotations
 
 import pathlib
 
+from mcproof.cli.reference import reference_page
 from mcproof.registry import all_rules
 from mcproof.rulebook import index_page, rule_page
 
-PAGES = pathlib.Path(__file__).resolve().parent.parent / "docs" / "rules"
+DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 
 
 def pages() -> dict[str, str]:
-    """Every generated page, by file name."""
-    return {"index.md": index_page(), **{f"{rule.id}.md": rule_page(rule) for rule in all_rules()}}
+    """Every generated page, by its path in docs."""
+    rules = {f"rules/{rule.id}.md": rule_page(rule) for rule in all_rules()}
+    return {"cli.md": reference_page(), "rules/index.md": index_page(), **rules}
 
 
 def main() -> None:
-    PAGES.mkdir(parents=True, exist_ok=True)
     wanted = pages()
-    for stale in PAGES.glob("*.md"):
-        if stale.name not in wanted:
+    for stale in DOCS.glob("rules/*.md"):
+        if f"rules/{stale.name}" not in wanted:
             stale.unlink()
     for name, text in wanted.items():
-        (PAGES / name).write_text(text, encoding="utf-8")
-    print(f"wrote {len(wanted)} pages to {PAGES}")
+        (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
+        (DOCS / name).write_text(text, encoding="utf-8")
+    print(f"wrote {len(wanted)} pages to {DOCS}")
 
 
 if __name__ == "__main__":

@@ -158,7 +158,14 @@ def rule_page(rule: Rule) -> str:
                 lines += [f"At {', '.join(f'`{pointer}`' for pointer in case.at)}.", ""]
             if case.fixed is not None:
                 lines += ["After `--fix`:", "", "```json", compact_json(case.fixed), "```", ""]
-    lines += ["## How to silence it", "", f"`mcproof lint --ignore {rule.id}`", ""]
+    lines += [
+        "## How to silence it",
+        "",
+        f"For one run: `mcproof lint --ignore {rule.id}`. For one tool, with a reason:",
+        "",
+    ]
+    entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'
+    lines += ["```toml", entry, "```", ""]
     return "\n".join(lines)
 
 

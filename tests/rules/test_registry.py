@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from mcproof.errors import UsageError
 from mcproof.registry import FAULTS, RULESETS, Rule, all_rules, choose, find_rule, rules_of
 from mcproof.rulebook import cases_of
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 ROOT = Path(__file__).parents[2]
 
@@ -148,28 +143,6 @@ def test_a_rule_has_bad_and_good_cases(rule: Rule) -> None:
 def test_every_case_file_has_a_rule() -> None:
     names = {file.name for file in (files("mcproof.rules") / "cases").iterdir()}
     assert names == {f"{rule.id}.yml" for rule in all_rules()}
-
-
-@pytest.fixture(scope="module")
-def write_docs() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("write_docs", ROOT / "scripts" / "write_docs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_pages_in_docs_are_those_that_the_rules_give(write_docs: ModuleType) -> None:
-    written = {page.name: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "rules").iterdir()}
-    wanted: dict[str, str] = write_docs.pages()
-    assert sorted(written) == sorted(wanted), "run `make docs`"
-    stale = [name for name, text in wanted.items() if written[name] != text]
-    assert stale == [], "run `make docs`"
-
-
-def test_there_is_a_page_for_each_rule_and_an_index(write_docs: ModuleType) -> None:
-    assert set(write_docs.pages()) == {"index.md", *(f"{rule.id}.md" for rule in all_rules())}
 
 
 # --- severities and faults ----------------------------------------------------------------------------------------

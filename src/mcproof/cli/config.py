@@ -9,8 +9,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.cli.main import OK
-from mcproof.cli.options import Parser, add_format
-from mcproof.config import DEFAULTS, directory_of, read_settings, settings_for
+from mcproof.cli.options import Parser, add_config, add_format
+from mcproof.cli.planning import given_settings, resolve_target
+from mcproof.config import directory_of, settings_for
 from mcproof.errors import UsageError
 from mcproof.registry import RULESETS
 from mcproof.report.records import SCHEMA_VERSION
@@ -29,14 +30,22 @@ nearest one above it.
 DEFAULT = "default"
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser("config", "Show the settings that hold for a target, and where each comes from.", epilog=EPILOG)
-    parser.add_argument("target", metavar="TARGET", nargs="?", help="a snapshot or a folder (default: here)")
-    parser.add_argument("--config", metavar="FILE", help="read this file instead of searching for one")
-    parser.add_argument("--no-config", action="store_true", help="read none: show the defaults")
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="a snapshot, a folder, or a name of the configuration (default: here)",
+    )
+    add_config(parser)
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of the configuration, for editors")
     add_format(parser, "text", "json")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
     _refuse_nonsense(options)
     if options.schema:
         sys.stdout.write((files("mcproof") / "config.schema.json").read_text(encoding="utf-8"))
@@ -50,18 +59,16 @@ def command(arguments: list[str]) -> int:
 
 
 def _refuse_nonsense(options: argparse.Namespace) -> None:
-    if options.config is not None and options.no_config:
-        raise UsageError("--config and --no-config exclude each other")
     if options.schema and (options.target is not None or options.config is not None or options.no_config):
         raise UsageError("--schema is the same for every target and file; it goes with none")
 
 
 def _settings(options: argparse.Namespace) -> Settings:
-    if options.no_config:
-        return DEFAULTS
-    if options.config is not None:
-        return read_settings(options.config)
-    return settings_for(directory_of(options.target) if options.target is not None else os.curdir)
+    given = given_settings(options)
+    if given is not None:
+        return given
+    here = settings_for(os.curdir)
+    return here if options.target is None else settings_for(directory_of(resolve_target(options.target, here)))
 
 
 class _Shown(NamedTuple):

@@ -12,9 +12,12 @@ from mcproof.cli.options import Parser
 from mcproof.report.terminal import Style
 
 
+def parser() -> Parser:
+    return Parser("demo", "Lint and grade an example catalog, with the faults that real servers have.")
+
+
 def command(arguments: list[str]) -> int:
-    parser = Parser("demo", "Lint and grade an example catalog, with the faults that real servers have.")
-    parser.parse_args(arguments)
+    parser().parse_args(arguments)
     style = Style.of(sys.stdout)
     with as_file(files("mcproof") / "demo" / "weather.json") as path:
         os.chdir(path.parent)

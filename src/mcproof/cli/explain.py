@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from mcproof.rulebook import Case
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser("explain", "Say what a rule checks, why, and how to fix it.")
     parser.add_argument("id", metavar="ID", help="a rule's id or name, a ruleset, or a fault's id")
     add_format(parser, "text", "json")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
     fault, ruleset = FAULTS.get(options.id.upper()), RULESETS.get(options.id.lower())
     if options.format == "json":
         if ruleset is not None:

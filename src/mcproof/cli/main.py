@@ -25,6 +25,7 @@ COMMANDS = {
     "rules": "list every rule",
     "explain": "say what a rule checks, why, and how to fix it",
     "config": "show the settings that hold for a target, and where each comes from",
+    "completion": "print a script that completes mcproof in a shell",
     "demo": "lint and grade an example catalog",
 }
 

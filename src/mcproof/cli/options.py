@@ -78,10 +78,15 @@ def add_outputs(parser: argparse.ArgumentParser, *, stores: bool = True) -> None
         parser.set_defaults(report=None)
 
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """What configures a run, and what it accepts."""
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Which configuration holds, where it is not the nearest one above the target."""
     parser.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest above each target")
     parser.add_argument("--no-config", action="store_true", help="read no configuration")
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """What configures a run, and what it accepts."""
+    add_config(parser)
     parser.add_argument("--baseline", metavar="FILE", help="accept the findings in this file; fail on new ones")
     parser.add_argument("--update-baseline", action="store_true", help="accept what is there now: write the baseline")
 

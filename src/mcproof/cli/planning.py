@@ -41,8 +41,10 @@ class Planning:
         self._options = options
         self._plans: dict[str | None, Plan] = {}
         self._baselines: dict[str, Baseline] = {}
-        self._given = _given_settings(options)
+        self._given = given_settings(options)
         self.updates_baseline: bool = options.update_baseline
+        if self.updates_baseline and (options.baseline or (self._given or settings_for(os.curdir)).baseline) is None:
+            raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
 
     def targets(self) -> list[str]:
         """The targets of the command line, names of the configuration resolved; without any, all that it names."""
@@ -54,7 +56,7 @@ class Planning:
                     f"`mcproof {self._command.name} --help` shows how"
                 )
             return list(settings.targets.values())
-        return [word if os.path.exists(word) else settings.targets.get(word, word) for word in self._options.targets]
+        return [resolve_target(word, settings) for word in self._options.targets]
 
     def plan_for(self, target: str) -> tuple[Plan, Baseline | None]:
         """What is asked of this target, and the findings that are accepted in it."""
@@ -117,16 +119,18 @@ class Planning:
         return [rule for plan in self._plans.values() for rule in plan.rules]
 
 
-def _given_settings(options: argparse.Namespace) -> Settings | None:
+def given_settings(options: argparse.Namespace) -> Settings | None:
     """The settings that hold for every target, where the command line says which."""
     if options.config is not None and options.no_config:
         raise UsageError("--config and --no-config exclude each other")
-    settings = DEFAULTS if options.no_config else None
     if options.config is not None:
-        settings = read_settings(options.config)
-    if options.update_baseline and options.baseline is None and (settings or settings_for(os.curdir)).baseline is None:
-        raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
-    return settings
+        return read_settings(options.config)
+    return DEFAULTS if options.no_config else None
+
+
+def resolve_target(word: str, settings: Settings) -> str:
+    """What a word of the command line stands for: a file that is there, or else what the configuration calls so."""
+    return word if os.path.exists(word) else settings.targets.get(word, word)
 
 
 def _ids(names: Iterable[str]) -> list[str]:

@@ -13,10 +13,14 @@ from mcproof.report.terminal import Style
 from mcproof.rulebook import rule_record
 
 
-def command(arguments: list[str]) -> int:
+def parser() -> Parser:
     parser = Parser("rules", "List every rule.")
     add_format(parser, "text", "json")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
     if options.format == "json":
         records = [rule_record(rule) for ruleset in RULESETS for rule in rules_of(ruleset)]
         listed = ",\n".join(map(json.dumps, records))

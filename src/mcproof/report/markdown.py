@@ -46,7 +46,8 @@ def document(run: RunReport) -> Iterator[str]:
 def _pieces(run: RunReport) -> Iterator[str]:
     yield f"{MARK}\n\n# mcproof {run.command}: {_verdict(run)}\n"
     for notice in run.notices:
-        yield f"\n{_SIGNS[notice.level]} {_code(f'{repository_path(notice.file)}:{notice.line}')} {escaped(notice.message)}\n"
+        place = _code(f"{repository_path(notice.file)}:{notice.line}")
+        yield f"\n{_SIGNS[notice.level]} {place} {escaped(notice.message)}\n"
     for report in run.targets:
         if report.trouble is not None:
             yield f"\n## {escaped(report.target)}\n\n🔴 {escaped(str(report.trouble))}\n"
@@ -89,7 +90,7 @@ def _summary(report: TargetReport, run: RunReport) -> str:
     if report.score is not None:
         parts.append(f"grade **{report.score.grade}** ({report.score.score} of 100)")
     levels = report.levels()
-    words = _CHANGES if run.command == "diff" else {level: "" for level in LEVELS}
+    words = _CHANGES if run.command == "diff" else dict.fromkeys(LEVELS, "")
     counts = [
         f"{levels[level]:,} {words[level]}" if words[level] else plural(levels[level], level)
         for level in LEVELS

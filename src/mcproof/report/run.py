@@ -108,7 +108,7 @@ def _finding_line(each: Reported) -> str:
 def read_run(data: bytes, name: str) -> RunReport:
     """A stored run report. Raises an InputError that says why this is none, or none that can be read."""
     try:
-        document = json.loads(data)
+        document = json.loads(data, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise InputError("no run report: not valid JSON", file=name) from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
@@ -118,11 +118,30 @@ def read_run(data: bytes, name: str) -> RunReport:
         raise InputError(
             f"a run report of version {version}; this mcproof reads version {SCHEMA_VERSION}: update it", file=name
         )
+    _refuse_damage(document, name)
     try:
         return _run(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
-        raise InputError(f"a damaged run report: {what}", file=name) from None
+    except KeyError as error:
+        raise InputError(
+            f"a damaged run report: the rule `{error.args[0]}` is not among its rules", file=name
+        ) from None
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _refuse_damage(document: Any, name: str) -> None:
+    """Raise an InputError where a report is not as its schema says; everything behind this may rely on it."""
+    from importlib.resources import files
+
+    import jsonschema_rs
+
+    schema = json.loads((files("mcproof.report") / "schemas" / "run.schema.json").read_text(encoding="utf-8"))
+    error = next(jsonschema_rs.Draft202012Validator(schema).iter_errors(document), None)
+    if error is not None:
+        where = "".join(f"/{step}" for step in error.instance_path)
+        raise InputError(f"a damaged run report: at `{where}`, it is not as `mcproof` writes it", file=name)
 
 
 def _run(document: dict[str, Any]) -> RunReport:

@@ -42,7 +42,8 @@ def _point(number: int, suite: str, check: Check) -> Iterator[str]:
         yield "  ---\n"
         for key, value in facts.items():
             if value not in (None, ""):
-                yield f"  {key}: {json.dumps(value if isinstance(value, int) else safe(str(value)), ensure_ascii=False)}\n"
+                shown = value if isinstance(value, int) else safe(str(value))
+                yield f"  {key}: {json.dumps(shown, ensure_ascii=False)}\n"
         yield "  ...\n"
 
 

@@ -1,0 +1,46 @@
+"""The generated pages are what the rules and the commands give today."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcproof.cli.main import COMMANDS
+from mcproof.registry import all_rules
+from mcproof.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def write_docs() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("write_docs", ROOT / "scripts" / "write_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_no_generated_page_is_stale(write_docs: ModuleType) -> None:
+    wanted: dict[str, str] = write_docs.pages()
+    stale = [name for name, text in wanted.items() if (ROOT / "docs" / name).read_text(encoding="utf-8") != text]
+    assert stale == [], "run `make docs`"
+
+
+def test_there_is_a_page_for_each_rule_and_none_for_what_is_gone(write_docs: ModuleType) -> None:
+    written = {f"rules/{page.name}" for page in (ROOT / "docs" / "rules").iterdir()}
+    assert written == {"rules/index.md", *(f"rules/{rule.id}.md" for rule in all_rules())}
+    assert written < set(write_docs.pages())
+
+
+def test_the_reference_has_every_command_and_every_format(write_docs: ModuleType) -> None:
+    page: str = write_docs.pages()["cli.md"]
+    assert [name for name in COMMANDS if f"\n## {name}\n" not in page] == []
+    assert [name for name in FORMATS if f"| `{name}` |" not in page] == []
