@@ -40,8 +40,9 @@ def compare_unions(walk: Comparison, pair: Pair, old: dict[str, Any], new: dict[
         return _compare_by_type(walk, pair, before, after)
     if same_schema((walk.old, old), (walk.new, new)):
         return []
-    if asserts(old) == asserts(new) == ["anyOf"] and isinstance(old["anyOf"], list):
-        matched = _match_branches(walk, pair, old["anyOf"], new["anyOf"])
+    keyword = asserts(new)[0]
+    if asserts(old) == [keyword] and isinstance(old[keyword], list) and isinstance(new[keyword], list):
+        matched = _match_branches(walk, pair, keyword, old[keyword], new[keyword])
         if matched is not None:
             return matched
     breaking = walk.breaks(pair.old, pair.new)
@@ -91,9 +92,12 @@ def _compare_types(walk: Comparison, pair: Pair, old: list[str], new: list[str])
         walk.say(found.kind, walk.verdict(found.effect), found.message, pair)
 
 
-def _match_branches(walk: Comparison, pair: Pair, old: list[Any], new: Any) -> list[Pair] | None:
-    """Pair the branches of two `anyOf`, which is sound for any pairing; None where their numbers do not allow it."""
-    if not isinstance(new, list) or len(old) * len(new) > _MOST_BRANCH_PAIRS:
+def _match_branches(walk: Comparison, pair: Pair, keyword: str, old: list[Any], new: list[Any]) -> list[Pair] | None:
+    """Pair the branches of two unions; None where they are better compared as wholes.
+
+    Any pairing is sound for `anyOf`. Of `oneOf` no branch may be judged alone: a value that matches two is refused.
+    """
+    if len(old) * len(new) > _MOST_BRANCH_PAIRS:
         return None
     left, added = list(range(len(old))), list[int]()
     for at, branch in enumerate(new):
@@ -102,25 +106,23 @@ def _match_branches(walk: Comparison, pair: Pair, old: list[Any], new: Any) -> l
             added.append(at)
         else:
             left.remove(same)
+    is_free = keyword == "anyOf"
     subject = walk.subject(pair)
     if not left:
+        breaking = walk.verdict(Effect.WIDER) if is_free else True
         message = f"{subject} has {_count(len(added), 'further alternative')}"
-        walk.say("union-widened", walk.verdict(Effect.WIDER), message, pair)
+        walk.say("union-widened", breaking and walk.breaks(pair.old, pair.new), message, pair)
         return []
     if not added:
-        breaking = walk.verdict(Effect.NARROWER)
+        breaking = walk.verdict(Effect.NARROWER) if is_free else True
         message = f"{subject} lost {_count(len(left), 'alternative')}"
         walk.say("union-narrowed", breaking and walk.breaks(pair.old, pair.new), message, pair)
         return []
-    if len(left) != len(added):
+    if not is_free or len(left) != len(added):
         return None
+    base = f"{pair.old.pointer}/anyOf", f"{pair.new.pointer}/anyOf"
     return [
-        walk.below(
-            pair,
-            Place(old[one], f"{pair.old.pointer}/anyOf/{one}"),
-            Place(new[at], f"{pair.new.pointer}/anyOf/{at}"),
-            is_shared=True,
-        )
+        walk.below(pair, Place(old[one], f"{base[0]}/{one}"), Place(new[at], f"{base[1]}/{at}"), is_shared=True)
         for one, at in zip(left, added, strict=True)
     ]
 

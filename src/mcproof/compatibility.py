@@ -36,6 +36,7 @@ _DIALECT_BOUND |= {"unevaluatedProperties", "unevaluatedItems", "minContains", "
 _DIALECT_BOUND |= {"exclusiveMinimum", "exclusiveMaximum"}
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _COMBINING = frozenset({*UNIONS, "allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "$ref"})
+_ARRAY_KEYWORDS = frozenset({"items", "prefixItems", "additionalItems"})
 _SAYS_NOTHING = Place(True, "")
 
 Direction = Literal["input", "output"]
@@ -221,9 +222,9 @@ class Comparison:
             return
         subject = self.subject(pair)
         if new is False and type(old) is dict:
-            self.say("type-narrowed", self.verdict(Effect.NARROWER), f"{subject} accepts no value any more", pair)
+            self.say("type-narrowed", self.verdict(Effect.NARROWER), f"no value of {subject} is accepted any more", pair)
         elif old is False and type(new) is dict:
-            self.say("type-widened", self.verdict(Effect.WIDER), f"{subject} accepts values now", pair)
+            self.say("type-widened", self.verdict(Effect.WIDER), f"values of {subject} are accepted now", pair)
         else:
             self.say("constraint-changed", None, f"{subject} is described by what is no schema", pair)
 
@@ -253,27 +254,27 @@ class Comparison:
 
     def _compare_values(self, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> None:
         """The keywords that speak of the value as a whole."""
-        effects = list(value_effects(old, new, self.subject(pair), with_type=not pair.is_piece))
-        verdicts = [self.verdict(each.effect) for each in effects]
-        verdicts = [
-            None if verdict and each.keyword == "format" else verdict
-            for each, verdict in zip(effects, verdicts, strict=True)
-        ]
-        if any(verdict is not False and each.is_decidable for verdict, each in zip(verdicts, effects, strict=True)):
-            before, after = ({name: schema[name] for name in schema if name in VALUE_KEYWORDS} for schema in (old, new))
-            answer = self._ask_about(before, after)
-            for at, each in enumerate(effects):
-                if each.is_decidable and verdicts[at] is not False and answer is not None:
-                    verdicts[at] = not answer
-        for each, verdict in zip(effects, verdicts, strict=True):
-            pointer = f"{pair.new.pointer}/{each.keyword}" if each.keyword in new else None
-            self.say(each.kind, verdict, each.message, pair, pointer)
+        for each in value_effects(old, new, self.subject(pair), with_type=not pair.is_piece):
+            breaking = self.verdict(each.effect)
+            if breaking is not False and each.is_decidable:
+                accepts = self._accepts_with(each.keyword, old, new)
+                breaking = breaking if accepts is None else not accepts
+            elif breaking and each.keyword == "format":
+                breaking = None
+            at = f"{pair.new.pointer}/{each.keyword}" if each.keyword in new else None
+            self.say(each.kind, breaking, each.message, pair, at)
 
-    def _ask_about(self, old: dict[str, Any], new: dict[str, Any]) -> bool | None:
+    def _accepts_with(self, keyword: str, old: dict[str, Any], new: dict[str, Any]) -> bool | None:
+        """Whether the change of one keyword hurts nobody, because of what the others allow anyway."""
         draft = self.old.draft
         if draft is None or draft != self.new.draft or not self._may_ask():
             return None
-        return ask(new, old, draft) if self.is_input else ask(old, new, draft)
+        before, after = (old, new) if self.is_input else (new, old)
+        kept = {name: value for name, value in before.items() if name in VALUE_KEYWORDS}
+        changing = {"enum", "const"} if keyword in {"enum", "const"} else {keyword}
+        changed = {name: value for name, value in kept.items() if name not in changing}
+        changed |= {name: after[name] for name in changing if name in after}
+        return ask(changed, kept, draft)
 
     def below(self, pair: Pair, old: Place, new: Place, label: str | None = None, *, is_shared: bool = False) -> Pair:
         """A pair below another. What has no place in the new schema is reported where its parent stands."""
@@ -289,6 +290,8 @@ class Comparison:
 
     def _compare_arrays(self, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair]:
         """The entries that have a schema of their own, and the schema of all others."""
+        if _ARRAY_KEYWORDS.isdisjoint(old) and _ARRAY_KEYWORDS.isdisjoint(new):
+            return []
         (old_first, old_rest), (new_first, new_rest) = _entries(old, pair.old), _entries(new, pair.new)
         below = []
         for at in range(max(len(old_first), len(new_first))):

@@ -182,7 +182,7 @@ class Copy:
 
     def _value(self, keyword: str, value: Any, level: int, schema: dict[str, Any], *, alone: bool) -> Any:
         if keyword == "properties" and isinstance(value, dict):
-            self.names.update(value)
+            self.names.update(value.keys())
             alone = alone and "patternProperties" not in schema
         elif keyword in {"contains", "items", "prefixItems"}:
             alone = alone and "contains" not in schema

@@ -173,12 +173,14 @@ class _Objects:
         at = at if "additionalProperties" in self.new else self.pair.new.pointer
         subject = self.walk.subject(self.pair)
         if old is False and new is not False:
-            message = f"{subject} can have undeclared properties now"
+            message = f"undeclared properties of {subject} are allowed now"
             self.walk.say("object-opened", False if self.walk.is_input else None, message, self.pair, at)
             return []
         if new is False and old is not False:
             breaking = (True if self._was_welcoming() else None) if self.walk.is_input else False
-            self.walk.say("object-closed", breaking, f"{subject} refuses undeclared properties now", self.pair, at)
+            self.walk.say("object-closed", breaking, f"undeclared properties of {subject} are refused now", self.pair, at)
+            return []
+        if "additionalProperties" not in self.old and "additionalProperties" not in self.new:
             return []
         places = Place(old, f"{self.pair.old.pointer}/additionalProperties"), Place(new, at)
         return [self.walk.below(self.pair, *places, dotted(self.pair.label, "*"))]

@@ -177,7 +177,7 @@ def _listed_effects(old: dict[str, Any], new: dict[str, Any], subject: str) -> I
         message = f"{subject} must be {'' if keyword == 'const' else 'one of '}{_values(after or {})} now"
         yield ValueEffect("values-removed", keyword, Effect.NARROWER, message)
     elif after is None:
-        message = f"{subject} need not be {_values(before)} any more"
+        message = f"{subject} is no longer limited to {_values(before)}"
         yield ValueEffect("values-added", keyword, Effect.WIDER, message)
     elif "const" in old and "const" in new and len(before.keys() | after.keys()) > 1:
         message = f"{subject} must be {shown(new['const'])} instead of {shown(old['const'])}"
@@ -201,6 +201,8 @@ def _listed(schema: dict[str, Any]) -> dict[Any, Any] | str | None:
 
 
 def _values(values: dict[Any, Any]) -> str:
+    if not values:
+        return "no value"
     texts = [shown(value) for value in list(values.values())[:_MOST_VALUES]]
     if len(values) > _MOST_VALUES:
         texts.append(f"{len(values) - _MOST_VALUES} others")
