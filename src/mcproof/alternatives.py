@@ -1,8 +1,9 @@
 """What changed between two schemas of which one at least is a union: `anyOf` or `oneOf`, and nothing beside it.
 
 Most unions tell their alternatives apart by type (`string` or `null`). Those are compared type by type, whichever way
-they are written: as a list of types or as branches. Of others the branches that say the same are set against
-each other, and what is left is compared in order, which is sound for `anyOf`, or asked of the schema library.
+they are written: as a list of types or as branches. Others tell objects apart by a property with one value each. Of
+what remains the branches that say the same are set against each other; what is left is compared in order, which is
+sound for `anyOf`, or asked of the schema library.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.containment import DYNAMIC
-from mcproof.sameness import Place, asserts, same_schema, settled
-from mcproof.values import Effect, for_type, type_effect, types_of
+from mcproof.sameness import Place, asserts, key_of, same_schema, settled
+from mcproof.values import Effect, for_type, shown, type_effect, types_of
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from mcproof.compatibility import Comparison, Pair
     from mcproof.containment import Side
 
@@ -25,7 +28,7 @@ _MOST_BRANCHES = 50
 def is_union(schema: dict[str, Any]) -> bool:
     """Whether a schema is nothing but a union."""
     keywords = asserts(schema)
-    return len(keywords) == 1 and keywords[0] in UNIONS
+    return len(keywords) == 1 and keywords[0] in UNIONS and isinstance(schema[keywords[0]], list)
 
 
 def compare_unions(walk: Comparison, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair]:
@@ -41,8 +44,10 @@ def compare_unions(walk: Comparison, pair: Pair, old: dict[str, Any], new: dict[
     if same_schema((walk.old, old), (walk.new, new)):
         return []
     keyword = asserts(new)[0]
-    if asserts(old) == [keyword] and isinstance(old[keyword], list) and isinstance(new[keyword], list):
-        matched = _match_branches(walk, pair, keyword, old[keyword], new[keyword])
+    if is_union(old) and is_union(new):
+        matched = _match_tagged(walk, pair)
+        if matched is None and asserts(old) == [keyword]:
+            matched = _match_branches(walk, pair, keyword, old[keyword], new[keyword])
         if matched is not None:
             return matched
     breaking = walk.breaks(pair.old, pair.new)
@@ -90,6 +95,61 @@ def _compare_types(walk: Comparison, pair: Pair, old: list[str], new: list[str])
     found = type_effect(old, new, walk.subject(pair))
     if found is not None:
         walk.say(found.kind, walk.verdict(found.effect), found.message, pair)
+
+
+def _match_tagged(walk: Comparison, pair: Pair) -> list[Pair] | None:
+    """Pair the objects of two unions by the property whose value tells them apart; None where there is no such one.
+
+    No value matches two of them, so each may be judged alone, even in `oneOf`.
+    """
+    old, new = _branches(walk.old, pair.old), _branches(walk.new, pair.new)
+    for name in _properties(new[0]) if old and new else ():
+        before, after = _by_tag(name, old), _by_tag(name, new)
+        if before is None or after is None:
+            continue
+        subject = walk.subject(pair)
+        for tag, place in after.items():
+            if tag not in before:
+                message = f"{subject} has a further alternative, with {shown(_tag(place, name))} as `{name}`"
+                walk.say("union-widened", walk.verdict(Effect.WIDER), message, pair, place.pointer)
+        for tag, place in before.items():
+            if tag not in after:
+                message = f"{subject} lost the alternative with {shown(_tag(place, name))} as `{name}`"
+                walk.say("union-narrowed", walk.verdict(Effect.NARROWER), message, pair)
+        return [walk.below(pair, before[tag], place) for tag, place in after.items() if tag in before]
+    return None
+
+
+def _branches(side: Side, place: Place) -> list[Place]:
+    """The branches of a union; none where they are too many to look through."""
+    keyword = asserts(place.schema)[0]
+    branches = place.schema[keyword]
+    if len(branches) > _MOST_BRANCHES:
+        return []
+    return [settled(side, Place(each, f"{place.pointer}/{keyword}/{at}")) for at, each in enumerate(branches)]
+
+
+def _properties(place: Place) -> dict[str, Any]:
+    properties = place.schema.get("properties") if isinstance(place.schema, dict) else None
+    return properties if isinstance(properties, dict) else {}
+
+
+def _tag(place: Place, name: str) -> Any:
+    """The only value that an object schema allows for a property which it requires; None where there is no such one."""
+    schema = _properties(place).get(name)
+    required = place.schema.get("required") if isinstance(place.schema, dict) else None
+    if not isinstance(schema, dict) or not isinstance(required, list) or name not in required:
+        return None
+    return schema.get("const") if place.schema.get("type") == "object" else None
+
+
+def _by_tag(name: str, branches: list[Place]) -> dict[Hashable, Place] | None:
+    """The branches by the value of a property; None where it does not tell all of them apart."""
+    tags = [_tag(place, name) for place in branches]
+    if not all(isinstance(tag, (str, int)) for tag in tags):
+        return None
+    found = dict(zip(map(key_of, tags), branches, strict=True))
+    return found if len(found) == len(branches) else None
 
 
 def _match_branches(walk: Comparison, pair: Pair, keyword: str, old: list[Any], new: list[Any]) -> list[Pair] | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from mcproof.catalog import Item
 from mcproof.changekinds import KINDS, Kind
 from mcproof.compatibility import compare_schemas, told
+from mcproof.containment import Effort
 from mcproof.jsontext import escape, kind_of
 from mcproof.sameness import key_of, same_json
 from mcproof.values import shown
@@ -121,11 +122,12 @@ def _identity(item: Item, key: str) -> Hashable:
 
 def _tool_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
     matches = _match(old.tools, new.tools, "name")
+    effort = Effort()
     for before, after in matches.new:
         if before is None:
             yield _change("tool-added", False, "was added", after)
         elif not same_json(before.raw, after.raw):
-            yield from _changes_of_tool(before, after)
+            yield from _changes_of_tool(before, after, effort)
     for tool in matches.removed:
         if new.has_more:
             message = "is not in the new catalog, whose list of tools goes on after what was read"
@@ -136,15 +138,15 @@ def _tool_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
             yield _change("tool-removed", True, "was removed", tool, is_old=True)
 
 
-def _changes_of_tool(old: Tool, new: Tool) -> Iterator[Change]:
+def _changes_of_tool(old: Tool, new: Tool, effort: Effort) -> Iterator[Change]:
     if not old.is_object or not new.is_object:
         message = f"was {kind_of(old.raw)} and is {kind_of(new.raw)}"
         yield _change("constraint-changed", None, message, new)
         return
     yield from _text_changes(old, new)
     yield from _hint_changes(old, new)
-    yield from _schema_changes(old, new, "input")
-    yield from _schema_changes(old, new, "output")
+    yield from _schema_changes(old, new, "input", effort)
+    yield from _schema_changes(old, new, "output", effort)
 
 
 def _text_changes(old: Item, new: Item) -> Iterator[Change]:
@@ -195,7 +197,7 @@ def _effective_hints(tool: Tool) -> dict[str, bool]:
     }
 
 
-def _schema_changes(old: Tool, new: Tool, direction: Direction) -> Iterator[Change]:
+def _schema_changes(old: Tool, new: Tool, direction: Direction, effort: Effort) -> Iterator[Change]:
     key = f"{direction}Schema"
     before, after = old.fields.get(key), new.fields.get(key)
     if same_json(before, after):
@@ -212,7 +214,7 @@ def _schema_changes(old: Tool, new: Tool, direction: Direction) -> Iterator[Chan
         message = f"`{key}` was {kind_of(before)} and is {kind_of(after)}"
         yield _change("constraint-changed", None, message, new, new.place_of(key))
         return
-    for found in compare_schemas(before, after, direction):
+    for found in compare_schemas(before, after, direction, effort):
         item, pointer = (old, found.pointer) if found.is_old else (new, found.pointer if key in new.fields else "")
         yield Change(KINDS[found.kind], found.breaking, found.message, item, found.is_old, pointer, found.parameter)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from mcproof.alternatives import UNIONS, compare_unions, is_union
-from mcproof.containment import DYNAMIC, VALUE_KEYWORDS, Side, ask, contains
+from mcproof.containment import DYNAMIC, VALUE_KEYWORDS, Effort, Side, ask, contains
 from mcproof.jsontext import escape
 from mcproof.properties import compare_properties, dotted
 from mcproof.sameness import Place, same_json, same_keyword, same_schema, settled
@@ -22,8 +22,6 @@ from mcproof.values import Effect, shown, value_effects
 
 MOST_LEVELS = 200
 _MOST_PAIRS = 20_000
-_MOST_QUESTIONS = 200
-"""How often one comparison of two schemas asks the library; a real one does a handful of times."""
 _LONGEST_LABEL = 120
 _WHOLE = (
     *("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains", "minContains", "maxContains"),
@@ -71,17 +69,20 @@ class Pair(NamedTuple):
     is_over: bool = False
 
 
-def compare_schemas(old: dict[str, Any], new: dict[str, Any], direction: Direction) -> list[SchemaChange]:
+def compare_schemas(
+    old: dict[str, Any], new: dict[str, Any], direction: Direction, effort: Effort | None = None
+) -> list[SchemaChange]:
     """What changed between two schemas of a tool.
 
     In the order of the new schema, from the outside in; a removed property comes after those that its object kept.
+    The effort is shared by the comparisons of a catalog.
     """
     if same_json(old, new):
         return []
     base = f"/{direction}Schema"
     sides = Side(old, base), Side(new, base)
     try:
-        return Comparison(*sides, is_input=direction == "input").run()
+        return Comparison(*sides, effort or Effort(), is_input=direction == "input").run()
     finally:
         for side in sides:
             side.release()
@@ -90,14 +91,14 @@ def compare_schemas(old: dict[str, Any], new: dict[str, Any], direction: Directi
 class Comparison:
     """The walk over two schemas, side by side."""
 
-    def __init__(self, old: Side, new: Side, *, is_input: bool) -> None:
+    def __init__(self, old: Side, new: Side, effort: Effort, *, is_input: bool) -> None:
         self.old = old
         self.new = new
         self.is_input = is_input
         self.found: list[SchemaChange] = []
         self._met: set[tuple[int, int, bool]] = set()
         self._made: list[dict[str, Any]] = []  # kept, so that no id is used twice
-        self._questions = 0
+        self._effort = effort
 
     def run(self) -> list[SchemaChange]:
         root = Pair(Place(self.old.root, self.old.base), Place(self.new.root, self.new.base))
@@ -162,13 +163,7 @@ class Comparison:
         declared_only: bool = False,
     ) -> bool | None:
         """Whether the second schema accepts all that the first does; None where nobody knows."""
-        if not self._may_ask():
-            return None
-        return contains(wider, narrower, is_root=is_root, declared_only=declared_only)
-
-    def _may_ask(self) -> bool:
-        self._questions += 1
-        return self._questions <= _MOST_QUESTIONS
+        return contains(wider, narrower, self._effort, is_root=is_root, declared_only=declared_only)
 
     def breaks(self, old: Place, new: Place) -> bool | None:
         answer = self._accepts_all(old, new)
@@ -200,7 +195,7 @@ class Comparison:
             self._met.add(key)
         pair = pair._replace(old=old, new=new)
         if pair.level > MOST_LEVELS:
-            if not same_json(old.schema, new.schema):
+            if not same_schema((self.old, old.schema), (self.new, new.schema)):
                 self.say("not-compared", None, f"{self.subject(pair)} is nested too deeply to compare", pair)
             return []
         one, other = (({} if place.schema is True else place.schema) for place in (old, new))
@@ -222,7 +217,9 @@ class Comparison:
             return
         subject = self.subject(pair)
         if new is False and type(old) is dict:
-            self.say("type-narrowed", self.verdict(Effect.NARROWER), f"no value of {subject} is accepted any more", pair)
+            self.say(
+                "type-narrowed", self.verdict(Effect.NARROWER), f"no value of {subject} is accepted any more", pair
+            )
         elif old is False and type(new) is dict:
             self.say("type-widened", self.verdict(Effect.WIDER), f"values of {subject} are accepted now", pair)
         else:
@@ -267,14 +264,14 @@ class Comparison:
     def _accepts_with(self, keyword: str, old: dict[str, Any], new: dict[str, Any]) -> bool | None:
         """Whether the change of one keyword hurts nobody, because of what the others allow anyway."""
         draft = self.old.draft
-        if draft is None or draft != self.new.draft or not self._may_ask():
+        if draft is None or draft != self.new.draft:
             return None
         before, after = (old, new) if self.is_input else (new, old)
         kept = {name: value for name, value in before.items() if name in VALUE_KEYWORDS}
         changing = {"enum", "const"} if keyword in {"enum", "const"} else {keyword}
         changed = {name: value for name, value in kept.items() if name not in changing}
         changed |= {name: after[name] for name in changing if name in after}
-        return ask(changed, kept, draft)
+        return ask(changed, kept, draft, self._effort)
 
     def below(self, pair: Pair, old: Place, new: Place, label: str | None = None, *, is_shared: bool = False) -> Pair:
         """A pair below another. What has no place in the new schema is reported where its parent stands."""

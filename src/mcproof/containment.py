@@ -23,6 +23,10 @@ _MOST_LEVELS = 40
 _MOST_SCHEMAS = 600
 _MOST_CASES = 64
 """How many combinations of branches a schema may have to be asked about; the library takes seconds for thousands."""
+_MOST_VALUES = 500
+"""How long an `enum` may be to be asked about: the library's time grows with the square."""
+_MOST_EFFORT = 1_000_000
+"""How much is asked in one comparison of two catalogs, in schemas times combinations: a few seconds at worst."""
 
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
 SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
@@ -108,6 +112,18 @@ class Side:
         self._tree.release()
 
 
+class Effort:
+    """How much may still be asked of the library; beyond that the answer to everything is "nobody knows"."""
+
+    def __init__(self, most: int = _MOST_EFFORT) -> None:
+        self._left = most
+
+    def spend(self, amount: int) -> bool:
+        """Whether a question of this size may be asked."""
+        self._left -= amount
+        return self._left >= 0
+
+
 class _NotAskedError(Exception):
     """A schema that the library is not asked about: too large, too deep, or not known in full."""
 
@@ -118,7 +134,8 @@ class Copy:
     def __init__(self, side: Side, schema: Any, *, is_root: bool, closed: bool) -> None:
         self._side = side
         self._is_closing = closed
-        self._count = 0
+        self.count = 0
+        """How many schemas it is made of."""
         self._open: set[int] = set()
         self.names: Counter[str] = Counter()
         """The declared names, with how often each is declared."""
@@ -132,11 +149,11 @@ class Copy:
         """A copy of one schema; `alone` says whether no other schema judges the same value."""
         if isinstance(schema, bool):
             return schema
-        self._count += 1
+        self.count += 1
         if (
             not isinstance(schema, dict)
             or level > _MOST_LEVELS
-            or self._count > _MOST_SCHEMAS
+            or self.count > _MOST_SCHEMAS
             or id(schema) in self._open
             or not DYNAMIC.isdisjoint(schema)
         ):
@@ -213,6 +230,7 @@ class Copy:
 def contains(
     wider: tuple[Side, Any],
     narrower: tuple[Side, Any],
+    effort: Effort,
     *,
     is_root: bool = False,
     declared_only: bool = False,
@@ -236,15 +254,16 @@ def contains(
             for name in outer.names.keys() - inner.names.keys():
                 del outer.names[name]
         is_mixed_up = inner.is_open and bool(outer.names - inner.names)
-    answer = ask(outer.schema, inner.schema, draft)
+    answer = ask(outer.schema, inner.schema, draft, effort, outer.count + inner.count)
     return None if answer is False and is_mixed_up else answer
 
 
-def ask(wider: Any, narrower: Any, draft: int = DEFAULT_DRAFT) -> bool | None:
+def ask(wider: Any, narrower: Any, draft: int, effort: Effort, size: int = 2) -> bool | None:
     """Whether the first of two schemas without references accepts all that the second does; None if not known."""
     import jsonschema_rs
 
-    if _cases(wider) > _MOST_CASES or _cases(narrower) > _MOST_CASES:
+    cases = max(_cases(wider), _cases(narrower))
+    if cases > _MOST_CASES or not effort.spend(cases * size):
         return None
     try:
         outer, inner = (
@@ -290,6 +309,8 @@ def _cases(copy: Any) -> int:
         return 1
     count = 1
     for keyword, value in copy.items():
+        if keyword == "enum" and isinstance(value, list) and len(value) > _MOST_VALUES:
+            return 10 * _MOST_CASES
         if keyword in _UNIONS and isinstance(value, list):
             count *= max(1, sum(map(_cases, value)))
         elif keyword == "allOf" and isinstance(value, list):

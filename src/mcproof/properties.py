@@ -120,7 +120,7 @@ class _Objects:
 
     def _is_taken(self, name: str, new: Place) -> bool | None:
         """Whether callers may have sent a new parameter before, with other values."""
-        if "patternProperties" in self.old or "unevaluatedProperties" in self.old:
+        if "patternProperties" in self.old or "unevaluatedProperties" in self.old or not _is_schema(new.schema):
             return None
         if self._was_welcoming():
             additional = self.old.get("additionalProperties", True)
@@ -178,12 +178,18 @@ class _Objects:
             return []
         if new is False and old is not False:
             breaking = (True if self._was_welcoming() else None) if self.walk.is_input else False
-            self.walk.say("object-closed", breaking, f"undeclared properties of {subject} are refused now", self.pair, at)
+            self.walk.say(
+                "object-closed", breaking, f"undeclared properties of {subject} are refused now", self.pair, at
+            )
             return []
         if "additionalProperties" not in self.old and "additionalProperties" not in self.new:
             return []
         places = Place(old, f"{self.pair.old.pointer}/additionalProperties"), Place(new, at)
         return [self.walk.below(self.pair, *places, dotted(self.pair.label, "*"))]
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, (dict, bool))
 
 
 def _properties(schema: dict[str, Any]) -> dict[str, Any]:
