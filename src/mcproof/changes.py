@@ -1,0 +1,330 @@
+"""What changed between two catalogs of a server, and whether it breaks callers.
+
+Items are matched by what callers know them by: tools and prompts by name, resources by their address. A new
+name is therefore a removal and an addition. Of several with one name those that are the same belong together,
+and then the first with the first; what has no name is matched in the same way.
+
+Changes come in the order of the new catalog: the server, the tools, the resources, the templates, the prompts; what
+was removed follows after what is there, in the old order. Within a tool: its texts, its hints, the input schema, the
+output schema.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from mcproof.catalog import Item
+from mcproof.changekinds import KINDS, Kind
+from mcproof.compatibility import compare_schemas, told
+from mcproof.containment import Effort
+from mcproof.jsontext import escape, kind_of
+from mcproof.sameness import key_of, same_json
+from mcproof.values import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from mcproof.catalog import Catalog, Tool
+    from mcproof.compatibility import Direction
+
+__all__ = ["KINDS", "Change", "Kind", "compare"]
+
+Entry = TypeVar("Entry", bound=Item)
+
+_EMPTY_INPUT: dict[str, Any] = {"type": "object", "properties": {}}
+"""What a tool without an input schema is taken to accept."""
+
+
+class Change(NamedTuple):
+    """One difference between two catalogs."""
+
+    kind: Kind
+    breaking: bool | None
+    """Whether callers break; None where nobody can tell."""
+    message: str
+    """What happened, as a predicate with both values where they are short."""
+    item: Item
+    """The item that it is about: of the new catalog, or of the old one where `is_old` says so."""
+    is_old: bool
+    """Whether item and pointer are of the old catalog, as for everything that was removed."""
+    pointer: str = ""
+    """From the item: `/inputSchema/properties/limit`."""
+    parameter: str | None = None
+
+
+def compare(old: Catalog, new: Catalog) -> list[Change]:
+    """All differences between two catalogs that a caller could notice."""
+    return [
+        *_server_changes(old, new),
+        *_tool_changes(old, new),
+        *_resource_changes(old, new),
+        *_template_changes(old, new),
+        *_prompt_changes(old, new),
+    ]
+
+
+def _change(
+    kind: str, breaking: bool | None, message: str, item: Item, pointer: str = "", *, is_old: bool = False
+) -> Change:
+    return Change(KINDS[kind], breaking, message, item, is_old, pointer)
+
+
+# Which items belong together
+
+
+class _Matches(NamedTuple):
+    """The items of two lists: each new one with its old one, if there is one, and the old ones that are left."""
+
+    new: list[tuple[Any, Any]]
+    removed: list[Any]
+
+
+def _match(old: Sequence[Entry], new: Sequence[Entry], key: str) -> _Matches:
+    """Pair items by a member that identifies them; what lacks it is paired with what lacks it."""
+    waiting: dict[Hashable, list[Entry]] = {}
+    for item in old:
+        waiting.setdefault(_identity(item, key), []).append(item)
+    partners: dict[int, Entry] = {}
+    same: dict[Hashable, dict[Hashable, list[Entry]]] = {}
+    left: list[Entry] = []
+    for item in new:
+        candidates = waiting.get(_identity(item, key), [])
+        if len(candidates) <= 1:
+            left.append(item)
+            continue
+        identity = _identity(item, key)
+        if identity not in same:
+            same[identity] = {}
+            for candidate in reversed(candidates):
+                same[identity].setdefault(key_of(candidate.raw), []).append(candidate)
+        equal = same[identity].get(key_of(item.raw))
+        if equal:
+            partners[id(item)] = equal.pop()
+        else:
+            left.append(item)
+    taken = {id(item) for item in partners.values()}
+    rest = {identity: [each for each in items if id(each) not in taken][::-1] for identity, items in waiting.items()}
+    for item in left:
+        candidates = rest.get(_identity(item, key), [])
+        if candidates:
+            partners[id(item)] = candidates.pop()
+    taken = {id(item) for item in partners.values()}
+    return _Matches([(partners.get(id(item)), item) for item in new], [item for item in old if id(item) not in taken])
+
+
+def _identity(item: Item, key: str) -> Hashable:
+    value = item.fields.get(key)
+    return value if isinstance(value, str) else None
+
+
+# Tools
+
+
+def _tool_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
+    matches = _match(old.tools, new.tools, "name")
+    effort = Effort()
+    for before, after in matches.new:
+        if before is None:
+            yield _change("tool-added", False, "was added", after)
+        elif not same_json(before.raw, after.raw):
+            yield from _changes_of_tool(before, after, effort)
+    for tool in matches.removed:
+        if new.has_more:
+            message = "is not in the new catalog, whose list of tools goes on after what was read"
+            yield _change("tool-removed", None, message, tool, is_old=True)
+        elif not tool.name:
+            yield _change("tool-removed", None, "was removed; it had no name to call it by", tool, is_old=True)
+        else:
+            yield _change("tool-removed", True, "was removed", tool, is_old=True)
+
+
+def _changes_of_tool(old: Tool, new: Tool, effort: Effort) -> Iterator[Change]:
+    if not old.is_object or not new.is_object:
+        message = f"was {kind_of(old.raw)} and is {kind_of(new.raw)}"
+        yield _change("constraint-changed", None, message, new)
+        return
+    yield from _text_changes(old, new)
+    yield from _hint_changes(old, new)
+    yield from _schema_changes(old, new, "input", effort)
+    yield from _schema_changes(old, new, "output", effort)
+
+
+def _text_changes(old: Item, new: Item) -> Iterator[Change]:
+    before, after = (_text(item.fields.get("title")) or _text(_hints(item).get("title")) for item in (old, new))
+    if before != after:
+        yield _change("title-changed", False, told("title", before, after), new, new.place_of("title"))
+    before, after = (_text(item.fields.get("description")) for item in (old, new))
+    if before != after:
+        message = told("description", before, after)
+        yield _change("description-changed", False, message, new, new.place_of("description"))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _hints(item: Item) -> dict[str, Any]:
+    hints = item.fields.get("annotations")
+    return hints if isinstance(hints, dict) else {}
+
+
+_HINT_DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+"""What a tool that says nothing is taken to be, by the protocol: the worst."""
+
+
+def _hint_changes(old: Tool, new: Tool) -> Iterator[Change]:
+    """Hints that say something else now; a tool that loses a harmless one gets more than users agreed to."""
+    before, after = _effective_hints(old), _effective_hints(new)
+    for hint, assumed in _HINT_DEFAULTS.items():
+        if before[hint] == after[hint]:
+            continue
+        kind, breaking = "annotation-changed", None if after[hint] == assumed else False
+        if hint == "readOnlyHint" and not after[hint]:
+            kind, breaking = "read-only-lost", True
+        elif hint == "destructiveHint" and after[hint]:
+            kind, breaking = "destructive-now", not after["readOnlyHint"]
+        message = f"`{hint}` changed from {shown(before[hint])} to {shown(after[hint])}"
+        if hint not in _hints(new):
+            message += ", which is assumed where nothing is said"
+        pointer = f"/annotations/{hint}" if hint in _hints(new) else new.place_of("annotations")
+        yield _change(kind, breaking, message, new, pointer)
+
+
+def _effective_hints(tool: Tool) -> dict[str, bool]:
+    hints = _hints(tool)
+    return {
+        hint: hints[hint] if isinstance(hints.get(hint), bool) else assumed for hint, assumed in _HINT_DEFAULTS.items()
+    }
+
+
+def _schema_changes(old: Tool, new: Tool, direction: Direction, effort: Effort) -> Iterator[Change]:
+    key = f"{direction}Schema"
+    before, after = old.fields.get(key), new.fields.get(key)
+    if same_json(before, after):
+        return
+    if direction == "output" and (before is None or after is None):
+        if before is None:
+            yield _change("output-schema-added", False, "describes its result now", new, f"/{key}")
+        else:
+            message = "does not describe its result any more"
+            yield _change("output-schema-removed", True, message, old, f"/{key}", is_old=True)
+        return
+    before, after = (_EMPTY_INPUT if schema is None else {} if schema is True else schema for schema in (before, after))
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        message = f"`{key}` was {kind_of(before)} and is {kind_of(after)}"
+        yield _change("constraint-changed", None, message, new, new.place_of(key))
+        return
+    for found in compare_schemas(before, after, direction, effort):
+        item, pointer = (old, found.pointer) if found.is_old else (new, found.pointer if key in new.fields else "")
+        yield Change(KINDS[found.kind], found.breaking, found.message, item, found.is_old, pointer, found.parameter)
+
+
+# Resources, templates and prompts
+
+
+def _resource_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
+    if old.server.fields and new.server.fields:
+        yield from _listed_changes("resources", "resource", "uri", (old, old.resources), (new, new.resources))
+
+
+def _template_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
+    if old.server.fields and new.server.fields:
+        lists = (old, old.templates), (new, new.templates)
+        yield from _listed_changes("resourceTemplates", "template", "uriTemplate", *lists)
+
+
+def _prompt_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
+    if old.server.fields and new.server.fields:
+        yield from _listed_changes("prompts", "prompt", "name", (old, old.prompts), (new, new.prompts))
+
+
+Listed = tuple["Catalog", "Sequence[Item]"]
+
+
+def _listed_changes(list_name: str, word: str, key: str, old: Listed, new: Listed) -> Iterator[Change]:
+    """What changed in a list of a capture. A bare list of tools says nothing about the others, so it is not asked."""
+    matches = _match(old[1], new[1], key)
+    is_listed = isinstance(new[0].server.fields.get(list_name), list)
+    for before, after in matches.new:
+        if before is None:
+            yield _change(f"{word}-added", False, "was added", after)
+        elif not same_json(before.raw, after.raw):
+            yield from _text_changes(before, after)
+            yield from _argument_changes(before, after) if word == "prompt" else _type_changes(before, after)
+    for item in matches.removed:
+        message = "was removed" if is_listed else f"is gone: the new catalog has no `{list_name}` at all"
+        yield _change(f"{word}-removed", True if is_listed else None, message, item, is_old=True)
+
+
+def _type_changes(old: Item, new: Item) -> Iterator[Change]:
+    before, after = (_text(item.fields.get("mimeType")) for item in (old, new))
+    if before != after:
+        breaking = (True if after else None) if before else False
+        yield _change("mime-type-changed", breaking, told("type", before, after), new, new.place_of("mimeType"))
+
+
+def _argument_changes(old: Item, new: Item) -> Iterator[Change]:
+    before, after = _arguments(old), _arguments(new)
+    for name, (pointer, is_required) in after.items():
+        kind, breaking, message = "", False, ""
+        if name not in before:
+            kind = "prompt-argument-required" if is_required else "prompt-argument-added"
+            breaking, message = is_required, f"`{name}` was added" + (", and is required" if is_required else "")
+        elif before[name][1] != is_required:
+            state = "required" if is_required else "optional"
+            kind, breaking, message = f"prompt-argument-{state}", is_required, f"`{name}` became {state}"
+        if kind:
+            yield Change(KINDS[kind], breaking, message, new, False, pointer, name)
+    for name, (pointer, _) in before.items():
+        if name not in after:
+            message = f"`{name}` was removed"
+            yield Change(KINDS["prompt-argument-removed"], True, message, old, True, pointer, name)
+
+
+def _arguments(prompt: Item) -> dict[str, tuple[str, bool]]:
+    """Where each argument of a prompt stands, and whether it is required; of several with one name the first."""
+    listed = prompt.fields.get("arguments")
+    found: dict[str, tuple[str, bool]] = {}
+    for at, argument in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(argument, dict) and isinstance(argument.get("name"), str):
+            found.setdefault(argument["name"], (f"/arguments/{at}", argument.get("required") is True))
+    return found
+
+
+# The server
+
+
+def _server_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
+    if not (old.speaks_of_server and new.speaks_of_server):
+        return
+    pointer = new.server_info_pointer.removeprefix(new.server.pointer)
+    for key in ("name", "version"):
+        before, after = (_text(catalog.server_info.get(key)) for catalog in (old, new))
+        if before != after:
+            at = f"{pointer}/{key}" if key in new.server_info else pointer
+            yield _change(f"server-{key}-changed", False, told(key, before, after), new.server, at)
+    offered_before, offered = _capabilities(old), _capabilities(new)
+    for name, at in offered.items():
+        if name not in offered_before:
+            yield _change("capability-added", False, f"offers `{name}` now", new.server, at)
+    for name, at in offered_before.items():
+        if name not in offered:
+            message = f"does not offer `{name}` any more"
+            yield _change("capability-removed", None, message, old.server, at, is_old=True)
+
+
+def _capabilities(catalog: Catalog) -> dict[str, str]:
+    """What a server says that it can do, as `tools` or `resources.subscribe`, with the place where it says so."""
+    found: dict[str, str] = {}
+    for era in ("initialize", "discover"):
+        answer = catalog.server.fields.get(era)
+        offered = answer.get("capabilities") if isinstance(answer, dict) else None
+        for name, details in (offered if isinstance(offered, dict) else {}).items():
+            if details is None or details is False:
+                continue
+            pointer = f"/{era}/capabilities/{escape(name)}"
+            found.setdefault(name, pointer)
+            for detail, value in (details if isinstance(details, dict) else {}).items():
+                if value is not None and value is not False:
+                    found.setdefault(f"{name}.{detail}", f"{pointer}/{escape(detail)}")
+    return found

@@ -1,0 +1,407 @@
+"""What changed between two JSON Schemas, and who is hurt: those who send values, or those who read them.
+
+Both schemas are walked side by side. Keywords are compared one by one, which is sound: where each keyword accepts at
+least what it did, so does the schema. The walk follows references on both sides, so a definition may move, and meets
+every pair of schemas once, so a circle ends. What one keyword alone cannot tell (`oneOf`, `not`, `if` and their
+like) is asked of `containment`; what nobody can tell is said to be unknown, never to be compatible.
+
+For an input a narrower schema breaks callers, for an output a wider one does: there they read what they were not
+told of. Properties that a schema neither declares nor welcomes are not counted as sent; see `containment`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from mcproof.alternatives import UNIONS, compare_unions, is_union
+from mcproof.containment import DYNAMIC, VALUE_KEYWORDS, Effort, Side, ask, contains
+from mcproof.jsontext import escape
+from mcproof.properties import compare_properties, dotted
+from mcproof.sameness import Place, same_json, same_keyword, same_schema, settled
+from mcproof.values import Effect, shown, value_effects
+
+MOST_LEVELS = 200
+_MOST_PAIRS = 20_000
+_LONGEST_LABEL = 120
+_WHOLE = (
+    *("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains", "minContains", "maxContains"),
+    *("propertyNames", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies"),
+    *("unevaluatedProperties", "unevaluatedItems", "$ref", "$dynamicRef", "$recursiveRef"),
+)
+"""Keywords that are not compared on their own unless they say the same."""
+_DIALECT_BOUND = DYNAMIC | {"prefixItems", "additionalItems", "dependencies", "dependentSchemas", "dependentRequired"}
+_DIALECT_BOUND |= {"unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains", "$ref", "$id", "id"}
+_DIALECT_BOUND |= {"exclusiveMinimum", "exclusiveMaximum"}
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+_COMBINING = frozenset({*UNIONS, "allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "$ref"})
+_ARRAY_KEYWORDS = frozenset({"items", "prefixItems", "additionalItems"})
+_SAYS_NOTHING = Place(True, "")
+
+Direction = Literal["input", "output"]
+
+
+class SchemaChange(NamedTuple):
+    """One difference between two schemas."""
+
+    kind: str
+    """The id of its kind."""
+    breaking: bool | None
+    message: str
+    pointer: str
+    is_old: bool = False
+    parameter: str | None = None
+
+
+class Pair(NamedTuple):
+    """Two schemas for the same value, or only what there is to say about one that has no partner."""
+
+    old: Place
+    new: Place
+    label: str = ""
+    """What the author calls the value: `filter.status`; empty for the root."""
+    parameter: str | None = None
+    is_shared: bool = False
+    """Whether other schemas judge the same value."""
+    is_piece: bool = False
+    """Whether these are the parts of two unions for one type."""
+    level: int = 0
+    notes: tuple[SchemaChange, ...] = ()
+    is_over: bool = False
+
+
+def compare_schemas(
+    old: dict[str, Any], new: dict[str, Any], direction: Direction, effort: Effort | None = None
+) -> list[SchemaChange]:
+    """What changed between two schemas of a tool.
+
+    In the order of the new schema, from the outside in; a removed property comes after those that its object kept.
+    The effort is shared by the comparisons of a catalog.
+    """
+    if same_json(old, new):
+        return []
+    base = f"/{direction}Schema"
+    sides = Side(old, base), Side(new, base)
+    try:
+        return Comparison(*sides, effort or Effort(), is_input=direction == "input").run()
+    finally:
+        for side in sides:
+            side.release()
+
+
+class Comparison:
+    """The walk over two schemas, side by side."""
+
+    def __init__(self, old: Side, new: Side, effort: Effort, *, is_input: bool) -> None:
+        self.old = old
+        self.new = new
+        self.is_input = is_input
+        self.found: list[SchemaChange] = []
+        self._met: set[tuple[int, int, bool]] = set()
+        self._made: list[dict[str, Any]] = []  # kept, so that no id is used twice
+        self._effort = effort
+
+    def run(self) -> list[SchemaChange]:
+        root = Pair(Place(self.old.root, self.old.base), Place(self.new.root, self.new.base))
+        self._compare_dialects()
+        waiting = [root]
+        pairs = 0
+        while waiting:
+            pair = waiting.pop()
+            pairs += 1
+            if pairs > _MOST_PAIRS:
+                self.say("not-compared", None, "is too large to compare to the end", root)
+                break
+            self.found += pair.notes
+            if not pair.is_over:
+                waiting += reversed(self._visit(pair))
+        if all(change.breaking is False for change in self.found):
+            self._ask_again(root)
+        return self.found
+
+    def _ask_again(self, root: Pair) -> None:
+        """A safety net: where the walk found nothing that hurts, report what the library can show to hurt."""
+        if not same_schema((self.old, root.old.schema), (self.new, root.new.schema)):
+            old, new = (Place(_as_object(place.schema), place.pointer) for place in (root.old, root.new))
+            if self._accepts_all(old, new, is_root=True) is False:
+                self.say("constraint-changed", True, f"the schema of {self.subject(root)} changed as a whole", root)
+
+    def say(self, kind: str, breaking: bool | None, message: str, pair: Pair, at: str | None = None) -> None:
+        """Report a change of a pair, where the new schema of the pair stands or at a pointer."""
+        self.found.append(self.change(kind, breaking, message, pair, at))
+
+    def change(
+        self, kind: str, breaking: bool | None, message: str, pair: Pair, at: str | None = None, *, is_old: bool = False
+    ) -> SchemaChange:
+        """A change of a pair that is reported later."""
+        pointer = pair.new.pointer if at is None else at
+        return SchemaChange(kind, breaking, message, pointer, is_old, pair.parameter)
+
+    def subject(self, pair: Pair) -> str:
+        """What to call the value of a pair."""
+        if pair.label:
+            return f"`{pair.label}`"
+        return "the arguments" if self.is_input else "the result"
+
+    def verdict(self, effect: Effect) -> bool | None:
+        if effect is Effect.UNCLEAR:
+            return None
+        return effect is not (Effect.WIDER if self.is_input else Effect.NARROWER)
+
+    def _accepts_all(self, old: Place, new: Place, *, is_root: bool = False) -> bool | None:
+        """Whether nobody is hurt: the new schema accepts what the old one did, or for an output the other way round."""
+        one, other = (self.old, old.schema), (self.new, new.schema)
+        if self.is_input:
+            return self.is_within(one, other, is_root=is_root, declared_only=True)
+        return self.is_within(other, one, is_root=is_root)
+
+    def is_within(
+        self,
+        narrower: tuple[Side, Any],
+        wider: tuple[Side, Any],
+        *,
+        is_root: bool = False,
+        declared_only: bool = False,
+    ) -> bool | None:
+        """Whether the second schema accepts all that the first does; None where nobody knows."""
+        return contains(wider, narrower, self._effort, is_root=is_root, declared_only=declared_only)
+
+    def breaks(self, old: Place, new: Place) -> bool | None:
+        answer = self._accepts_all(old, new)
+        return None if answer is None else not answer
+
+    def _compare_dialects(self) -> None:
+        if self.old.draft == self.new.draft and (
+            self.old.draft is not None or same_json(self.old.root["$schema"], self.new.root["$schema"])
+        ):
+            return
+        is_known = self.old.draft is not None and self.new.draft is not None
+        is_plain = is_known and not any(_uses_dialect(side.root) for side in (self.old, self.new))
+        before, after = (shown(side.root.get("$schema", "none")) for side in (self.old, self.new))
+        pointer = self.new.base + ("/$schema" if "$schema" in self.new.root else "")
+        message = f"`$schema` changed from {before} to {after}"
+        self.found.append(SchemaChange("dialect-changed", False if is_plain else None, message, pointer))
+
+    def _visit(self, pair: Pair) -> list[Pair]:
+        """Report what changed in a pair itself, and return the pairs below it."""
+        old, new = settled(self.old, pair.old), settled(self.new, pair.new)
+        if not pair.is_piece:
+            self._compare_notes(pair, old, new)
+        if not pair.level:
+            old, new = (self.made_of(place, _as_object(place.schema)) for place in (old, new))
+        if type(old.schema) is dict and type(new.schema) is dict:
+            key = (id(old.schema), id(new.schema), pair.is_shared)
+            if key in self._met:
+                return []
+            self._met.add(key)
+        pair = pair._replace(old=old, new=new)
+        if pair.level > MOST_LEVELS:
+            if not same_schema((self.old, old.schema), (self.new, new.schema)):
+                self.say("not-compared", None, f"{self.subject(pair)} is nested too deeply to compare", pair)
+            return []
+        one, other = (({} if place.schema is True else place.schema) for place in (old, new))
+        if type(one) is not dict or type(other) is not dict:
+            self._compare_odd(pair, one, other)
+            return []
+        if is_union(one) or is_union(other):
+            return compare_unions(self, pair, one, other)
+        return self._compare_keywords(pair, one, other)
+
+    def made_of(self, place: Place, schema: Any) -> Place:
+        if schema is not place.schema:
+            self._made.append(schema)
+        return Place(schema, place.pointer)
+
+    def _compare_odd(self, pair: Pair, old: Any, new: Any) -> None:
+        """Schemas of which one is `false`, or none at all."""
+        if same_json(old, new):
+            return
+        subject = self.subject(pair)
+        if new is False and type(old) is dict:
+            self.say(
+                "type-narrowed", self.verdict(Effect.NARROWER), f"no value of {subject} is accepted any more", pair
+            )
+        elif old is False and type(new) is dict:
+            self.say("type-widened", self.verdict(Effect.WIDER), f"values of {subject} are accepted now", pair)
+        else:
+            self.say("constraint-changed", None, f"{subject} is described by what is no schema", pair)
+
+    def _compare_notes(self, pair: Pair, old: Place, new: Place) -> None:
+        """The description and the default: of the schema that refers, or else of the one referred to."""
+        subject = self.subject(pair)
+        before, after = (_note("description", *places) for places in ((pair.old, old), (pair.new, new)))
+        if before[0] != after[0] and isinstance(after[0] or "", str) and isinstance(before[0] or "", str):
+            message = told("description", before[0], after[0], of=subject)
+            self.say("description-changed", False, message, pair, after[1])
+        before, after = (_note("default", *places) for places in ((pair.old, old), (pair.new, new)))
+        if not same_json(before[0], after[0]) or before[2] != after[2]:
+            breaking = None if self.is_input and before[2] else False
+            if not before[2]:
+                message = f"default of {subject} was added: {shown(after[0])}"
+            elif not after[2]:
+                message = f"default of {subject} was removed: {shown(before[0])}"
+            else:
+                message = f"default of {subject} changed from {shown(before[0])} to {shown(after[0])}"
+            self.say("default-changed", breaking, message, pair, after[1])
+
+    def _compare_keywords(self, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair]:
+        pair = pair._replace(is_shared=pair.is_shared or _is_combined(old) or _is_combined(new))
+        self._compare_values(pair, old, new)
+        below = self._compare_objects(pair, old, new) + self._compare_arrays(pair, old, new)
+        return below + self._compare_whole(pair, old, new)
+
+    def _compare_values(self, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> None:
+        """The keywords that speak of the value as a whole."""
+        for each in value_effects(old, new, self.subject(pair), with_type=not pair.is_piece):
+            breaking = self.verdict(each.effect)
+            if breaking is not False and each.is_decidable:
+                accepts = self._accepts_with(each.keyword, old, new)
+                breaking = breaking if accepts is None else not accepts
+            elif breaking and each.keyword == "format":
+                breaking = None
+            at = f"{pair.new.pointer}/{each.keyword}" if each.keyword in new else None
+            self.say(each.kind, breaking, each.message, pair, at)
+
+    def _accepts_with(self, keyword: str, old: dict[str, Any], new: dict[str, Any]) -> bool | None:
+        """Whether the change of one keyword hurts nobody, because of what the others allow anyway."""
+        draft = self.old.draft
+        if draft is None or draft != self.new.draft:
+            return None
+        before, after = (old, new) if self.is_input else (new, old)
+        kept = {name: value for name, value in before.items() if name in VALUE_KEYWORDS}
+        changing = {"enum", "const"} if keyword in {"enum", "const"} else {keyword}
+        changed = {name: value for name, value in kept.items() if name not in changing}
+        changed |= {name: after[name] for name in changing if name in after}
+        return ask(changed, kept, draft, self._effort)
+
+    def below(self, pair: Pair, old: Place, new: Place, label: str | None = None, *, is_shared: bool = False) -> Pair:
+        """A pair below another. What has no place in the new schema is reported where its parent stands."""
+        if not new.pointer:
+            new = Place(new.schema, pair.new.pointer)
+        label = pair.label if label is None else label
+        if len(label) > _LONGEST_LABEL:
+            label = f"{label[:60]}…{label[-50:]}"
+        return Pair(old, new, label, pair.parameter, is_shared or pair.is_shared, level=pair.level + 1)
+
+    def _compare_objects(self, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair]:
+        return compare_properties(self, pair, old, new)
+
+    def _compare_arrays(self, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair]:
+        """The entries that have a schema of their own, and the schema of all others."""
+        if _ARRAY_KEYWORDS.isdisjoint(old) and _ARRAY_KEYWORDS.isdisjoint(new):
+            return []
+        (old_first, old_rest), (new_first, new_rest) = _entries(old, pair.old), _entries(new, pair.new)
+        below = []
+        for at in range(max(len(old_first), len(new_first))):
+            one = old_first[at] if at < len(old_first) else old_rest
+            other = new_first[at] if at < len(new_first) else new_rest
+            below.append(self.below(pair, one, other, f"{pair.label}[{at}]"))
+        below.append(self.below(pair, old_rest, new_rest, f"{pair.label}[]"))
+        return below
+
+    def _compare_whole(self, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair]:
+        """The keywords that need the whole schema to be judged."""
+        below: list[Pair] = []
+        differing = []
+        for keyword in _WHOLE:
+            if keyword not in old and keyword not in new:
+                continue
+            parts = self._parts(keyword, pair, old, new)
+            if parts is not None:
+                below += parts
+            elif keyword in DYNAMIC or not same_keyword(keyword, (self.old, old), (self.new, new)):
+                differing.append(keyword)
+        unevaluated = [keyword for keyword in _UNEVALUATED if keyword in old or keyword in new]
+        if not differing and unevaluated and not same_schema((self.old, old), (self.new, new)):
+            differing = unevaluated  # what they refuse depends on all keywords beside them
+        if differing:
+            listed = ", ".join(f"`{keyword}`" for keyword in differing)
+            at = f"{pair.new.pointer}/{differing[0]}" if differing[0] in new else None
+            breaking = self.breaks(pair.old, pair.new)
+            self.say("constraint-changed", breaking, f"{listed} of {self.subject(pair)} changed", pair, at)
+        return below
+
+    def _parts(self, keyword: str, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair] | None:
+        """The pairs of schemas in a keyword that accepts more where any of them does; None if it is not such a one."""
+        one, other = old.get(keyword), new.get(keyword)
+        before, after = f"{pair.old.pointer}/{keyword}", f"{pair.new.pointer}/{keyword}"
+        if keyword == "allOf" and isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            return [
+                self.below(pair, Place(each, f"{before}/{at}"), Place(other[at], f"{after}/{at}"), is_shared=True)
+                for at, each in enumerate(one)
+            ]
+        if keyword == "patternProperties" and isinstance(one, dict) and isinstance(other, dict):
+            if one.keys() != other.keys():
+                return None
+            return [
+                self.below(
+                    pair,
+                    Place(one[name], f"{before}/{escape(name)}"),
+                    Place(each, f"{after}/{escape(name)}"),
+                    dotted(pair.label, f"/{name}/"),
+                    is_shared=True,
+                )
+                for name, each in other.items()
+            ]
+        if keyword == "$ref":
+            left, right = self.old.reference(old), self.new.reference(new)
+            if left is not None and right is not None:
+                source = Place(left.target, self.old.pointer_of(left) or pair.old.pointer)
+                target = Place(right.target, self.new.pointer_of(right) or pair.new.pointer)
+                return [self.below(pair, source, target, is_shared=True)]
+        return None
+
+
+def told(name: str, old: Any, new: Any, of: str = "") -> str:
+    """How a text changed, with both texts where they are short."""
+    what = f"{name} of {of}" if of else name
+    if not old or not new:
+        return f"{what} was {'added' if new else 'removed'}"
+    texts = shown(old), shown(new)
+    return f"{what} changed" + ("" if any("…" in text for text in texts) else f" from {texts[0]} to {texts[1]}")
+
+
+def _note(keyword: str, holder: Place, target: Place) -> tuple[Any, str, bool]:
+    """A note of the schema that refers, or else of the one that it refers to: value, pointer, whether there is one."""
+    for place in (holder, target):
+        if isinstance(place.schema, dict) and keyword in place.schema:
+            return place.schema[keyword], f"{place.pointer}/{keyword}", True
+    return None, holder.pointer, False
+
+
+def _as_object(schema: Any) -> Any:
+    """The root of a tool's schema, which describes an object whether or not it says so."""
+    if schema is True:
+        return {"type": "object"}
+    if not isinstance(schema, dict) or not {"type", "$ref", *UNIONS}.isdisjoint(schema):
+        return schema
+    return {**schema, "type": "object"}
+
+
+def _is_combined(schema: dict[str, Any]) -> bool:
+    """Whether other schemas judge the same value, from within this one."""
+    return not _COMBINING.isdisjoint(schema)
+
+
+def _entries(schema: dict[str, Any], place: Place) -> tuple[list[Place], Place]:
+    """The schemas of the first entries of a list, and the one of all others."""
+    keyword = "prefixItems" if "prefixItems" in schema else "items"
+    rest = "items" if keyword == "prefixItems" else "additionalItems"
+    first = schema.get(keyword)
+    if not isinstance(first, list):
+        first, rest = [], "items"
+    after = Place(schema[rest], f"{place.pointer}/{rest}") if rest in schema else _SAYS_NOTHING
+    return [Place(each, f"{place.pointer}/{keyword}/{at}") for at, each in enumerate(first)], after
+
+
+def _uses_dialect(root: dict[str, Any]) -> bool:
+    """Whether any part of a schema could mean something else in another draft."""
+    waiting: list[Any] = [root]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if not _DIALECT_BOUND.isdisjoint(value) or isinstance(value.get("items"), list):
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False

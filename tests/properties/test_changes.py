@@ -1,0 +1,277 @@
+"""The comparison, on schemas that nobody would write: who is hurt has been warned, and no change is none."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+from hypothesis import assume, event, given, note, settings
+from hypothesis import strategies as st
+
+from mcproof.changes import Change, compare
+from mcproof.jsontext import resolve
+from mcproof.targets.snapshot import read_snapshot
+
+from .layouts import as_objects, write
+from .schemas import NAMES, PATTERNS, Instances, input_schemas, locations
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from mcproof.catalog import Catalog
+
+thorough = settings(max_examples=300, deadline=None, derandomize=True)
+seeds = st.randoms(use_true_random=True)
+
+COMBINING = {"allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "$ref", "$dynamicRef"}
+LEAVES: tuple[Any, ...] = (
+    *({"type": "string"}, {"type": "integer"}, {"type": "number"}, {"type": "null"}, {"type": "boolean"}),
+    *({"type": ["string", "null"]}, {"type": ["integer", "string"], "maxLength": 2}, {}, True, False),
+    *({"enum": ["x", 1, None]}, {"enum": ["x"]}, {"const": "x"}, {"const": 1}, {"type": "string", "enum": ["x", "y"]}),
+    *({"type": "integer", "minimum": 1}, {"type": "integer", "exclusiveMinimum": 0}, {"type": "number", "maximum": 1}),
+    *({"type": "integer", "multipleOf": 2}, {"multipleOf": 4}, {"type": "string", "minLength": 2}, {"maxLength": 1}),
+    *({"type": "string", "pattern": "^x"}, {"type": "string", "pattern": "x"}, {"pattern": "g$"}),
+    *({"type": "array", "items": {"type": "string"}}, {"type": "array", "maxItems": 1}, {"minItems": 1}),
+    *({"type": "array", "uniqueItems": True}, {"type": "array", "prefixItems": [{"type": "integer"}], "items": False}),
+    *({"anyOf": [{"type": "string"}, {"type": "null"}]}, {"anyOf": [{"type": "string", "maxLength": 1}, {"const": 1}]}),
+    *({"oneOf": [{"type": "string"}, {"type": "integer"}]}, {"oneOf": [{"type": "integer"}, {"multipleOf": 2}]}),
+    *(
+        {"anyOf": [{"type": "object", "properties": {"a": {"type": "string"}}}, {"type": "null"}]},
+        {"not": {"const": 1}},
+    ),
+    *({"type": "object"}, {"type": "object", "properties": {"a": {}}, "required": ["a"]}, {"maxProperties": 1}),
+)
+TAGGED = [
+    {"type": "object", "properties": {"a": {"const": "x"}, "b": {"type": "string"}}, "required": ["a"]},
+    {"type": "object", "properties": {"a": {"const": 1}, "b": {"type": "integer"}}, "required": ["a"]},
+    {"type": "object", "properties": {"a": {"const": 2}, "c d": {"minimum": 1}}, "required": ["a"]},
+]
+LEAVES += tuple({keyword: TAGGED[:size]} for keyword in ("anyOf", "oneOf") for size in (1, 2, 3))
+SCALARS: tuple[Any, ...] = (
+    "x",
+    "y",
+    "long text",
+    "",
+    1,
+    2,
+    0,
+    -3,
+    1.5,
+    4,
+    None,
+    True,
+    [],
+    ["x"],
+    [1],
+    ["x", "x"],
+    {},
+    {"a": "x"},
+    {"a": 1},
+)
+
+
+def catalog_of(schema: Any, key: str = "inputSchema") -> Catalog:
+    return read_snapshot(json.dumps([{"name": "tool", key: schema}]).encode(), "catalog.json")
+
+
+def changes(old: Any, new: Any, key: str = "inputSchema") -> list[Change]:
+    return compare(catalog_of(old, key), catalog_of(new, key))
+
+
+def mutated(schema: Any, random: Random) -> Any:
+    """The schema after one to three edits of the kind that its author could make."""
+    schema = copy.deepcopy(schema)
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        holders = [each for _, each in locations(schema) if isinstance(each, dict)]
+        _edit(random.choice(holders), random)
+    return schema
+
+
+def _edit(schema: dict[str, Any], random: Random) -> None:
+    edit = random.choice(("drop", "leaf", "property", "property", "required", "additional", "combine", "type", "bound"))
+    leaf = copy.deepcopy(random.choice(LEAVES))
+    name = random.choice(NAMES[:3])
+    properties = schema.get("properties")
+    if edit == "drop" and schema:
+        del schema[random.choice(list(schema))]
+    elif edit == "property" and isinstance(properties, dict):
+        if name in properties and random.random() < 0.5:
+            del properties[name]
+        else:
+            properties[name] = leaf
+    elif edit == "required":
+        required = schema.setdefault("required", [])
+        required.remove(name) if name in required else required.append(name)
+    elif edit == "additional":
+        schema["additionalProperties"] = random.choice((True, False, {}, {"type": "string"}, leaf))
+    elif edit == "combine":
+        keyword = random.choice(("allOf", "anyOf", "oneOf"))
+        schema.setdefault(keyword, []).append(leaf)
+    elif edit == "type":
+        schema["type"] = random.choice(("object", "string", ["object", "null"], "integer"))
+    elif edit == "bound":
+        keyword = random.choice(("minLength", "maxLength", "minimum", "maxProperties", "minProperties", "maxItems"))
+        schema[keyword] = random.choice((0, 1, 2, 3))
+    elif edit == "leaf" and not properties and isinstance(leaf, dict):
+        schema.clear()
+        schema.update(leaf)
+
+
+def pair_of(one: Any, other: Any, random: Random) -> tuple[Any, Any]:
+    """Two versions of a schema, whichever came first, or now and then two that have nothing to do with each other."""
+    pair = [one, mutated(one, random) if random.random() < 0.9 else other]
+    random.shuffle(pair)
+    return pair[0], pair[1]
+
+
+@st.composite
+def simple_schemas(draw: st.DrawFn) -> Any:
+    """What authors write: an object of leaves, perhaps with an object or a pattern in it."""
+
+    def part(level: int) -> Any:
+        if level and draw(st.integers(0, 3)) == 0:
+            return shape(level - 1)
+        return copy.deepcopy(draw(st.sampled_from(LEAVES)))
+
+    def shape(level: int) -> dict[str, Any]:
+        names = draw(st.lists(st.sampled_from(NAMES[:3]), unique=True, max_size=3))
+        schema: dict[str, Any] = {"type": "object", "properties": {name: part(level) for name in names}}
+        if draw(st.booleans()):
+            schema["required"] = draw(st.lists(st.sampled_from(NAMES[:3]), unique=True, max_size=2))
+        if draw(st.booleans()):
+            schema["additionalProperties"] = draw(st.sampled_from((False, True, {"type": "string"})))
+        if draw(st.integers(0, 7)) == 0:
+            schema["patternProperties"] = {draw(st.sampled_from(PATTERNS)): part(0)}
+        return schema
+
+    return shape(2)
+
+
+schemas = st.one_of(simple_schemas(), input_schemas(friendly=True), input_schemas())
+
+
+def plain(schema: Any) -> Any:
+    """The schema without what it neither declares nor welcomes: callers are not expected to send that."""
+    schema = copy.deepcopy(schema)
+    waiting = [(schema, True)]
+    while waiting:
+        here, is_root = waiting.pop()
+        if not isinstance(here, dict):
+            continue
+        for keyword in ("properties", "patternProperties", "$defs", "x-parts", "dependentSchemas"):
+            waiting += [(each, False) for each in here.get(keyword, {}).values()]
+        for keyword in ("items", "additionalProperties"):
+            waiting.append((here.get(keyword), False))
+        waiting += [(each, False) for each in here.get("prefixItems", [])]
+        for keyword in ("allOf", "anyOf", "oneOf"):
+            for branch in here.get(keyword, []):
+                if isinstance(branch, dict):
+                    waiting += [(each, False) for each in branch.get("properties", {}).values()]
+        says_something = bool(here.get("properties")) or not COMBINING.isdisjoint(here)
+        if (says_something or is_root) and "unevaluatedProperties" not in here and "additionalProperties" not in here:
+            here["unevaluatedProperties"] = False
+    return schema
+
+
+def instances_of(schema: Any, random: Random, count: int = 25) -> list[Any]:
+    """Objects with a chance to be accepted; tools take and give objects."""
+    likely = Instances(schema, random)
+    found = []
+    for _ in range(count):
+        try:
+            instance = likely.likely()
+        except (KeyError, IndexError):  # an edit has taken the target of a reference away
+            assume(False)
+        if isinstance(instance, dict):
+            for name in list(instance):
+                if random.random() < 0.4:
+                    instance[name] = copy.deepcopy(random.choice(SCALARS))
+            found.append(instance)
+    return found
+
+
+def validator(schema: Any) -> jsonschema_rs.Validator:
+    try:
+        return jsonschema_rs.Draft202012Validator(schema, offline=True)
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError):
+        assume(False)
+        raise
+
+
+@thorough
+@given(schemas, schemas, seeds)
+def test_whoever_sends_what_is_refused_now_has_been_warned(old: Any, other: Any, random: Random) -> None:
+    old, new = pair_of(old, other, random)
+    before, expected, after = validator(old), validator(plain(old)), validator(new)
+    refused = [
+        instance
+        for instance in instances_of(old, random)
+        if before.is_valid(instance) and expected.is_valid(instance) and not after.is_valid(instance)
+    ]
+    if not refused:
+        return
+    event("some calls are refused now")
+    found = changes(old, new)
+    note(f"old: {json.dumps(old)}\nnew: {json.dumps(new)}\n{json.dumps(refused[0])}")
+    note("\n".join(f"{change.kind.id} {change.breaking} {change.message}" for change in found))
+    assert any(change.breaking is not False for change in found)
+
+
+@thorough
+@given(schemas, schemas, seeds)
+def test_whoever_reads_what_was_not_promised_has_been_warned(old: Any, other: Any, random: Random) -> None:
+    old, new = pair_of(old, other, random)
+    before, after = validator(old), validator(new)
+    unexpected = [
+        instance for instance in instances_of(new, random) if after.is_valid(instance) and not before.is_valid(instance)
+    ]
+    if not unexpected:
+        return
+    event("some results are unexpected")
+    found = changes(old, new, "outputSchema")
+    note(f"old: {json.dumps(old)}\nnew: {json.dumps(new)}\n{json.dumps(unexpected[0])}")
+    note("\n".join(f"{change.kind.id} {change.breaking} {change.message}" for change in found))
+    assert any(change.breaking is not False for change in found)
+
+
+@thorough
+@given(schemas)
+def test_a_catalog_against_itself_has_no_change(schema: Any) -> None:
+    assert changes(schema, schema) == []
+    assert changes(schema, schema, "outputSchema") == []
+
+
+@thorough
+@given(schemas, schemas, seeds)
+def test_the_order_of_tools_and_keys_and_the_layout_are_no_change(one: Any, other: Any, random: Random) -> None:
+    tools = [
+        {"name": "search", "description": "Find tickets.", "inputSchema": one},
+        {"name": "answer", "outputSchema": other},
+        {"description": "no name", "inputSchema": other},
+        {"name": "twice", "inputSchema": one},
+        {"name": "twice", "inputSchema": other},
+    ]
+    before = read_snapshot(json.dumps(tools).encode(), "old.json")
+    random.shuffle(tools)
+    after = read_snapshot(write(as_objects(shuffled(tools, random)), random).text.encode(), "new.json")
+
+    assert compare(before, after) == []
+
+
+def shuffled(value: Any, random: Random) -> Any:
+    """The same value with the members of every object in another order."""
+    if isinstance(value, dict):
+        return {key: shuffled(value[key], random) for key in random.sample(list(value), len(value))}
+    return [shuffled(each, random) for each in value] if isinstance(value, list) else value
+
+
+@thorough
+@given(schemas, schemas, seeds)
+def test_every_change_has_a_place_in_the_catalog_that_it_names(one: Any, other: Any, random: Random) -> None:
+    old, new = (catalog_of(schema) for schema in pair_of(one, other, random))
+
+    for change in compare(old, new):
+        document = (old if change.is_old else new).document.value
+        resolve(document, change.item.pointer + change.pointer)  # raises LookupError where there is nothing
