@@ -633,7 +633,7 @@ def test_the_schema_and_the_reader_agree(text: str, valid: bool) -> None:
 
 
 def examples() -> list[str]:
-    return re.findall(r"^```toml\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^```toml(?: \S+)?\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("text", examples())

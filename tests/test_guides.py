@@ -1,0 +1,84 @@
+"""The guides show what mcproof really prints: every console block is run, in order, in a project of its own.
+
+A block ```` ```toml NAME ```` is written to that file. A line of dots stands for anything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+GUIDES = [
+    path.relative_to(DOCS).as_posix()
+    for path in sorted(DOCS.rglob("*.md"))
+    if "```console\n$ " in path.read_text(encoding="utf-8")
+]
+_BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_END = "\x1e"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with the catalog of the embedded example, and `mcproof` on the path."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    shim = commands / "mcproof"
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mcproof "$@"\n')
+    shim.chmod(0o755)
+    project = tmp_path / "project"
+    (project / "catalogs").mkdir(parents=True)
+    demo = (files("mcproof") / "demo" / "weather.json").read_bytes()
+    (project / "catalogs" / "weather.json").write_bytes(demo)
+    return project
+
+
+def run_block(block: str, project: Path) -> list[tuple[str, str]]:
+    """What each command of a console block prints, errors among the rest, as on a terminal."""
+    commands = [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
+    script = "".join(f"{command}\ncode=$?; printf '{_END}'; (exit $code)\n" for command in commands)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "CI"))}
+    path = f"{project.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [shutil.which("bash") or "bash", "-c", script],
+        cwd=project,
+        env={**environment, "PATH": path, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=60,
+        check=False,
+    )
+    return list(zip(commands, done.stdout.decode().split(_END), strict=False))
+
+
+def shown_outputs(block: str) -> list[str]:
+    """What the guide says that each command prints."""
+    return [part.partition("\n")[2] for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+
+
+def is_as_shown(printed: str, shown: str) -> bool:
+    pattern = re.escape(shown).replace(re.escape("...\n"), "(?:.*\n)*?")
+    return re.fullmatch(pattern, printed) is not None
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the guides are written for bash")
+@pytest.mark.skipif(sys.platform != "linux", reason="the guides use GNU sed")
+@pytest.mark.parametrize("guide", GUIDES)
+def test_a_guide_shows_what_its_commands_print(guide: str, project: Path) -> None:
+    blocks = _BLOCK.findall((DOCS / guide).read_text(encoding="utf-8"))
+    ran = 0
+    for language, name, text in blocks:
+        if name:
+            (project / name).write_text(text, encoding="utf-8")
+        elif language == "console":
+            for (command, printed), shown in zip(run_block(text, project), shown_outputs(text), strict=True):
+                ran += 1
+                assert is_as_shown(printed, shown), f"$ {command}\n{printed}"
+    assert ran
