@@ -93,7 +93,7 @@ def run_check(runner: dict[str, str], **inputs: str) -> subprocess.CompletedProc
     }
     checkout = Path(runner["GITHUB_WORKSPACE"])
     return subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", check["run"]],
+        [shutil.which("bash") or "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", check["run"]],
         cwd=checkout,
         env={**runner, **given},
         capture_output=True,
