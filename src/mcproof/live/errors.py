@@ -1,0 +1,13 @@
+"""Why a connection could not be made or did not last."""
+
+from __future__ import annotations
+
+from mcproof.errors import McproofError
+
+
+class ConnectError(McproofError):
+    """The server could not be started or reached, or does not speak the protocol."""
+
+
+class LostError(McproofError):
+    """The server went away while an answer was due."""

@@ -1,0 +1,280 @@
+"""A server at a URL: Streamable HTTP, and the older transport of two streams.
+
+Nothing is sent anywhere but to the origin that the user named, and no answer is read beyond its limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.live.errors import ConnectError, LostError
+from mcproof.live.peer import Peer
+from mcproof.live.secrets import redacted_url
+from mcproof.live.sse import EventParser
+from mcproof.wire import cropped
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    import httpx2
+
+    from mcproof.wire import Ending
+
+LARGEST_BODY = 64 * 1024 * 1024
+_ACCEPT = "application/json, text/event-stream"
+_REDIRECTS = range(300, 400)
+
+
+class HttpStatusError(ConnectError):
+    """An HTTP status that is no answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class StreamableHttp:
+    """The transport of one endpoint: every message is a POST, answered by JSON or by a stream of events."""
+
+    name = "http"
+
+    def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
+        self._url = url
+        self._headers = headers
+        self._connect = connect
+        self._client: httpx2.AsyncClient | None = None
+        self._session: str | None = None
+        self.protocol_headers: Callable[[dict[str, Any]], dict[str, str]] = lambda _: {}
+        """The headers that the protocol asks for with a message, which depend on its revision."""
+        self.peer = Peer(self._post)
+
+    async def open(self) -> None:
+        self._client = _client(self._headers, self._connect)
+
+    async def _post(self, message: bytes) -> None:
+        assert self._client is not None  # noqa: S101
+        envelope = json.loads(message)
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": _ACCEPT,
+            **({"Mcp-Session-Id": self._session} if self._session is not None else {}),
+            **self.protocol_headers(envelope),
+        }
+        request = self._client.build_request("POST", self._url, content=message, headers=headers)
+        async with _sent(self._client, request) as response:
+            self._session = response.headers.get("mcp-session-id", self._session)
+            await self._take(response, envelope)
+
+    async def _take(self, response: httpx2.Response, sent: dict[str, Any]) -> None:
+        """Hand what an answer holds to the peer. A notification needs none."""
+        _refuse_redirect(response)
+        expects_answer = "id" in sent and "method" in sent
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "text/event-stream" and response.is_success:
+            await self._take_events(response, answered=lambda: not self.peer.awaits(sent.get("id")))
+            return
+        body = await _body(response)
+        if not response.is_success:
+            if _is_message(body):
+                await self.peer.receive(body)
+                return
+            if expects_answer:
+                raise _refusal(response, body)
+            return
+        if not expects_answer:
+            return
+        if not body.strip():
+            raise LostError(f"the server answered {response.status_code} without a body")
+        if kind != "application/json":
+            self.peer.note("content-type", kind or "none", sent.get("method"))
+        await self.peer.receive(body)
+        if self.peer.awaits(sent.get("id")):
+            raise LostError(f"the server's answer is no JSON-RPC message: {cropped(body.decode(errors='replace'))}")
+
+    async def _take_events(self, response: httpx2.Response, answered: Callable[[], bool]) -> None:
+        parser = EventParser()
+        async for chunk in _chunks(response):
+            for event in parser.feed(chunk):
+                await self.peer.receive(event.data)
+                if answered():
+                    return
+            if parser.is_too_long:
+                self.peer.note("line-too-long", "an event of more than 64 MiB")
+                break
+        if parser.is_incomplete:
+            self.peer.note("truncated", "the stream of events ended inside one")
+        if not answered():
+            raise LostError("the stream of events ended without the answer")
+
+    async def close(self) -> Ending | None:
+        if self._client is not None:
+            if self._session is not None:
+                with contextlib.suppress(Exception):
+                    headers = {"Mcp-Session-Id": self._session, **self.protocol_headers({})}
+                    async with asyncio.timeout(2):
+                        await self._client.delete(self._url, headers=headers)
+            await self._client.aclose()
+        return None
+
+
+class LegacySse:
+    """The transport of two streams: events come on one, messages go where its first event says."""
+
+    name = "sse"
+
+    def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
+        self._url = url
+        self._headers = headers
+        self._connect = connect
+        self._client: httpx2.AsyncClient | None = None
+        self._endpoint: asyncio.Future[str] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.protocol_headers: Callable[[dict[str, Any]], dict[str, str]] = lambda _: {}
+        self.peer = Peer(self._post)
+
+    async def open(self) -> None:
+        """Open the stream and wait for the endpoint."""
+        self._client = _client(self._headers, self._connect)
+        self._endpoint = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._listen())
+        await self._endpoint
+
+    async def _listen(self) -> None:
+        assert self._client is not None and self._endpoint is not None  # noqa: S101, PT018
+        try:
+            request = self._client.build_request("GET", self._url, headers={"Accept": "text/event-stream"})
+            async with _sent(self._client, request) as response:
+                _refuse_redirect(response)
+                kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if not response.is_success or kind != "text/event-stream":
+                    raise _refusal(response, await _body(response))
+                parser = EventParser()
+                async for chunk in _chunks(response, limited=False):
+                    for event in parser.feed(chunk):
+                        await self._take(event.type, event.data)
+            raise LostError("the server ended its stream of events")
+        except (ConnectError, LostError) as error:
+            if not self._endpoint.done():
+                self._endpoint.set_exception(error)
+            self.peer.fail(error)
+
+    async def _take(self, kind: str, data: bytes) -> None:
+        assert self._endpoint is not None  # noqa: S101
+        if kind == "endpoint":
+            if not self._endpoint.done():
+                self._endpoint.set_result(self._resolved(data.decode(errors="replace").strip()))
+        else:
+            with contextlib.suppress(LostError):
+                await self.peer.receive(data)
+
+    def _resolved(self, endpoint: str) -> str:
+        import httpx2
+
+        base = httpx2.URL(self._url)
+        try:
+            url = base.join(endpoint)
+        except (httpx2.InvalidURL, ValueError):
+            raise ConnectError(f"the server's endpoint is no URL: {cropped(endpoint)}") from None
+        if (url.scheme, url.host, url.port) != (base.scheme, base.host, base.port):
+            raise ConnectError(f"the server sends messages to another host, {redacted_url(str(url))}; nothing was sent")
+        return str(url)
+
+    async def _post(self, message: bytes) -> None:
+        assert self._client is not None and self._endpoint is not None  # noqa: S101, PT018
+        headers = {"Content-Type": "application/json", **self.protocol_headers({})}
+        request = self._client.build_request("POST", await self._endpoint, content=message, headers=headers)
+        async with _sent(self._client, request) as response:
+            _refuse_redirect(response)
+            if not response.is_success:
+                raise _refusal(response, await _body(response))
+
+    async def close(self) -> Ending | None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._endpoint is not None and self._endpoint.done():
+            self._endpoint.exception()
+        if self._client is not None:
+            await self._client.aclose()
+        return None
+
+
+def _client(headers: dict[str, str], connect: float) -> httpx2.AsyncClient:
+    import httpx2
+
+    # The whole of a request is limited by whoever waits for it; only connecting has a limit of its own.
+    return httpx2.AsyncClient(
+        headers={"User-Agent": "mcproof", **headers},
+        timeout=httpx2.Timeout(None, connect=connect),
+        follow_redirects=False,
+        trust_env=False,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
+    """The response to a request, its errors as ours."""
+    import httpx2
+
+    try:
+        response = await client.send(request, stream=True)
+    except httpx2.ConnectTimeout:
+        raise ConnectError("the server cannot be reached: connecting took too long") from None
+    except httpx2.ConnectError as error:
+        raise ConnectError(f"the server cannot be reached: {str(error) or 'connecting failed'}".rstrip(".")) from None
+    except httpx2.HTTPError as error:
+        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+    try:
+        yield response
+    except httpx2.HTTPError as error:
+        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+    finally:
+        await response.aclose()
+
+
+async def _chunks(response: httpx2.Response, *, limited: bool = True) -> AsyncIterator[bytes]:
+    """The body as it comes, decoded, and no more of it than anybody needs."""
+    read = 0
+    async for chunk in response.aiter_bytes():
+        read += len(chunk)
+        if limited and read > LARGEST_BODY:
+            raise LostError(f"the answer is larger than {LARGEST_BODY:,} bytes")
+        yield chunk
+
+
+async def _body(response: httpx2.Response) -> bytes:
+    return b"".join([chunk async for chunk in _chunks(response)])
+
+
+def _is_message(body: bytes) -> bool:
+    """Whether an error's body is a JSON-RPC message, and not a page."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and ("error" in value or "result" in value) and "jsonrpc" in value
+
+
+def _refuse_redirect(response: httpx2.Response) -> None:
+    if response.status_code in _REDIRECTS:
+        target = redacted_url(response.headers.get("location", ""))
+        raise HttpStatusError(
+            response.status_code,
+            f"the server redirects ({response.status_code}) to {target or 'nowhere'}; name that URL if you trust it",
+        )
+
+
+def _refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
+    status = response.status_code
+    if status in (401, 403):
+        challenge = response.headers.get("www-authenticate")
+        asks = f" ({cropped(challenge)})" if challenge else ""
+        what = f"the server asks for authorisation: HTTP {status}{asks}; `--header 'Authorization: Bearer ${TOKEN}'` sends it"
+        return HttpStatusError(status, what)
+    kind = response.headers.get("content-type", "no content type").partition(";")[0]
+    text = " ".join(body[:2000].decode(errors="replace").split())
+    said = f": {cropped(text)}" if text else ""
+    return HttpStatusError(status, f"the server answers HTTP {status} ({kind}){said}")

@@ -1,0 +1,168 @@
+"""Configuration files of MCP clients: which servers they name, and how to start or reach one of them.
+
+The common clients differ in a key and in how they write variables; all of that is read. Nothing is started because
+a file names it: somebody has to ask for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.errors import InputError, nearest
+from mcproof.jsontext import JsonText, escape, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcproof.live.capture import Server
+
+KEYS = ("mcpServers", "servers", "context_servers", "mcp")
+"""What clients call the list of servers: Claude, Cursor and most others; VS Code; Zed; settings files with all sorts."""
+
+_URL_KEYS = ("url", "serverUrl", "httpUrl")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_OTHER_VARIABLE = re.compile(r"\$\{[^}]*\}")
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*+|/\*.*?\*/|,(?=(?:\s|//[^\n]*+|/\*.*?\*/)*+[\]}])', re.DOTALL)
+
+
+class ConfiguredServer(NamedTuple):
+    """An entry of a client configuration."""
+
+    name: str
+    entry: dict[str, Any]
+    file: str
+    line: int
+
+
+def read_servers(text: str, file: str) -> list[ConfiguredServer] | None:
+    """The servers that a configuration names, in order; None where the file is no such thing.
+
+    Comments and commas too many are allowed, as the clients allow them.
+    """
+    document = JsonText.parse(_TOKENS.sub(_blank, text), file)
+    found = _servers_in(document.value)
+    if found is None:
+        return None
+    pointer, servers = found
+    pointers = {name: f"{pointer}/{escape(name)}" for name in servers}
+    spans = document.spans(pointers.values())
+    names = sorted(servers, key=lambda name: spans[pointers[name]].anchor)
+    positions = document.positions([spans[pointers[name]].anchor for name in names])
+    return [
+        ConfiguredServer(name, _entry(servers[name], name, file, place.line), file, place.line)
+        for name, place in zip(names, positions, strict=True)
+    ]
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Spaces for a comment or a comma, so that every place stays where it is; a string stays a string."""
+    text = found[0]
+    return text if text.startswith('"') else "".join(each if each == "\n" else " " for each in text)
+
+
+def _servers_in(value: Any) -> tuple[str, dict[str, Any]] | None:
+    if not isinstance(value, dict):
+        return None
+    for key in KEYS:
+        servers = value.get(key)
+        if isinstance(servers, dict):
+            inner = servers.get("servers") if key == "mcp" else None  # settings.json of VS Code
+            return (f"/{key}/servers", inner) if isinstance(inner, dict) else (f"/{key}", servers)
+    return None
+
+
+def _entry(value: Any, name: str, file: str, line: int) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"the server `{name}` is {kind_of(value)}, not an object", file=file, line=line)
+    return value
+
+
+def pick(servers: list[ConfiguredServer], name: str, file: str) -> ConfiguredServer:
+    """The server of this name, or an InputError that lists those there are."""
+    for each in servers:
+        if each.name == name:
+            return each
+    names = [each.name for each in servers]
+    listed = ", ".join(names) or "none"
+    raise InputError(f"no server `{name}` in this configuration{nearest(name, names)}; there are: {listed}", file=file)
+
+
+def server_of(configured: ConfiguredServer) -> Server:
+    """How to start or reach a configured server, its variables filled in from the environment."""
+    from mcproof.live.capture import Command, Endpoint
+
+    entry, fill = configured.entry, _filler(configured)
+    url = next((entry[key] for key in _URL_KEYS if isinstance(entry.get(key), str)), None)
+    command = entry.get("command")
+    if isinstance(command, dict):  # Zed: {"path", "args", "env"}
+        entry = {**entry, **command}
+        command = command.get("path")
+    if isinstance(command, str):
+        words = [command, *_texts(entry.get("args", []), "args", configured)]
+        environment = {name: fill(value) for name, value in _pairs(entry.get("env", {}), "env", configured).items()}
+        directory = entry.get("cwd")
+        return Command(
+            tuple(fill(word) for word in words), environment, fill(directory) if isinstance(directory, str) else None
+        )
+    if url is not None:
+        headers = {name: fill(value) for name, value in _pairs(entry.get("headers", {}), "headers", configured).items()}
+        return Endpoint(fill(url), headers)
+    raise InputError(
+        f"the server `{configured.name}` has neither a `command` nor a `url`",
+        file=configured.file,
+        line=configured.line,
+    )
+
+
+def _filler(configured: ConfiguredServer) -> Callable[[str], str]:
+    """What puts the environment's values, and the few others that clients know, in the place of variables."""
+    folder = os.path.dirname(os.path.abspath(configured.file))
+    workspace = os.path.dirname(folder) if os.path.basename(folder) == ".vscode" else folder
+    known = {"${workspaceFolder}": workspace, "${userHome}": os.path.expanduser("~"), "${/}": os.sep}
+
+    def value_of(found: re.Match[str]) -> str:
+        name, default = found[1], found[2]
+        value = os.environ.get(name, default)
+        if value is None:
+            raise InputError(
+                f"the server `{configured.name}` needs the environment variable {name}, which is not set",
+                file=configured.file,
+                line=configured.line,
+            )
+        return value
+
+    def fill(text: str) -> str:
+        for variable, value in known.items():
+            text = text.replace(variable, value)
+        filled = _VARIABLE.sub(value_of, text)
+        left = _OTHER_VARIABLE.search(text)
+        if left is not None and _VARIABLE.fullmatch(left[0]) is None:
+            raise InputError(
+                f"the server `{configured.name}` uses `{left[0]}`, which only its client can fill in; "
+                "use an environment variable instead",
+                file=configured.file,
+                line=configured.line,
+            )
+        return filled
+
+    return fill
+
+
+def _texts(value: Any, key: str, configured: ConfiguredServer) -> list[str]:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return value
+    raise _wrong(key, "a list of texts", configured)
+
+
+def _pairs(value: Any, key: str, configured: ConfiguredServer) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(each, (str, int, float, bool)) for each in value.values()):
+        raise _wrong(key, "an object of texts", configured)
+    return {name: str(each).lower() if isinstance(each, bool) else str(each) for name, each in value.items()}
+
+
+def _wrong(key: str, expected: str, configured: ConfiguredServer) -> InputError:
+    return InputError(
+        f"`{key}` of the server `{configured.name}` is not {expected}", file=configured.file, line=configured.line
+    )
