@@ -272,8 +272,8 @@ def _refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
     if status in (401, 403):
         challenge = response.headers.get("www-authenticate")
         asks = f" ({cropped(challenge)})" if challenge else ""
-        what = f"the server asks for authorisation: HTTP {status}{asks}; `--header 'Authorization: Bearer ${TOKEN}'` sends it"
-        return HttpStatusError(status, what)
+        how = "`--header 'Authorization: Bearer ${TOKEN}'` sends it"
+        return HttpStatusError(status, f"the server asks for authorisation: HTTP {status}{asks}; {how}")
     kind = response.headers.get("content-type", "no content type").partition(";")[0]
     text = " ".join(body[:2000].decode(errors="replace").split())
     said = f": {cropped(text)}" if text else ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcproof.live.capture import Server
 
 KEYS = ("mcpServers", "servers", "context_servers", "mcp")
-"""What clients call the list of servers: Claude, Cursor and most others; VS Code; Zed; settings files with all sorts."""
+"""What clients call the list of servers: most of them, VS Code, Zed, and VS Code in its settings."""
 
 _URL_KEYS = ("url", "serverUrl", "httpUrl")
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
