@@ -83,9 +83,10 @@ class Browser:
         return entries
 
     def requests(self) -> list[str]:
-        """The address of everything that the page has asked for."""
+        """The address of everything that the page has asked for, and nothing that the browser's own start page has."""
         events = [json.loads(entry["message"])["message"] for entry in self.logs("performance")]
-        return [each["params"]["request"]["url"] for each in events if each["method"] == "Network.requestWillBeSent"]
+        sent = [each["params"] for each in events if each["method"] == "Network.requestWillBeSent"]
+        return [each["request"]["url"] for each in sent if not each["documentURL"].startswith("chrome:")]
 
     def type(self, selector: str, keys: str) -> None:
         """Press keys in a field, as a person does."""

@@ -124,8 +124,9 @@ def _icon(run: RunReport) -> str:
 
 
 def _top(run: RunReport, words: Words) -> str:
+    place = "findings" if run.targets and run.trouble is None else "main"
     return (
-        f'<a class="skip" href="#findings">Skip to the {words.noun}s</a>\n'
+        f'<a class="skip" href="#{place}">Skip to the {words.noun}s</a>\n'
         f'<header class="top"><p><b>mcproof</b> {text(run.command, 40)}</p>'
         f"<p>{_outcome(run)}</p></header>\n"
     )
@@ -198,8 +199,8 @@ def _findings(
     if not findings.shown and not findings.suppressed:
         yield f'<p class="clean">No {words.noun}s.</p>\n'
         return
-    yield controls
     yield fixable(report)
+    yield controls
     yield from tool_sections(report, findings, rules, words, heading)
 
 

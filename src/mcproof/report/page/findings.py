@@ -117,7 +117,7 @@ def tool_sections(
     report: TargetReport, findings: Findings, rules: dict[str, RuleUse], words: Words, heading: int
 ) -> Iterator[str]:
     """The findings of a target, a section that opens for each tool."""
-    costs = report.tokens.tools if report.tokens is not None else {}
+    costs = report.tokens.tools if report.tokens is not None else None
     state = " open" if len(findings.shown) + len(findings.suppressed) <= OPEN else ""
     for tool in findings.by_tool():
         yield f'<details class="group"{state}>\n<summary>{_tool_head(tool, costs, words, heading)}</summary>\n<ol>\n'
@@ -126,17 +126,17 @@ def tool_sections(
         yield "</ol>\n</details>\n"
 
 
-def _tool_head(tool: ToolFindings, costs: dict[str, int], words: Words, heading: int) -> str:
+def _tool_head(tool: ToolFindings, costs: dict[str, int] | None, words: Words, heading: int) -> str:
     kind = "" if tool.kind == "tool" else f'<span class="kind">{text(tool.kind, 40)}</span> '
     name = f'<code class="name">{text(tool.name, 200)}</code>' if tool.name else ""
     counts = level_counts(tool.levels(), words)
     if tool.suppressed:
         counts += f' <span class="count suppressed">{len(tool.suppressed):,} suppressed</span>'
-    tokens = plural(costs[tool.name], "token") if tool.kind == "tool" and tool.name in costs else ""
-    return (
-        f'<h{heading} class="title">{kind}{name}</h{heading}>'
-        f'<span class="counts">{counts}</span><span class="cost">{tokens}</span>'
-    )
+    cost = ""
+    if costs is not None:
+        known = tool.kind == "tool" and tool.name in costs
+        cost = f'<span class="cost">{plural(costs[tool.name], "token") if known else ""}</span>'
+    return f'<h{heading} class="title">{kind}{name}</h{heading}><span class="counts">{counts}</span>{cost}'
 
 
 def _finding(group: Group, target: str, rules: dict[str, RuleUse], words: Words) -> str:

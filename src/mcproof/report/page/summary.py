@@ -287,6 +287,6 @@ def grade_chip(score: Score) -> str:
 
 
 def grades_of(run: RunReport) -> str:
-    """How many targets have each grade, such as "3 A, 1 C"."""
+    """How many targets have each grade, such as "3 A, 1 C", as markup."""
     letters = [report.score.grade for report in run.targets if report.score is not None]
-    return ", ".join(f"{letters.count(letter):,} {letter}" for letter in LETTERS if letter in letters)
+    return ", ".join(f"{letters.count(letter):,}&nbsp;{letter}" for letter in LETTERS if letter in letters)
