@@ -529,7 +529,9 @@ def test_a_long_line_is_cropped_around_the_place() -> None:
 
 def test_colours_can_be_told_apart_in_both_themes() -> None:
     style = _asset("report.css")
-    themes = [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", part)) for part in style.split("@media (prefers", 1)]
+    themes = [
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", part)) for part in style.split("@media screen and (prefers", 1)
+    ]
     assert len(themes[0]) == len(themes[1]) > 15
     for theme in themes:
         pairs = [

@@ -54,7 +54,7 @@ def document(run: RunReport) -> Iterator[str]:
     yield from _head(run, all_findings, words)
     yield _top(run, words)
     yield '<main id="main">\n'
-    if run.is_single and run.targets:
+    if _is_about_one(run):
         yield from _one(run, all_findings[0], rules, words)
     else:
         yield from _several(run, all_findings, rules, words)
@@ -63,6 +63,11 @@ def document(run: RunReport) -> Iterator[str]:
     yield "</main>\n"
     yield _foot(run)
     yield f"<script>{_asset('report.js')}</script>\n</body>\n</html>\n"
+
+
+def _is_about_one(run: RunReport) -> bool:
+    """Whether the page is about one target alone, and not a list of them."""
+    return run.is_single and len(run.targets) == 1
 
 
 def _asset(name: str) -> str:
@@ -98,7 +103,7 @@ def _head(run: RunReport, all_findings: list[Findings], words: Words) -> Iterato
 
 
 def _title(run: RunReport, all_findings: list[Findings], words: Words) -> str:
-    if run.is_single and run.targets:
+    if _is_about_one(run):
         (report,) = run.targets
         grade = f"{text(report.score.grade, 3)} · " if report.score is not None and words.noun == "finding" else ""
         return f"{grade}{text(report.title, 120)}: {headline(report, all_findings[0], words)} · mcproof"
@@ -109,7 +114,7 @@ def _icon(run: RunReport) -> str:
     """A picture for the tab, which also keeps a browser from asking a server for one."""
     from urllib.parse import quote
 
-    score = run.targets[0].score if run.is_single and run.targets else None
+    score = run.targets[0].score if _is_about_one(run) else None
     if score is not None and score.grade in LETTERS:
         letter, tone = score.grade, grade_tone(score.grade)
     else:

@@ -223,7 +223,9 @@ def fixable(report: TargetReport) -> str:
 
 def untested(report: TargetReport) -> str:
     """What the run cannot speak of."""
-    rows = "".join(f"<div><dt>{text(each.what)}</dt><dd>{prose(each.why)}</dd></div>\n" for each in report.untested)
+    rows = "".join(
+        f"<div><dt>{text(each.what, 5000)}</dt><dd>{prose(each.why)}</dd></div>\n" for each in report.untested
+    )
     return f'<dl class="untested">\n{rows}</dl>\n' if rows else ""
 
 
