@@ -17,7 +17,7 @@ from mcproof.alternatives import UNIONS, compare_unions, is_union
 from mcproof.containment import DYNAMIC, VALUE_KEYWORDS, Effort, Side, ask, contains
 from mcproof.jsontext import escape
 from mcproof.properties import compare_properties, dotted
-from mcproof.sameness import Place, same_json, same_keyword, same_schema, settled
+from mcproof.sameness import Place, asserts, same_json, same_keyword, same_schema, settled
 from mcproof.values import Effect, shown, value_effects
 
 MOST_LEVELS = 200
@@ -30,8 +30,8 @@ _WHOLE = (
 )
 """Keywords that are not compared on their own unless they say the same."""
 _DIALECT_BOUND = DYNAMIC | {"prefixItems", "additionalItems", "dependencies", "dependentSchemas", "dependentRequired"}
-_DIALECT_BOUND |= {"unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains", "$ref", "$id", "id"}
-_DIALECT_BOUND |= {"exclusiveMinimum", "exclusiveMaximum"}
+_DIALECT_BOUND |= {"unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains"}
+_DRAFT_04_BOUND = {"exclusiveMinimum", "exclusiveMaximum", "const", "contains", "propertyNames", "if", "then", "else"}
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _COMBINING = frozenset({*UNIONS, "allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "$ref"})
 _ARRAY_KEYWORDS = frozenset({"items", "prefixItems", "additionalItems"})
@@ -175,7 +175,8 @@ class Comparison:
         ):
             return
         is_known = self.old.draft is not None and self.new.draft is not None
-        is_plain = is_known and not any(_uses_dialect(side.root) for side in (self.old, self.new))
+        drafts = {self.old.draft, self.new.draft}
+        is_plain = is_known and not any(_uses_dialect(side, drafts) for side in (self.old, self.new))
         before, after = (shown(side.root.get("$schema", "none")) for side in (self.old, self.new))
         pointer = self.new.base + ("/$schema" if "$schema" in self.new.root else "")
         message = f"`$schema` changed from {before} to {after}"
@@ -393,15 +394,12 @@ def _entries(schema: dict[str, Any], place: Place) -> tuple[list[Place], Place]:
     return [Place(each, f"{place.pointer}/{keyword}/{at}") for at, each in enumerate(first)], after
 
 
-def _uses_dialect(root: dict[str, Any]) -> bool:
-    """Whether any part of a schema could mean something else in another draft."""
-    waiting: list[Any] = [root]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            if not _DIALECT_BOUND.isdisjoint(value) or isinstance(value.get("items"), list):
-                return True
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return False
+def _uses_dialect(side: Side, drafts: set[int | None]) -> bool:
+    """Whether any part of a schema means something else, or nothing, in one of two drafts."""
+    bound = _DIALECT_BOUND | _DRAFT_04_BOUND if not drafts.isdisjoint({4, 6}) else _DIALECT_BOUND
+    return any(
+        not bound.isdisjoint(schema)
+        or isinstance(schema.get("items"), list)
+        or ("$ref" in schema and len(asserts(schema)) > 1)
+        for schema in side.schemas()
+    )

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from mcproof.schemas import SchemaTree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcproof.references import Reference
 
 _MOST_LEVELS = 40
@@ -94,16 +96,16 @@ class Side:
         node = self._tree.references.target_node(reference)
         return None if node is None else node.pointer
 
+    def schemas(self) -> Iterator[dict[str, Any]]:
+        """Every schema of the document that is an object."""
+        return (node.schema for node in self._tree.nodes if isinstance(node.schema, dict))
+
     @property
     def declared_names(self) -> frozenset[str]:
         """Every name that any object of the schema declares."""
         if self._names is None:
-            self._names = frozenset(
-                name
-                for node in self._tree.nodes
-                if isinstance(node.schema, dict) and isinstance(node.schema.get("properties"), dict)
-                for name in node.schema["properties"]
-            )
+            maps = [schema["properties"] for schema in self.schemas() if isinstance(schema.get("properties"), dict)]
+            self._names = frozenset(name for properties in maps for name in properties)
         return self._names
 
     def release(self) -> None:
