@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcproof.compatibility import MOST_LEVELS, SchemaChange, compare_schemas
+from mcproof.containment import Effort
 
 STRING: dict[str, Any] = {"type": "string"}
 INTEGER: dict[str, Any] = {"type": "integer"}
@@ -370,6 +371,12 @@ def test_a_property_called_description_is_no_description() -> None:
     assert verdicts(sent(obj({"description": STRING}), obj({"description": INTEGER}))) == [("type-changed", True)]
 
 
+def test_a_type_that_the_root_is_only_taken_to_have_is_not_pointed_at() -> None:
+    (change,) = sent({"type": ["object", "null"]}, {"x-note": 1})
+
+    assert (change.kind, change.pointer) == ("type-narrowed", "/inputSchema")
+
+
 # References
 
 USER = obj({"name": STRING}, required=["name"])
@@ -506,6 +513,37 @@ def test_long_lists_of_values_are_compared_without_the_library() -> None:
     old, new = (obj({"q": {"enum": list(range(first, first + 20_000))}}) for first in (0, 1))
 
     assert verdicts(sent(old, new)) == [("values-removed", True), ("values-added", False)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"pattern": "((a{99}){98}){9}"}, {"pattern": "((a{99}){99}){9}"}),
+        ({"pattern": "|".join("abc" * 100)}, {"pattern": "|".join("abd" * 100)}),
+        ({"enum": list(range(501))}, {"enum": list(range(1, 501))}),
+        ({"not": {"pattern": "a{9999}"}}, {"not": {"pattern": "b"}}),
+        (
+            {"not": {"allOf": [{"anyOf": [{"const": at}, {"minimum": at}, {}]} for at in range(9)]}},
+            {"not": {"allOf": [{"anyOf": [{"const": at}, {"maximum": at}, {}]} for at in range(9)]}},
+        ),
+    ],
+)
+def test_what_would_take_the_library_long_is_not_handed_to_it(
+    old: Any, new: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr("jsonschema_rs.canonicalize", lambda schema, **_: asked.append(schema))
+
+    assert any(change.breaking is not False for change in sent(obj({"q": old}), obj({"q": new})))
+    assert asked == []
+
+
+def test_what_the_library_is_asked_is_bounded_for_a_whole_catalog() -> None:
+    effort = Effort(most=10)
+    old, new = obj({"q": {"not": STRING}}), obj({"q": {"not": INTEGER}})
+
+    assert verdicts(compare_schemas(old, new, "input", effort)) == [("constraint-changed", True)]
+    assert verdicts(compare_schemas(old, new, "input", effort)) == [("constraint-changed", None)]
 
 
 MALFORMED: list[Any] = [

@@ -98,6 +98,7 @@ class Comparison:
         self.found: list[SchemaChange] = []
         self._met: set[tuple[int, int, bool]] = set()
         self._made: list[dict[str, Any]] = []  # kept, so that no id is used twice
+        self._typeless: set[int] = set()  # made with a `type` that the document does not have
         self._effort = effort
 
     def run(self) -> list[SchemaChange]:
@@ -208,8 +209,11 @@ class Comparison:
         return self._compare_keywords(pair, one, other)
 
     def made_of(self, place: Place, schema: Any) -> Place:
+        """A schema that stands in for the one at a place."""
         if schema is not place.schema:
             self._made.append(schema)
+            if isinstance(place.schema, dict) and "type" not in place.schema:
+                self._typeless.add(id(schema))
         return Place(schema, place.pointer)
 
     def _compare_odd(self, pair: Pair, old: Any, new: Any) -> None:
@@ -259,7 +263,8 @@ class Comparison:
                 breaking = breaking if accepts is None else not accepts
             elif breaking and each.keyword == "format":
                 breaking = None
-            at = f"{pair.new.pointer}/{each.keyword}" if each.keyword in new else None
+            is_written = each.keyword in new and (each.keyword != "type" or id(new) not in self._typeless)
+            at = f"{pair.new.pointer}/{each.keyword}" if is_written else None
             self.say(each.kind, breaking, each.message, pair, at)
 
     def _accepts_with(self, keyword: str, old: dict[str, Any], new: dict[str, Any]) -> bool | None:
