@@ -406,6 +406,18 @@ def test_a_change_in_a_definition_is_reported_once_and_where_it_stands() -> None
     assert change.parameter == "u"
 
 
+def test_notes_of_a_definition_are_reported_once_and_notes_beside_references_each() -> None:
+    def using(text: str, *own: str) -> Any:
+        properties = {f"p{at}": {"$ref": "#/$defs/d", "description": note} for at, note in enumerate(own)}
+        return obj(
+            {**properties, "x": {"$ref": "#/$defs/d"}, "y": {"$ref": "#/$defs/d"}},
+            **{"$defs": {"d": {"description": text}}},
+        )
+
+    assert [change.pointer for change in sent(using("Old."), using("New."))] == ["/inputSchema/$defs/d/description"]
+    assert [change.parameter for change in sent(using("Same.", "a", "b"), using("Same.", "c", "d"))] == ["p0", "p1"]
+
+
 def test_the_same_reference_to_another_target_is_seen_inside_what_is_compared_as_a_whole() -> None:
     def using(part: dict[str, Any]) -> Any:
         return obj({"u": {"not": {"$ref": "#/$defs/part"}}}, **{"$defs": {"part": part}})
@@ -420,6 +432,12 @@ def test_a_schema_that_refers_to_itself_is_compared() -> None:
 
     assert sent(tree(STRING), tree(STRING)) == []
     assert verdicts(sent(tree(STRING), tree(INTEGER))) == [("type-changed", True)]
+
+
+def test_a_root_without_a_type_is_an_object_for_callers_but_not_where_it_is_referred_to() -> None:
+    old = {"properties": {"child": {"$ref": "#"}}}
+
+    assert verdicts(sent(old, {**old, "type": "object"})) == [("type-narrowed", True)]
 
 
 def test_a_reference_beside_other_keywords_is_compared_with_them() -> None:
