@@ -68,7 +68,9 @@ def report_of(catalog: Any, name: str = "catalog.json", **changes: Any) -> Targe
     """The report about a catalog, which is given as text or as a value, under all rules."""
     text = catalog if isinstance(catalog, str) else json.dumps(catalog, indent=1)
     plan = Plan(all_rules(), "error", min_grade="B", max_tokens=10)
-    report = examine(read_snapshot(text.encode(), name), plan, Depth(lines=True, identities=True, scores=True), IgnoreLedger(), None)
+    report = examine(
+        read_snapshot(text.encode(), name), plan, Depth(lines=True, identities=True, scores=True), IgnoreLedger(), None
+    )
     return report._replace(**changes)
 
 

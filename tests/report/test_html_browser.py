@@ -27,7 +27,9 @@ SHOWN = "[...document.querySelectorAll('.finding')].filter(each => each.checkVis
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     found = find_browser()
     if found is None:
-        missing = f"no browser: needs one of {', '.join(BROWSERS)}, and {DRIVER}; scripts/install_test_tools.sh gets them"
+        missing = (
+            f"no browser: needs one of {', '.join(BROWSERS)}, and {DRIVER}; scripts/install_test_tools.sh gets them"
+        )
         if os.environ.get("MCPROOF_REQUIRE_BROWSER"):
             pytest.fail(missing)
         pytest.skip(missing)

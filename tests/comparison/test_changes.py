@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.changes import KINDS, Change, compare
+from mcproof.comparison.changes import KINDS, Change, compare
 from mcproof.jsontext import resolve
 from mcproof.targets.snapshot import read_snapshot
 
@@ -415,6 +415,6 @@ def test_every_kind_is_explained_and_known_by_its_id() -> None:
 
 
 def test_the_schema_library_is_not_loaded_before_it_is_needed() -> None:
-    program = "import sys, mcproof.changes; sys.exit('jsonschema_rs' in sys.modules)"
+    program = "import sys, mcproof.comparison.changes; sys.exit('jsonschema_rs' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcproof.compatibility import MOST_LEVELS, SchemaChange, compare_schemas
-from mcproof.containment import Effort
+from mcproof.comparison.compatibility import MOST_LEVELS, SchemaChange, compare_schemas
+from mcproof.comparison.containment import Effort
 
 STRING: dict[str, Any] = {"type": "string"}
 INTEGER: dict[str, Any] = {"type": "integer"}
@@ -482,7 +482,7 @@ def test_another_dialect_cannot_be_judged_where_its_keywords_differ() -> None:
 
 
 def test_what_the_walk_would_overlook_is_caught_by_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcproof.compatibility.value_effects", lambda *_, **__: iter(()))
+    monkeypatch.setattr("mcproof.comparison.compatibility.value_effects", lambda *_, **__: iter(()))
 
     assert verdicts(sent(obj({"q": STRING}), obj({"q": INTEGER}))) == [("constraint-changed", True)]
     assert verdicts(read(obj({"q": STRING}), obj({"q": INTEGER}))) == [("constraint-changed", True)]

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from mcproof.alternatives import UNIONS, compare_unions, is_union
-from mcproof.containment import DYNAMIC, VALUE_KEYWORDS, Effort, Side, ask, contains
+from mcproof.comparison.alternatives import UNIONS, compare_unions, is_union
+from mcproof.comparison.containment import DYNAMIC, VALUE_KEYWORDS, Effort, Side, ask, contains
+from mcproof.comparison.properties import compare_properties, dotted
+from mcproof.comparison.sameness import Place, asserts, same_json, same_keyword, same_schema, settled
+from mcproof.comparison.values import Effect, shown, value_effects
 from mcproof.jsontext import escape
-from mcproof.properties import compare_properties, dotted
-from mcproof.sameness import Place, asserts, same_json, same_keyword, same_schema, settled
-from mcproof.values import Effect, shown, value_effects
 
 MOST_LEVELS = 200
 _MOST_PAIRS = 20_000
