@@ -14,7 +14,7 @@ help:
 	@echo "make lint    ruff, mypy and import-linter only"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed, as ratios"
-	@echo "make docs    write docs/rules and docs/cli.md from the code"
+	@echo "make docs    write the pages that come from the code"
 	@echo "make lock    resolve requirements.lock anew (needs uv)"
 
 $(READY): pyproject.toml requirements.lock

@@ -33,7 +33,7 @@ def command(arguments: list[str]) -> int:
         raise InputError("both catalogs cannot be standard input; name a file for one of them")
 
     from mcproof import __version__
-    from mcproof.changes import compare
+    from mcproof.comparison.changes import compare
     from mcproof.report.changes import report_changes
     from mcproof.report.model import RunReport, TargetReport
     from mcproof.targets.argument import read_single

@@ -71,7 +71,7 @@ _SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 def help_uri(rule: RuleFacts) -> str:
     """The page of a rule, or the one about changes."""
-    page = "diff.md" if rule.ruleset == "diff" else f"rules/{rule.id}.md"
+    page = f"changes.md#{rule.id}" if rule.ruleset == "diff" else f"rules/{rule.id}.md"
     return f"{HOME}/blob/main/docs/{page}"
 
 
