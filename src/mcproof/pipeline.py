@@ -96,6 +96,7 @@ def examine(
         None,
         {key: info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]},
         catalog.protocol,
+        _connection(catalog),
         catalog.counts,
         [each for each in reported if each.suppression is None] if suppressed_any else reported,
         [each for each in reported if each.suppression is not None] if suppressed_any else [],
@@ -106,6 +107,13 @@ def examine(
         [*plan.left_out, *_unobserved(catalog, plan)],
         perf_counter() - start,
     )
+
+
+def _connection(catalog: Catalog) -> dict[str, str | None] | None:
+    wire = catalog.wire
+    if wire is None:
+        return None
+    return {"transport": wire.transport, "era": wire.era, "requested": wire.requested, "agreed": wire.agreed}
 
 
 def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Score | None, Tokens]:
@@ -133,7 +141,9 @@ def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]
 
 def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot tell, whatever rules run."""
-    unobserved = [Untested("behaviour", "nothing was called: a snapshot shows what is promised, not what is kept")]
+    unobserved = [Untested("behaviour", "nothing was called: a catalog shows what is promised, not what is kept")]
+    if catalog.wire is None and (wire_rules := [rule.id for rule in plan.rules if rule.ruleset == "wire"]):
+        unobserved.append(Untested(", ".join(wire_rules), "no live connection"))
     without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]
     if without_tools and not catalog.lists_tools:
         unobserved.append(Untested(", ".join(without_tools), NO_TOOLS))

@@ -65,6 +65,7 @@ RULESETS = {
         Ruleset("strict", "Whether the input schemas constrain what a caller may send.", False),
         Ruleset("grade", "The 21 rules behind the grade from A to F.", True),
         Ruleset("trust", "Whether an agent, and whoever reviews it, can rely on the catalog.", True),
+        Ruleset("wire", "What a live connection and its answers show; part of no score.", True),
     )
 }
 """Each has a module of its name in `mcproof.rules`."""
@@ -137,7 +138,7 @@ class Rule:
         return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 
-SCOPES = ("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt", "RuleCrash")
+SCOPES = ("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt", "Wire", "RuleCrash")
 """What a rule can look at: the types of its first parameter."""
 
 _RULES: dict[str, Rule] = {}
