@@ -216,7 +216,7 @@ def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Itera
     ignored = {each.id for each in _named(ignore)}
     chosen = selected or rules_of(*dict.fromkeys(expanded))
     if all(each.id in ignored for each in chosen):
-        raise UsageError("no rule is left to run: `--ignore` names all that were chosen")
+        raise UsageError("no rule is left to run: `ignore` names all that were chosen")
     running = {"all", *(each.ruleset for each in chosen)}
     companions = {
         each: each.traits["accompanies"] in running for each in rules_of("catalog") if "accompanies" in each.traits
