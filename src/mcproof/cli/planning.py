@@ -9,7 +9,7 @@ from mcproof.cli.options import words
 from mcproof.config import DEFAULTS, directory_of, read_settings, settings_for
 from mcproof.errors import ConfigError, UsageError
 from mcproof.pipeline import Plan
-from mcproof.registry import RULESETS, choose
+from mcproof.registry import RULESETS, choose, rules_named
 from mcproof.report.model import Untested
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def resolve_target(word: str, settings: Settings) -> str:
 
 def _ids(names: Iterable[str]) -> list[str]:
     """The ids of the rules that ids, names and rulesets stand for."""
-    return [rule.id for rule in choose((), select=names)]
+    return [rule.id for rule in rules_named(names)]
 
 
 def _first(*values: Value | None) -> Value | None:
