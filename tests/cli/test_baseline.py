@@ -274,7 +274,7 @@ def test_a_project_that_moves_takes_its_baseline_with_it(project: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 def test_a_folder_that_is_named_through_a_link_is_the_same_folder(project: Path) -> None:
-    """As where `/tmp` is a link: the working directory is real, the path that somebody types is not."""
+    """As where a system has its temporary folder behind a link: the working directory is real, what is typed is not."""
     link = project.with_name("link")
     link.symlink_to(project)
     for target, baseline in (
@@ -617,6 +617,25 @@ def test_an_update_into_a_folder_that_is_not_there_is_refused(project: Path) -> 
 
 def test_an_update_leaves_nothing_but_the_file_behind(project: Path) -> None:
     assert sorted(path.name for path in project.iterdir()) == ["base.json", "tools.json"]
+
+
+@pytest.mark.parametrize("option", [("--report", "base.json"), ("--output", "json:./base.json")], ids=" ".join)
+@pytest.mark.parametrize("source", ["command line", "configuration"])
+def test_no_report_takes_the_place_of_the_baseline(project: Path, option: tuple[str, str], source: str) -> None:
+    before = (project / "base.json").read_bytes()
+    (project / "mcproof.toml").write_text('baseline = "base.json"\n' if source == "configuration" else "")
+    named = () if source == "configuration" else ("--baseline", "base.json")
+    for update in ((), ("--update-baseline",)):
+        assert "is the baseline" in fails("lint", "tools.json", *named, *update, *option, cwd=project)
+    assert (project / "base.json").read_bytes() == before
+
+
+def test_an_update_prints_the_document_that_was_asked_for(project: Path) -> None:
+    (project / "base.json").unlink()
+    done = run("lint", "tools.json", "--baseline", "base.json", "--update-baseline", "--format", "json", cwd=project)
+    document = document_of(done, "lint")
+    assert document["findings"] == []
+    assert document["summary"]["suppressed"] == len(entries(project / "base.json"))
 
 
 def test_entries_with_names_that_no_file_can_have_do_no_harm(project: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
 from mcproof.cli.outputs import Outputs
 from mcproof.cli.planning import Planning
-from mcproof.errors import InputError, McproofError
+from mcproof.errors import InputError, McproofError, UsageError
 from mcproof.pipeline import NO_TOOLS, examine
 from mcproof.report.build import rule_facts
 from mcproof.report.model import Notice, RunReport, TargetReport, Trouble
@@ -43,6 +43,7 @@ def check_targets(command: Command, options: argparse.Namespace) -> int:
     """Check every target and write down what comes of it. One that cannot be read does not hide the others."""
     outputs = Outputs(command.name, options)
     run = Run(command, options)
+    run.refuse_outputs(outputs.files)
     depth = outputs.depth._replace(scores=outputs.depth.scores or command.grades)
     outputs.is_single = run.is_single
     start, started = perf_counter(), now()
@@ -83,6 +84,11 @@ class Run:
         self._saw_all = True
         self.is_single = is_single(self._targets)
         self.has_several = len(self._inputs) > 1
+
+    def refuse_outputs(self, files: list[str]) -> None:
+        """Raise a UsageError where a report would take the place of a baseline."""
+        for file in filter(self._planning.is_baseline, files):
+            raise UsageError(f"`{file}` is the baseline; name another file to write to")
 
     def over_targets(self, look: Callable[[Work], TargetReport]) -> Iterator[TargetReport]:
         """The report of each target, as soon as it is there."""
