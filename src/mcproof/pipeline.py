@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcproof.report.model import Score
     from mcproof.suppress import IgnoreLedger, Suppression
 
+CRASHED = "CAT-004"
+"""The rule that reports the failure of another."""
 NO_TOOLS = "no list of tools"
 """Why rules that look at tools could say nothing."""
 
@@ -68,10 +70,13 @@ def judge(catalog: Catalog, plan: Plan, ledger: IgnoreLedger, baseline: Baseline
     """What the rules find, and what configuration and baseline make of that."""
     findings = check(catalog, plan.rules)
     suppressions: list[Suppression | None] = [None] * len(findings)
+    # Of a rule that failed nobody can say that it finds something no longer.
+    failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
+    ran = [rule for rule in plan.rules if rule.id not in failed]
     if plan.ignores:
-        suppressions = ledger.apply(findings, plan.ignores, plan.rules)
+        suppressions = ledger.apply(findings, plan.ignores, ran)
     if baseline is not None:
-        suppressions = baseline.accept(catalog.name, findings, suppressions, plan.rules)
+        suppressions = baseline.accept(catalog.name, findings, suppressions, ran)
     return Judged(findings, suppressions)
 
 

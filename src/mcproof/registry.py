@@ -102,7 +102,8 @@ class Rule:
         self.needs_language_model = False
         self.since = since
         self.traits = traits
-        """What only this rule's scheme knows: a trust rule's weight, dimension and phase."""
+        """What only this rule's scheme knows: a trust rule's weight, dimension and phase; and whether one finding sums
+        up all that it has to say of an item."""
         self.looks_at = next(iter(check.__annotations__.values()))
         """The name of the type that the check takes."""
 
@@ -213,11 +214,11 @@ def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Itera
         if name not in RULESETS:
             known = [*RULESETS, "all"]
             raise UsageError(f"unknown ruleset `{name}`{nearest(name, known)}; there are {', '.join(known)}")
-    selected = _named(select)
-    ignored = {each.id for each in _named(ignore)}
+    selected = rules_named(select)
+    ignored = {each.id for each in rules_named(ignore)}
     chosen = selected or rules_of(*dict.fromkeys(expanded))
     if all(each.id in ignored for each in chosen):
-        raise UsageError("no rule is left to run: `--ignore` names all that were chosen")
+        raise UsageError("no rule is left to run: `ignore` names all that were chosen")
     running = {"all", *(each.ruleset for each in chosen)}
     companions = {
         each: each.traits["accompanies"] in running for each in rules_of("catalog") if "accompanies" in each.traits
@@ -227,7 +228,8 @@ def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Itera
     return [each for each in kept if each.id not in ignored]
 
 
-def _named(words: Iterable[str]) -> list[Rule]:
+def rules_named(words: Iterable[str]) -> list[Rule]:
+    """The rules that ids, names and rulesets stand for. Raises a UsageError for one that there is not."""
     named: dict[str, Rule] = {}
     for word in words:
         family = word.lower()

@@ -31,7 +31,9 @@ class Outputs:
         self._report: str | None = options.report
         self._style = Style.of(sys.stdout)
         self.is_single = True
-        _refuse_impossible([*(each.file for each in self._files), *([self._report] if self._report else [])])
+        self.files = [*(each.file for each in self._files), *([self._report] if self._report else [])]
+        """Everything that will be written when the run is over."""
+        _refuse_impossible(self.files)
         wanted = [self._format, *(FORMATS[each.format] for each in self._files)]
         everything = self._report is not None
         self.depth = Depth(

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
 from mcproof.cli.outputs import Outputs
 from mcproof.cli.planning import Planning
-from mcproof.errors import ConfigError, InputError, McproofError, UsageError
+from mcproof.errors import InputError, McproofError, UsageError
 from mcproof.pipeline import NO_TOOLS, examine
 from mcproof.report.build import rule_facts
 from mcproof.report.model import Notice, RunReport, TargetReport, Trouble
 from mcproof.report.terminal import Progress, print_lines, safe
+from mcproof.report.text import plural
 from mcproof.suppress import IgnoreLedger
 from mcproof.targets.argument import find_inputs, is_single, read_catalog
 
@@ -42,6 +43,7 @@ def check_targets(command: Command, options: argparse.Namespace) -> int:
     """Check every target and write down what comes of it. One that cannot be read does not hide the others."""
     outputs = Outputs(command.name, options)
     run = Run(command, options)
+    run.refuse_outputs(outputs.files)
     depth = outputs.depth._replace(scores=outputs.depth.scores or command.grades)
     outputs.is_single = run.is_single
     start, started = perf_counter(), now()
@@ -75,19 +77,27 @@ class Run:
         self._planning = Planning(command, options)
         self._targets = self._planning.targets()
         self._inputs = find_inputs(self._targets)
+        # Before anything is printed or changed, so that a mistake in the settings of the last target costs nothing.
+        self._plans = [self._planning.plan_for(source.name) for source in self._inputs]
         self._ledger = IgnoreLedger()
         self._interrupted = False
+        self._saw_all = True
         self.is_single = is_single(self._targets)
         self.has_several = len(self._inputs) > 1
+
+    def refuse_outputs(self, files: list[str]) -> None:
+        """Raise a UsageError where a report would take the place of a baseline."""
+        for file in filter(self._planning.is_baseline, files):
+            raise UsageError(f"`{file}` is the baseline; name another file to write to")
 
     def over_targets(self, look: Callable[[Work], TargetReport]) -> Iterator[TargetReport]:
         """The report of each target, as soon as it is there."""
         progress = Progress(len(self._inputs))
         done = 0
         try:
-            for number, source in enumerate(self._inputs, 1):
+            for number, (source, plan) in enumerate(zip(self._inputs, self._plans, strict=True), 1):
                 progress.step(number, source.name)
-                report = self._look(source, look)
+                report = self._look(source, plan, look)
                 progress.clear()
                 if report is not None:
                     done += 1
@@ -100,14 +110,18 @@ class Run:
             listed = ", ".join(self._targets)
             raise InputError(f"nothing to check: no snapshot among the `.json` files of {listed}")
 
-    def _look(self, source: Input, look: Callable[[Work], TargetReport]) -> TargetReport | None:
+    def _look(
+        self, source: Input, plan: tuple[Plan, Baseline | None], look: Callable[[Work], TargetReport]
+    ) -> TargetReport | None:
         try:
-            plan, baseline = self._planning.plan_for(source.name)
-            return look(Work(read_catalog(source), plan, self._ledger, baseline))
-        except (ConfigError, UsageError):
-            raise
+            return look(Work(read_catalog(source), plan[0], self._ledger, plan[1]))
         except McproofError as error:
-            return None if _passed_over(source, error) else TargetReport(source.title, Trouble.of(error))
+            if _is_harmless(source, error):
+                if not self._planning.is_baseline(source.name):
+                    print_lines([f"mcproof: passed over {safe(source.name)}: no catalog in it\n"], sys.stderr)
+                return None
+            self._saw_all = False
+            return TargetReport(source.title, Trouble.of(error))
 
     def notices(self) -> list[Notice]:
         """What configuration and baselines say that is not needed any more, told on standard error too."""
@@ -120,16 +134,15 @@ class Run:
         for baseline in self._planning.baselines():
             if self._planning.updates_baseline:
                 accepted, new, gone = baseline.update()
-                sys.stderr.write(
-                    f"mcproof: {safe(baseline.file)}: {accepted:,} findings accepted, {new:,} new, {gone:,} gone\n"
-                )
+                counted = f"{plural(accepted, 'finding')} accepted, {new:,} new, {gone:,} gone"
+                sys.stderr.write(f"mcproof: {safe(baseline.file)}: {counted}\n")
                 continue
             for entry, line in baseline.stale():
                 what = f"stale: {entry.rule} at {entry.subject}{entry.pointer} of {entry.target} no longer occurs"
                 yield Notice("stale-baseline", f"{what}; `--update-baseline` takes it out", baseline.file, line)
 
     def _unused_ignores(self) -> Iterator[Notice]:
-        for entry in self._ledger.unused():
+        for entry in self._ledger.unused() if self._saw_all else ():
             scope = f" for {entry.kind} `{entry.glob}`" if entry.kind is not None else ""
             what = f"unused: `ignore-for` of {', '.join(entry.named)}{scope} matched nothing in this run"
             yield Notice("unused-ignore", what, entry.place.file, entry.place.line)
@@ -154,14 +167,11 @@ def _tell_skipped(report: TargetReport) -> None:
             print_lines([f"mcproof: {safe(report.target)}: {NO_TOOLS}, so skipped: {what}\n"], sys.stderr)
 
 
-def _passed_over(source: Input, error: McproofError) -> bool:
-    """Whether a target that gives nothing is no failure, because a folder brought it in; then it is told here."""
+def _is_harmless(source: Input, error: McproofError) -> bool:
+    """Whether a target that gives nothing is no failure, because a folder brought it in."""
     from mcproof.targets.snapshot import NoCatalogError
 
-    harmless = source.from_folder and isinstance(error, NoCatalogError)
-    if harmless:
-        print_lines([f"mcproof: passed over {safe(source.name)}: no catalog in it\n"], sys.stderr)
-    return harmless
+    return source.from_folder and isinstance(error, NoCatalogError)
 
 
 def _version() -> str:
