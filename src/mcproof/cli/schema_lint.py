@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.options import Parser, add_fail_on, add_outputs, add_selection, add_settings, add_targets
+from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs, add_selection, add_settings, add_targets
 from mcproof.cli.planning import Command
 from mcproof.cli.session import Run, check_targets
 from mcproof.errors import UsageError
@@ -41,6 +41,7 @@ def parser() -> Parser:
     add_selection(parser)
     add_fail_on(parser, COMMAND.fail_on)
     add_settings(parser)
+    add_live(parser)
     parser.add_argument("--fix", action="store_true", help="print the tightened catalog")
     parser.add_argument("--write", action="store_true", help="with --fix: replace the file instead of printing it")
     parser.add_argument("--diff", action="store_true", help="print what --fix would change, and change nothing")

@@ -6,73 +6,27 @@ import asyncio
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.live.connection import Limits, connect_http, connect_stdio
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.listing import list_everything
-from mcproof.live.secrets import redacted_command, redacted_url, without
+from mcproof.live.secrets import without
+from mcproof.live.servers import Endpoint
 from mcproof.wire import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.live.connection import Connection
     from mcproof.live.listing import Listing
+    from mcproof.live.servers import Server
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER", "USERNAME")
 """What a child gets of our environment without being told: what it takes to run, and nothing that is secret."""
 
 AT_ONCE = 8
 """How many servers are asked at the same time."""
-
-
-class Command(NamedTuple):
-    """A server to start."""
-
-    words: tuple[str, ...]
-    environment: Mapping[str, str]
-    """What it gets beyond the minimum."""
-    directory: str | None = None
-
-    @property
-    def label(self) -> str:
-        import shlex
-
-        return shlex.join(redacted_command(self.words))
-
-    @property
-    def secrets(self) -> list[str]:
-        return list(self.environment.values())
-
-    @property
-    def described(self) -> dict[str, Any]:
-        return {"command": redacted_command(self.words)}
-
-
-class Endpoint(NamedTuple):
-    """A server to reach."""
-
-    url: str
-    headers: Mapping[str, str]
-
-    @property
-    def label(self) -> str:
-        return redacted_url(self.url)
-
-    @property
-    def secrets(self) -> list[str]:
-        from urllib.parse import urlsplit
-
-        values = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
-        return [*values, *(part for part in (urlsplit(self.url).password,) if part)]
-
-    @property
-    def described(self) -> dict[str, Any]:
-        return {"url": redacted_url(self.url)}
-
-
-Server = Command | Endpoint
 
 
 class Capture(NamedTuple):
@@ -139,17 +93,17 @@ def _document(server: Server, connection: Connection, listing: Listing) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def capture_all(
-    servers: Iterable[Server], asking: Asking, done: Callable[[Server], None]
-) -> list[Capture | ConnectError]:
-    """Capture several servers at once; each gives its capture or the reason why there is none.
+class Captures(NamedTuple):
+    """What several servers gave: a capture, the reason why there is none, or nothing where an interrupt came first."""
 
-    An interrupt ends them all, leaves no process behind, and keeps what was there by then.
-    """
+    results: list[Capture | ConnectError | None]
+    interrupted: bool
+
+
+def capture_all(servers: Iterable[Server], asking: Asking, done: Callable[[Server], None]) -> Captures:
+    """Capture several servers at once. An interrupt ends them all, and leaves no process behind."""
     listed = list(servers)
-    results: list[Capture | ConnectError] = [
-        ConnectError("interrupted before it answered", file=each.label) for each in listed
-    ]
+    results: list[Capture | ConnectError | None] = [None] * len(listed)
 
     async def run() -> None:
         room = asyncio.Semaphore(AT_ONCE)
@@ -166,9 +120,12 @@ def capture_all(
             for number in range(len(listed)):
                 group.create_task(one(number))
 
-    with _ended_by_signals():
-        asyncio.run(run())
-    return results
+    try:
+        with _ended_by_signals():
+            asyncio.run(run())
+    except KeyboardInterrupt:
+        return Captures(results, interrupted=True)
+    return Captures(results, interrupted=False)
 
 
 @contextlib.contextmanager

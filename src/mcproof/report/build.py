@@ -118,7 +118,9 @@ def _with_identities(
     identities = fingerprints(findings)
     edits = _edits(catalog.document, findings) if catalog.origin is None else {}
     return [
-        each._replace(fingerprint=identities[at], fix=None if each.fix is None else each.fix._replace(edit=edits.get(at)))
+        each._replace(
+            fingerprint=identities[at], fix=None if each.fix is None else each.fix._replace(edit=edits.get(at))
+        )
         for at, each in zip(order, reported, strict=True)
     ]
 
