@@ -43,6 +43,7 @@ def check_targets(command: Command, options: argparse.Namespace) -> int:
     outputs = Outputs(command.name, options)
     run = Run(command, options)
     depth = outputs.depth._replace(scores=outputs.depth.scores or command.grades)
+    outputs.refuse_to_replace(run.inputs)
     outputs.is_single = run.is_single
     start, started = perf_counter(), now()
     reports = []
@@ -79,6 +80,10 @@ class Run:
         self._interrupted = False
         self.is_single = is_single(self._targets)
         self.has_several = len(self._inputs) > 1
+
+    @property
+    def inputs(self) -> list[str]:
+        return [each.name for each in self._inputs]
 
     def over_targets(self, look: Callable[[Work], TargetReport]) -> Iterator[TargetReport]:
         """The report of each target, as soon as it is there."""
