@@ -13,7 +13,7 @@ import pytest
 from mcproof.config import KEYS, SEVERITIES
 from mcproof.registry import RULESETS
 
-from .running import document_of, error_of, fails, run, shipped_schema
+from .running import FAULTY_TOOL, document_of, error_of, fails, run, shipped_schema, write
 from .test_json import _subschemas
 
 EVERYTHING = """\
@@ -268,3 +268,11 @@ def test_schema_prints_the_shipped_schema_whatever_the_configuration(tmp_path: P
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (files("mcproof") / "config.schema.json").read_text(encoding="utf-8")
     assert list(json.loads(done.stdout)["properties"]) == list(KEYS)
+
+
+def test_a_grade_without_any_of_its_rules_is_refused_at_the_line_that_says_so(tmp_path: Path) -> None:
+    write(tmp_path / "tools.json", [FAULTY_TOOL])
+    (tmp_path / "mcproof.toml").write_text('fail-on = "never"\nignore = ["grade"]\n')
+    assert "mcproof.toml:2: nothing to grade by" in fails("grade", "tools.json", cwd=tmp_path)
+    (tmp_path / "mcproof.toml").write_text('fail-on = "never"\nignore = ["tool-no-description"]\n')
+    assert run("grade", "tools.json", cwd=tmp_path).returncode == 0

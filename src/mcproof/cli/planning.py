@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.cli.options import words
 from mcproof.config import DEFAULTS, directory_of, read_settings, settings_for
-from mcproof.errors import UsageError
+from mcproof.errors import ConfigError, UsageError
 from mcproof.pipeline import Plan
 from mcproof.registry import RULESETS, choose
 from mcproof.report.model import Untested
@@ -76,6 +76,9 @@ class Planning:
         if command.selects and not select and not rulesets:
             select, rulesets = list(settings.select), list(settings.rulesets)
         rules = choose(rulesets or command.rulesets, select=select, ignore=[*ignore, *ignored_by_settings])
+        if command.grades and not any(rule.ruleset == "grade" for rule in rules):
+            place = settings.places["ignore"]
+            raise ConfigError("nothing to grade by: `ignore` leaves out every rule", file=place.file, line=place.line)
         severity = settings.severity
         return Plan(
             [rule.with_severity(severity[rule.id]) if rule.id in severity else rule for rule in rules],
