@@ -153,11 +153,11 @@ def rule_page(rule: Rule) -> str:
     title = rule.id if rule.name == rule.id else f"{rule.id}: {rule.name}"
     lines = [f"# {title}", "", rule.summary, "", "| | |", "| --- | --- |"]
     lines += [f"| {label} | {value} |" for label, value in facts_of(rule)]
-    lines += ["", "## Why it matters", "", _sentence(rule.why), "", "## What to do", "", _sentence(rule.advice), ""]
+    lines += ["", "## Why it matters", "", sentence(rule.why), "", "## What to do", "", sentence(rule.advice), ""]
     for heading, listed in (("It fires on", cases.bad), ("It is silent on", cases.good)):
         lines += [f"## {heading}", ""]
         for case in listed:
-            lines += [f"{_sentence(case.title)}", "", "```json", case.shown, "```", ""]
+            lines += [f"{sentence(case.title)}", "", "```json", case.shown, "```", ""]
             if case.at and any(case.at):
                 lines += [f"At {', '.join(f'`{pointer}`' for pointer in case.at)}.", ""]
             if case.fixed is not None:
@@ -192,7 +192,7 @@ def index_page() -> str:
     return "\n".join([*lines, ""])
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """A text that starts with a capital and ends with a stop."""
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from mcproof.cli.main import FINDINGS, OK
+from mcproof.cli.main import FAILED, FINDINGS, OK
 from mcproof.cli.options import Parser, add_fail_on, add_outputs
 from mcproof.cli.outputs import Outputs
 from mcproof.cli.session import now
-from mcproof.errors import InputError
+from mcproof.errors import InputError, McproofError
 
 EPILOG = """\
 A change breaks callers where a call that was right is now refused, or where an answer no longer has what it had.
@@ -29,28 +29,32 @@ def parser() -> Parser:
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     outputs = Outputs("diff", options)
+    outputs.refuse_to_replace(dict.fromkeys((options.old, options.new), "what is read"))
     if options.old == options.new == "-":
         raise InputError("both catalogs cannot be standard input; name a file for one of them")
 
     from mcproof import __version__
     from mcproof.comparison.changes import compare
     from mcproof.report.changes import report_changes
-    from mcproof.report.model import RunReport, TargetReport
+    from mcproof.report.model import RunReport, TargetReport, Trouble
     from mcproof.targets.argument import read_single
 
     start, started = perf_counter(), now()
-    old, new = read_single(options.old), read_single(options.new)
-    changes = report_changes(old, new, compare(old, new))
-    report = TargetReport(
-        new.name,
-        counts=new.counts,
-        findings=changes,
-        fail_on=options.fail_on or "error",
-        seconds=perf_counter() - start,
-    )
+    try:
+        old, new = read_single(options.old), read_single(options.new)
+    except McproofError as error:
+        report = TargetReport(error.file or options.new, Trouble.of(error))
+    else:
+        report = TargetReport(
+            new.name,
+            counts=new.counts,
+            findings=report_changes(old, new, compare(old, new)),
+            fail_on=options.fail_on or "error",
+            seconds=perf_counter() - start,
+        )
     outputs.show(report)
-    code = OK if report.passed else FINDINGS
-    kinds = list({each.rule.id: each.rule for each in changes}.values())
+    code = FAILED if report.trouble is not None else OK if report.passed else FINDINGS
+    kinds = list({each.rule.id: each.rule for each in report.findings}.values())
     outputs.write(
         RunReport("diff", __version__, [report], kinds, exit_code=code, started=started, seconds=perf_counter() - start)
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
 from mcproof.cli.outputs import Outputs
 from mcproof.cli.planning import Planning
-from mcproof.errors import InputError, McproofError, UsageError
+from mcproof.errors import InputError, McproofError
 from mcproof.pipeline import NO_TOOLS, examine
 from mcproof.report.build import rule_facts
 from mcproof.report.model import Notice, RunReport, TargetReport, Trouble
@@ -43,8 +43,8 @@ def check_targets(command: Command, options: argparse.Namespace) -> int:
     """Check every target and write down what comes of it. One that cannot be read does not hide the others."""
     outputs = Outputs(command.name, options)
     run = Run(command, options)
-    run.refuse_outputs(outputs.files)
     depth = outputs.depth._replace(scores=outputs.depth.scores or command.grades)
+    outputs.refuse_to_replace(run.to_keep())
     outputs.is_single = run.is_single
     start, started = perf_counter(), now()
     reports = []
@@ -85,10 +85,10 @@ class Run:
         self.is_single = is_single(self._targets)
         self.has_several = len(self._inputs) > 1
 
-    def refuse_outputs(self, files: list[str]) -> None:
-        """Raise a UsageError where a report would take the place of a baseline."""
-        for file in filter(self._planning.is_baseline, files):
-            raise UsageError(f"`{file}` is the baseline; name another file to write to")
+    def to_keep(self) -> dict[str, str]:
+        """The files that no output may replace, each with what it is."""
+        read = {each.name: "what is read" for each in self._inputs if not each.is_stdin}
+        return {**read, **{each.file: "the baseline" for each in self._planning.baselines()}}
 
     def over_targets(self, look: Callable[[Work], TargetReport]) -> Iterator[TargetReport]:
         """The report of each target, as soon as it is there."""
