@@ -17,6 +17,7 @@ from mcproof.suppress import ACCEPTED, Suppression
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcproof.catalog import Catalog
     from mcproof.finding import Finding
     from mcproof.registry import Rule
 
@@ -24,6 +25,8 @@ SCHEMA_VERSION = 1
 KIND = "baseline"
 STDIN = "<stdin>"
 """The one target that is no file."""
+LIVE = "live:"
+"""What stands before the name of a live server, which is no file."""
 _MEMBERS = ("target", "rule", "subject", "pointer", "fingerprint")
 
 
@@ -89,13 +92,13 @@ class Baseline:
 
     def accept(
         self,
-        target: str,
+        catalog: Catalog,
         findings: list[Finding],
         suppressions: list[Suppression | None],
         running: Iterable[Rule],
     ) -> list[Suppression | None]:
         """Suppress what is accepted, of what nothing else suppresses, and remember what there is now."""
-        where = self._relative(target)
+        where = self._relative(catalog.name) if catalog.origin is None else f"{LIVE}{catalog.name}"
         self._judged.update((where, rule.id) for rule in running)
         result = list(suppressions)
         for number, (finding, fingerprint) in enumerate(zip(findings, fingerprints(findings), strict=True)):
@@ -137,7 +140,7 @@ class Baseline:
 
     def _relative(self, target: str) -> str:
         """A target as the file names it, wherever mcproof was started."""
-        if target == STDIN:
+        if target == STDIN or target.startswith(LIVE):
             return target
         folder, (above, name) = os.path.dirname(self.file) or os.curdir, os.path.split(target)
         way = _way(folder, target)
@@ -148,7 +151,7 @@ class Baseline:
 
     def _is_gone(self, target: str) -> bool:
         """Whether there is certainly no such target any more; one that cannot be reached may come back."""
-        if target == STDIN:
+        if target == STDIN or target.startswith(LIVE):
             return False
         try:
             os.lstat(os.path.join(os.path.dirname(self.file), target))

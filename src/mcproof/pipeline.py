@@ -76,7 +76,7 @@ def judge(catalog: Catalog, plan: Plan, ledger: IgnoreLedger, baseline: Baseline
     if plan.ignores:
         suppressions = ledger.apply(findings, plan.ignores, ran)
     if baseline is not None:
-        suppressions = baseline.accept(catalog.name, findings, suppressions, ran)
+        suppressions = baseline.accept(catalog, findings, suppressions, ran)
     return Judged(findings, suppressions)
 
 

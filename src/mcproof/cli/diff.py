@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from time import perf_counter
 
 from mcproof.cli.main import FAILED, FINDINGS, OK
-from mcproof.cli.options import Parser, add_fail_on, add_outputs
+from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs
 from mcproof.cli.outputs import Outputs
-from mcproof.cli.session import now
-from mcproof.errors import InputError, McproofError
+from mcproof.cli.session import now, read_one
+from mcproof.errors import InputError, McproofError, UsageError
 
 EPILOG = """\
 A change breaks callers where a call that was right is now refused, or where an answer no longer has what it had.
@@ -19,17 +20,25 @@ tell a warning, compatible a note.
 
 def parser() -> Parser:
     parser = Parser("diff", "Show what changed between two catalogs, and whether it breaks callers.", epilog=EPILOG)
-    parser.add_argument("old", metavar="OLD", help="the catalog that callers know: a snapshot, or -")
-    parser.add_argument("new", metavar="NEW", help="the catalog that they will meet: a snapshot, or -")
+    target = "a snapshot, -, a URL, or FILE.json#NAME of a client configuration"
+    parser.add_argument("old", metavar="OLD", help=f"the catalog that callers know: {target}")
+    started = "-- COMMAND ARG... at the end"
+    parser.add_argument("new", metavar="NEW", nargs="?", help=f"the one that they will meet: {target}; or {started}")
     add_outputs(parser)
     add_fail_on(parser, "error")
+    add_live(parser)
     return parser
 
 
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     outputs = Outputs("diff", options)
-    outputs.refuse_to_replace(dict.fromkeys((options.old, options.new), "what is read"))
+    if (options.new is None) == (not options.server_command):
+        raise UsageError("the new catalog is named once: as NEW, or as the server that `-- COMMAND ARG...` starts")
+    if options.all:
+        raise UsageError("--all names several servers; name two catalogs")
+    new_name = options.new or "--"
+    outputs.refuse_to_replace(dict.fromkeys((options.old, new_name), "what is read"))
     if options.old == options.new == "-":
         raise InputError("both catalogs cannot be standard input; name a file for one of them")
 
@@ -37,13 +46,13 @@ def command(arguments: list[str]) -> int:
     from mcproof.comparison.changes import compare
     from mcproof.report.changes import report_changes
     from mcproof.report.model import RunReport, TargetReport, Trouble
-    from mcproof.targets.argument import read_single
 
     start, started = perf_counter(), now()
     try:
-        old, new = read_single(options.old), read_single(options.new)
+        old = read_one(options.old, Namespace(**{**vars(options), "server_command": ()}))
+        new = read_one(options.new, options)
     except McproofError as error:
-        report = TargetReport(error.file or options.new, Trouble.of(error))
+        report = TargetReport(error.file or new_name, Trouble.of(error))
     else:
         report = TargetReport(
             new.name,

@@ -50,6 +50,8 @@ class Planning:
         """The targets of the command line, names of the configuration resolved; without any, all that it names."""
         settings = self._given or settings_for(os.curdir)
         if not self._options.targets:
+            if self._options.server_command:
+                return []
             if not settings.targets:
                 raise UsageError(
                     f"nothing to check: name a TARGET, or list some under `[targets]` in mcproof.toml; "

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.cli.live import asking, live_options
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
 from mcproof.cli.outputs import Outputs
 from mcproof.cli.planning import Planning
-from mcproof.errors import InputError, McproofError
+from mcproof.errors import InputError, McproofError, UsageError
 from mcproof.pipeline import NO_TOOLS, examine
 from mcproof.report.build import rule_facts
 from mcproof.report.model import Notice, RunReport, TargetReport, Trouble
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from mcproof.pipeline import Plan
     from mcproof.report.model import RuleFacts
     from mcproof.targets.argument import Input
+    from mcproof.targets.live import LiveCatalogs
 
 
 class Work(NamedTuple):
@@ -75,19 +78,20 @@ class Run:
 
     def __init__(self, command: Command, options: argparse.Namespace) -> None:
         self._planning = Planning(command, options)
+        self._options = options
         self._targets = self._planning.targets()
-        self._inputs = find_inputs(self._targets)
+        self._inputs = find_inputs(self._targets, live_options(options))
         # Before anything is printed or changed, so that a mistake in the settings of the last target costs nothing.
-        self._plans = [self._planning.plan_for(source.name) for source in self._inputs]
+        self._plans = [self._planning.plan_for(source.configured_near) for source in self._inputs]
         self._ledger = IgnoreLedger()
         self._interrupted = False
         self._saw_all = True
-        self.is_single = is_single(self._targets)
+        self.is_single = not options.all and is_single([*self._targets, *(["--"] if options.server_command else [])])
         self.has_several = len(self._inputs) > 1
 
     def to_keep(self) -> dict[str, str]:
         """The files that no output may replace, each with what it is."""
-        read = {each.name: "what is read" for each in self._inputs if not each.is_stdin}
+        read = {each.name: "what is read" for each in self._inputs if not each.is_stdin and each.server is None}
         return {**read, **{each.file: "the baseline" for each in self._planning.baselines()}}
 
     def over_targets(self, look: Callable[[Work], TargetReport]) -> Iterator[TargetReport]:
@@ -95,13 +99,16 @@ class Run:
         progress = Progress(len(self._inputs))
         done = 0
         try:
+            live = self._ask_servers(progress)
             for number, (source, plan) in enumerate(zip(self._inputs, self._plans, strict=True), 1):
                 progress.step(number, source.name)
-                report = self._look(source, plan, look)
+                report = self._look(source, plan, look, live)
                 progress.clear()
                 if report is not None:
                     done += 1
                     yield report
+            if live is not None and live.interrupted:
+                raise KeyboardInterrupt
         except KeyboardInterrupt:
             progress.clear()
             sys.stderr.write(f"mcproof: interrupted after {done} of {len(self._inputs)} targets\n")
@@ -110,11 +117,24 @@ class Run:
             listed = ", ".join(self._targets)
             raise InputError(f"nothing to check: no snapshot among the `.json` files of {listed}")
 
+    def _ask_servers(self, progress: Progress) -> LiveCatalogs | None:
+        """Ask the live servers, all at once; None where there are none."""
+        if all(source.server is None for source in self._inputs):
+            return None
+        from mcproof.targets.live import LiveCatalogs
+
+        return LiveCatalogs(self._inputs, asking(self._options), progress.step)
+
     def _look(
-        self, source: Input, plan: tuple[Plan, Baseline | None], look: Callable[[Work], TargetReport]
+        self,
+        source: Input,
+        plan: tuple[Plan, Baseline | None],
+        look: Callable[[Work], TargetReport],
+        live: LiveCatalogs | None,
     ) -> TargetReport | None:
         try:
-            return look(Work(read_catalog(source), plan[0], self._ledger, plan[1]))
+            catalog = live.catalog(source) if live is not None and source.server is not None else read_catalog(source)
+            return None if catalog is None else look(Work(catalog, plan[0], self._ledger, plan[1]))
         except McproofError as error:
             if _is_harmless(source, error):
                 if not self._planning.is_baseline(source.name):
@@ -172,6 +192,27 @@ def _is_harmless(source: Input, error: McproofError) -> bool:
     from mcproof.targets.snapshot import NoCatalogError
 
     return source.from_folder and isinstance(error, NoCatalogError)
+
+
+def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
+    """The catalog of the one target that a command takes: a file, or a live server."""
+    if target is not None and target != "-" and os.path.isdir(target):
+        raise InputError("is a folder; name one catalog", file=target)
+    inputs = find_inputs([] if target is None else [target], live_options(options))
+    if len(inputs) != 1:
+        listed = ", ".join(source.title for source in inputs)
+        raise UsageError(f"exactly one target is needed, and these are {len(inputs)}: {listed}")
+    (source,) = inputs
+    if source.obstacle is not None:
+        raise source.obstacle
+    if source.server is None:
+        return read_catalog(source)
+    from mcproof.targets.live import LiveCatalogs
+
+    catalog = LiveCatalogs(inputs, asking(options), lambda *_: None).catalog(source)
+    if catalog is None:
+        raise KeyboardInterrupt
+    return catalog
 
 
 def _version() -> str:

@@ -81,7 +81,8 @@ def report_findings(
         ]
     if lines:
         reported = [
-            _with_line(document, spans[at], position, each)
+            # Of a live server as a whole there is no line to show.
+            each if origin is not None and not asked[at] else _with_line(document, spans[at], position, each)
             for at, position, each in zip(order, positions, reported, strict=True)
         ]
     return _with_identities(catalog, findings, order, reported) if identities else reported
@@ -118,9 +119,7 @@ def _with_identities(
     identities = fingerprints(findings)
     edits = _edits(catalog.document, findings) if catalog.origin is None else {}
     return [
-        each._replace(
-            fingerprint=identities[at], fix=None if each.fix is None else each.fix._replace(edit=edits.get(at))
-        )
+        each._replace(fingerprint=identities[at], fix=each.fix and each.fix._replace(edit=edits.get(at)))
         for at, each in zip(order, reported, strict=True)
     ]
 

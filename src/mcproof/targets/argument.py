@@ -58,7 +58,7 @@ class Input(NamedTuple):
         return "-" if self.origin is None or self.origin.line is None else self.origin.file
 
 
-def find_inputs(targets: Iterable[str], live: LiveOptions = LiveOptions()) -> list[Input]:
+def find_inputs(targets: Iterable[str], live: LiveOptions) -> list[Input]:
     """The inputs that the targets stand for, folders opened, in order and without repetition."""
     found: dict[str, Input] = {}
     for target in targets:
