@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 .PHONY: help demo test lint format bench docs lock clean
 
 help:
-	@echo "make demo    set up, then lint and grade an example catalog"
+	@echo "make demo    set up, then start an example server, lint and grade it"
 	@echo "make test    set up, then run everything that CI runs"
 	@echo "make lint    ruff, mypy and import-linter only"
 	@echo "make format  let ruff rewrite the sources"

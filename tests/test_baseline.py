@@ -30,7 +30,7 @@ def catalog_of(name: str, *tools: str) -> Catalog:
 
 def show(baseline: Baseline, catalog: Catalog, rules: list[Rule] = RULES) -> list[Suppression | None]:
     findings = check(catalog, rules)
-    return baseline.accept(catalog.name, findings, [None] * len(findings), rules)
+    return baseline.accept(catalog, findings, [None] * len(findings), rules)
 
 
 def accepting(path: Path, *catalogs: Catalog) -> str:
@@ -69,7 +69,7 @@ def test_what_something_else_suppresses_is_neither_accepted_nor_gone(tmp_path: P
     catalog = catalog_of(target, "a")
     findings = check(catalog, RULES)
     ignored = Suppression(IGNORED, None, "mcproof.toml", 1)
-    assert baseline.accept(target, findings, [ignored] * len(findings), RULES) == [ignored] * len(findings)
+    assert baseline.accept(catalog, findings, [ignored] * len(findings), RULES) == [ignored] * len(findings)
     assert baseline.stale() == []
     assert baseline.update() == (0, 0, len(findings))
 

@@ -147,8 +147,8 @@ def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]
 def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot tell, whatever rules run."""
     unobserved = [Untested("behaviour", "nothing was called: a catalog shows what is promised, not what is kept")]
-    if catalog.wire is None and (wire_rules := [rule.id for rule in plan.rules if rule.ruleset == "wire"]):
-        unobserved.append(Untested(", ".join(wire_rules), "no live connection"))
+    if catalog.wire is None and any(rule.ruleset == "wire" for rule in plan.rules):
+        unobserved.append(Untested("ruleset wire", "no live connection"))
     without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]
     if without_tools and not catalog.lists_tools:
         unobserved.append(Untested(", ".join(without_tools), NO_TOOLS))

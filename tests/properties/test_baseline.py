@@ -112,7 +112,7 @@ def accepted(text: str, folder: str) -> Baseline:
 def look(baseline: Baseline, text: str) -> list[Finding]:
     """Show a catalog to a baseline; what it does not accept comes back."""
     found = findings(text)
-    answers = baseline.accept("tools.json", found, [None] * len(found), RULES)
+    answers = baseline.accept(read_snapshot(text.encode(), "tools.json"), found, [None] * len(found), RULES)
     return [finding for finding, answer in zip(found, answers, strict=True) if answer is None]
 
 

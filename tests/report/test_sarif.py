@@ -112,7 +112,7 @@ def test_every_rule_has_a_page_that_is_there(folder: Path, capsys: pytest.Captur
     document = json.loads(_printed(capsys, "lint", "library.json", "--ruleset", "all"))
     home = Path(__file__).parents[2]
     rules = document["runs"][0]["tool"]["driver"]["rules"]
-    assert {rule["id"] for rule in rules} == {rule.id for rule in all_rules()}
+    assert {rule["id"] for rule in rules} == {rule.id for rule in all_rules() if rule.ruleset != "wire"}
     for rule in rules:
         assert (home / rule["helpUri"].partition("/blob/main/")[2]).is_file()
 

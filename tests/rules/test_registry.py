@@ -15,6 +15,7 @@ from mcproof.rulebook import cases_of
 ROOT = Path(__file__).parents[2]
 
 ID_FORMS = {
+    "wire": r"WIR-\d{3}",
     "catalog": r"CAT-\d{3}",
     "strict": r"SCH-\d{3}",
     "grade": r"[a-z]+(-[a-z]+)+",

@@ -176,8 +176,10 @@ class Run:
         return OK if not stale and all(report.passed for report in reports) else FINDINGS
 
     def rules(self) -> list[RuleFacts]:
-        """The rules that ran, for whichever target."""
-        return list({rule.id: rule_facts(rule) for rule in self._planning.rules()}.values())
+        """The rules that ran, for whichever target; those about connections only where there was one."""
+        live = any(source.server is not None for source in self._inputs)
+        ran = [rule for rule in self._planning.rules() if live or rule.ruleset != "wire"]
+        return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 
 def _tell_skipped(report: TargetReport) -> None:

@@ -73,6 +73,8 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
     found = {each.rule.id for each in (*report.findings, *report.suppressed)}
     untested = _untested(report)
     for rule in run.rules if run.command != "diff" else ():
+        if f"ruleset {rule.ruleset}" in untested:
+            continue  # it had nothing to look at here
         if rule.id in untested:
             yield Check(rule.ruleset, rule.id, "skipped", message=untested[rule.id])
         elif rule.id not in found:
