@@ -46,7 +46,7 @@ def _sentence(shown: Reported, style: Style) -> str:
 
 def _frame(group: Group, style: Style) -> str:
     shown = group.shown
-    gutter = len(str(shown.line or "")) + 1
+    gutter = len(str(shown.line or " ")) + 1
     head = style.paint(f"{shown.level}[{shown.rule.id}]", shown.level, "bold")
     pointer = style.paint(f"  {style.text(shown.pointer)}", "dim") if shown.pointer else ""
     lines = [
