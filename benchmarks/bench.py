@@ -26,8 +26,9 @@ LIMITS = {"cold start": 6.0, "rules": 5.0, "command": 14.0, "growth": 1.5, "capt
 TRIVIAL_SERVER = """
 import json, sys, time
 time.sleep(float(sys.argv[1]))
+SERVER = {"name": "trivial", "version": "1"}
 RESULTS = {
-    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "t", "version": "1"}},
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": SERVER},
     "tools/list": {"tools": [{"name": "echo", "description": "Say it again.", "inputSchema": {"type": "object"}}]},
 }
 for line in sys.stdin:

@@ -2,8 +2,9 @@
 
     python scripts/real_servers.py [FOLDER]
 
-Installs five servers into the folder (a temporary one without it), lints each live, captures it, lints the capture, and compares: the
-findings about the catalog must be the same. Needs Node.js and npm for three of them, and the network. Not part of the tests.
+Installs five servers into the folder (a temporary one without it), lints each live, captures it, lints the capture, and
+compares: the findings about the catalog must be the same. Needs the network, and npm for three of them. Not part of the
+tests.
 """
 
 from __future__ import annotations
