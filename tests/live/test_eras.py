@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from mcproof.live.capture import Capture, Command, Endpoint
-from mcproof.live.connection import HANDSHAKE, STATELESS
+from mcproof.live.connection import HANDSHAKE, STATELESS, Connection
+from mcproof.live.stdio import Stdio
 from servers.web import FAULTS
 
 from .running import PATIENT, captured, command, document, kinds, refused, tool_names
@@ -171,6 +172,31 @@ def test_every_message_of_the_newer_era_says_all_about_itself() -> None:
         assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
         assert meta["io.modelcontextprotocol/clientInfo"]["name"] == "mcproof"
         assert meta["io.modelcontextprotocol/clientCapabilities"] == {}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "name"),
+    [
+        ("tools/call", {"name": "find_book"}, "find_book"),
+        ("prompts/get", {"name": "find a book"}, "find a book"),
+        ("resources/read", {"uri": "library://b"}, "library://b"),
+        ("tools/call", {"name": "b\u00fccher"}, "=?base64?YsO8Y2hlcg==?="),
+        ("tools/call", {"name": " a"}, "=?base64?IGE=?="),
+        ("tools/call", {"name": "a\nb"}, "=?base64?YQpi?="),
+        ("tools/call", {"name": "=?base64?YQ==?="}, "=?base64?PT9iYXNlNjQ/WVE9PT89?="),
+        ("tools/call", {"name": 7}, None),
+        ("tools/list", {"name": "x"}, None),
+        ("tools/list", None, None),
+    ],
+)
+def test_a_message_of_the_newer_era_says_whom_it_is_for(
+    method: str, params: dict[str, object] | None, name: str | None
+) -> None:
+    connection = Connection(Stdio(["x"], {}, None), PATIENT)
+    connection.settle("stateless", "2026-07-28", {})
+    headers = connection.protocol_headers({"method": method, "params": params})
+    assert headers["Mcp-Method"] == method
+    assert headers.get("Mcp-Name") == name
 
 
 def test_a_server_over_http_that_ignores_what_it_does_not_know_costs_a_moment() -> None:

@@ -71,9 +71,7 @@ def test_on_standard_output(protocol: str | None, era: str, expected: dict[str, 
         ("2024-11-05", "handshake"),
     ],
 )
-def test_over_streamable_http(
-    protocol: str | None, era: str, ports: tuple[int, int], expected: dict[str, Any]
-) -> None:
+def test_over_streamable_http(protocol: str | None, era: str, ports: tuple[int, int], expected: dict[str, Any]) -> None:
     capture = captured(Endpoint(f"http://127.0.0.1:{ports[0]}/mcp", {}), protocol=protocol)
     assert lists(capture) == expected
     assert (capture.wire.transport, capture.wire.era) == ("http", era)

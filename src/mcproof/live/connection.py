@@ -109,10 +109,20 @@ def _stateless_headers(revision: str, message: dict[str, Any]) -> dict[str, str]
     method = message.get("method")
     if isinstance(method, str):
         headers["Mcp-Method"] = method
-        name = message.get("params", {}).get(_NAMED.get(method, ""))
+        name = (message.get("params") or {}).get(_NAMED.get(method, ""))
         if isinstance(name, str):
-            headers["Mcp-Name"] = name
+            headers["Mcp-Name"] = _header_value(name)
     return headers
+
+
+def _header_value(text: str) -> str:
+    """A text as the protocol puts it into a header: as it is, or coded where a header could not carry it."""
+    is_plain = text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?base64?")
+    if is_plain:
+        return text
+    from base64 import b64encode
+
+    return f"=?base64?{b64encode(text.encode('utf-8', 'surrogatepass')).decode()}?="
 
 
 async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol: str | None) -> Connection:
