@@ -7,10 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from servers import sdk
 
 from mcproof.live.capture import Command, Endpoint
 from mcproof.wire import Ending
+from servers import sdk
 
 from .running import captured, document
 
