@@ -9,12 +9,12 @@ READY := $(VENV)/.ready
 .PHONY: help demo test lint format bench docs lock clean
 
 help:
-	@echo "make demo    set up, then lint and grade an example catalog"
+	@echo "make demo    set up, then start an example server, lint and grade it"
 	@echo "make test    set up, then run everything that CI runs"
 	@echo "make lint    ruff, mypy and import-linter only"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed, as ratios"
-	@echo "make docs    write docs/rules and docs/cli.md from the code"
+	@echo "make docs    write the pages that come from the code"
 	@echo "make lock    resolve requirements.lock anew (needs uv)"
 
 $(READY): pyproject.toml requirements.lock

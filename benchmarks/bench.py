@@ -22,7 +22,41 @@ from catalogs import catalog, write_folder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIMITS = {"cold start": 6.0, "rules": 5.0, "command": 14.0, "growth": 1.5}
+LIMITS = {"cold start": 6.0, "rules": 5.0, "command": 14.0, "growth": 1.5, "capture": 1.5, "eight servers": 1.5}
+TRIVIAL_SERVER = """
+import json, sys, time
+time.sleep(float(sys.argv[1]))
+RESULTS = {
+    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "t", "version": "1"}},
+    "tools/list": {"tools": [{"name": "echo", "description": "Say it again.", "inputSchema": {"type": "object"}}]},
+}
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" in request:
+        known = request["method"] in RESULTS
+        answer = {"result": RESULTS[request["method"]]} if known else {"error": {"code": -32601, "message": "unknown"}}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+"""
+MINIMAL_HANDSHAKE = """
+import asyncio, json, sys
+
+async def main():
+    server = await asyncio.create_subprocess_exec(
+        *sys.argv[1:], stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    async def ask(number, method, params):
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        server.stdin.write(json.dumps(message).encode() + b"\\n")
+        return json.loads(await server.stdout.readline())
+    client = {"name": "bench", "version": "1"}
+    await ask(1, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
+    server.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\\n')
+    print(json.dumps(await ask(2, "tools/list", {}), indent=2))
+    server.stdin.close()
+    await server.wait()
+
+asyncio.run(main())
+"""
 MEASURE_GROWTH = """
 import gc, json, resource, sys, time
 gc.disable()
@@ -100,6 +134,32 @@ def throughput(folder: pathlib.Path) -> None:
     report("(b) the command, every position", command / loads, LIMITS["command"], f"{command * 1000:.0f} ms")
 
 
+def captures(folder: pathlib.Path) -> None:
+    """(d) A cold `capture` of a trivial server against a minimal handshake with it; (e) eight servers against one."""
+    server, handshake = folder / "server.py", folder / "handshake.py"
+    server.write_text(TRIVIAL_SERVER, encoding="utf-8")
+    handshake.write_text(MINIMAL_HANDSHAKE, encoding="utf-8")
+    mcproof = str(pathlib.Path(sys.executable).parent / "mcproof")
+    trivial = (sys.executable, str(server), "0")
+    minimal, capture = best_of(
+        15,
+        lambda: run(sys.executable, str(handshake), *trivial),
+        lambda: run(mcproof, "capture", "--", *trivial),
+    )
+    detail = f"{capture * 1000:.0f} ms against {minimal * 1000:.0f} ms"
+    report("(d) cold capture : handshake", capture / minimal, LIMITS["capture"], detail)
+    slow = {"command": sys.executable, "args": [str(server), "1"]}
+    config = folder / "servers.json"
+    config.write_text(json.dumps({"mcpServers": {f"s{number}": slow for number in range(8)}}), encoding="utf-8")
+    one, eight = best_of(
+        2,
+        lambda: run(mcproof, "lint", f"{config}#s0"),
+        lambda: run(mcproof, "lint", str(config), "--all"),
+    )
+    detail = f"{eight * 1000:.0f} ms against {one * 1000:.0f} ms"
+    report("(e) eight servers : one of them", eight / one, LIMITS["eight servers"], detail)
+
+
 def growth(folder: pathlib.Path) -> None:
     """(c) How the whole command grows from 1,000 to 100,000 tools, in time and in memory."""
     costs = []
@@ -122,6 +182,7 @@ def main() -> None:
         temporary = pathlib.Path(scratch)
         cold_start(temporary)
         throughput(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else write_folder(temporary / "catalogs"))
+        captures(temporary)
         growth(temporary)
 
 

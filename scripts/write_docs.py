@@ -1,4 +1,4 @@
-"""Write docs/rules from the rules and docs/cli.md from the commands.
+"""Write docs/rules from the rules, docs/cli.md from the commands and docs/changes.md from the kinds of change.
 
 `make docs` runs this; a test fails when a page is stale.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import pathlib
 
 from mcproof.cli.reference import reference_page
+from mcproof.comparison.page import changes_page
 from mcproof.registry import all_rules
 from mcproof.rulebook import index_page, rule_page
 
@@ -17,7 +18,7 @@ DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 def pages() -> dict[str, str]:
     """Every generated page, by its path in docs."""
     rules = {f"rules/{rule.id}.md": rule_page(rule) for rule in all_rules()}
-    return {"cli.md": reference_page(), "rules/index.md": index_page(), **rules}
+    return {"changes.md": changes_page(), "cli.md": reference_page(), "rules/index.md": index_page(), **rules}
 
 
 def main() -> None:

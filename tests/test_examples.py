@@ -38,8 +38,10 @@ def test_the_readme_shows_what_the_demo_prints() -> None:
     assert f"{frame}\n...\n{summary}\n" in readme
 
 
-def test_make_demo_runs_lint_and_grade_on_the_embedded_catalog(tmp_path: pathlib.Path) -> None:
+def test_make_demo_starts_the_embedded_server_and_lints_and_grades_it(tmp_path: pathlib.Path) -> None:
     done = mcproof("demo", cwd=tmp_path)
     assert done.returncode == 0
-    assert b"$ mcproof lint weather.json" in done.stdout
+    assert done.stderr == b""
+    assert b"$ mcproof lint -- python -m mcproof.demo.server" in done.stdout
+    assert b"error[WIR-001] sends lines that are not JSON: weather server is ready" in done.stdout
     assert b"grade C, needs work" in done.stdout

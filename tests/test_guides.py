@@ -30,9 +30,10 @@ def project(tmp_path: Path) -> Path:
     """A folder with the catalog of the embedded example, and `mcproof` on the path."""
     commands = tmp_path / "bin"
     commands.mkdir()
-    shim = commands / "mcproof"
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mcproof "$@"\n')
-    shim.chmod(0o755)
+    for name, words in {"mcproof": "-m mcproof ", "python": ""}.items():
+        shim = commands / name
+        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
+        shim.chmod(0o755)
     project = tmp_path / "project"
     (project / "catalogs").mkdir(parents=True)
     demo = (files("mcproof") / "demo" / "weather.json").read_bytes()

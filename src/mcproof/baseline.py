@@ -17,11 +17,16 @@ from mcproof.suppress import ACCEPTED, Suppression
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcproof.catalog import Catalog
     from mcproof.finding import Finding
     from mcproof.registry import Rule
 
 SCHEMA_VERSION = 1
 KIND = "baseline"
+STDIN = "<stdin>"
+"""The one target that is no file."""
+LIVE = "live:"
+"""What stands before the name of a live server, which is no file."""
 _MEMBERS = ("target", "rule", "subject", "pointer", "fingerprint")
 
 
@@ -57,6 +62,8 @@ class Baseline:
         self._accepts_all = accepts_all
         self._entries = {entry.key: (entry, line) for entry, line in zip(entries, lines, strict=True)}
         self._current: dict[tuple[str, str], Entry] = {}
+        self._suppressed_elsewhere: set[tuple[str, str]] = set()
+        """What is there and does not need this file: it is not gone, and not accepted either."""
         self._judged: set[tuple[str, str]] = set()
         """The targets and rules that this run has looked at."""
 
@@ -85,19 +92,20 @@ class Baseline:
 
     def accept(
         self,
-        target: str,
+        catalog: Catalog,
         findings: list[Finding],
         suppressions: list[Suppression | None],
         running: Iterable[Rule],
     ) -> list[Suppression | None]:
         """Suppress what is accepted, of what nothing else suppresses, and remember what there is now."""
-        where = self._relative(target)
+        where = self._relative(catalog.name) if catalog.origin is None else f"{LIVE}{catalog.name}"
         self._judged.update((where, rule.id) for rule in running)
         result = list(suppressions)
         for number, (finding, fingerprint) in enumerate(zip(findings, fingerprints(findings), strict=True)):
-            if suppressions[number] is not None:
-                continue
             entry = Entry(where, finding.rule.id, finding.item.subject, finding.pointer, fingerprint)
+            if suppressions[number] is not None:
+                self._suppressed_elsewhere.add(entry.key)
+                continue
             self._current[entry.key] = entry
             if self._accepts_all or entry.key in self._entries:
                 _, line = self._entries.get(entry.key, (entry, None))
@@ -106,10 +114,11 @@ class Baseline:
 
     def stale(self) -> list[Stale]:
         """The entries that this run should have come across and did not."""
+        seen = self._current.keys() | self._suppressed_elsewhere
         return [
             Stale(entry, line)
             for key, (entry, line) in self._entries.items()
-            if key not in self._current and (entry.target, entry.rule) in self._judged
+            if key not in seen and (entry.target, entry.rule) in self._judged
         ]
 
     def update(self) -> tuple[int, int, int]:
@@ -119,11 +128,11 @@ class Baseline:
         """
         from mcproof.files import write_file
 
-        folder = os.path.dirname(self.file)
+        is_gone = {target: self._is_gone(target) for target in {entry.target for entry, _ in self._entries.values()}}
         kept = {
             key: entry
             for key, (entry, _) in self._entries.items()
-            if (entry.target, entry.rule) not in self._judged and os.path.exists(os.path.join(folder, entry.target))
+            if (entry.target, entry.rule) not in self._judged and not is_gone[entry.target]
         }
         accepted = {**kept, **self._current}
         write_file(self.file, _document(accepted.values()).encode())
@@ -131,23 +140,51 @@ class Baseline:
 
     def _relative(self, target: str) -> str:
         """A target as the file names it, wherever mcproof was started."""
-        if target.startswith("<"):
+        if target == STDIN or target.startswith(LIVE):
             return target
-        return os.path.relpath(target, os.path.dirname(self.file) or ".").replace(os.sep, "/")
+        folder, (above, name) = os.path.dirname(self.file) or os.curdir, os.path.split(target)
+        way = _way(folder, target)
+        if os.pardir in way.split("/"):  # perhaps only because one of the two is named through a link
+            real = _way(os.path.realpath(folder), os.path.join(os.path.realpath(above), name))
+            way = min(way, real, key=lambda each: each.split("/").count(os.pardir))
+        return way
+
+    def _is_gone(self, target: str) -> bool:
+        """Whether there is certainly no such target any more; one that cannot be reached may come back."""
+        if target == STDIN or target.startswith(LIVE):
+            return False
+        try:
+            os.lstat(os.path.join(os.path.dirname(self.file), target))
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return True
+        except OSError:
+            return False
+        return False
+
+
+def _way(folder: str, target: str) -> str:
+    """The way from a folder to a target; all of its path, where another drive has it."""
+    try:
+        return os.path.relpath(target, folder).replace(os.sep, "/")
+    except ValueError:
+        return os.path.abspath(target).replace(os.sep, "/")
 
 
 def _entries(value: Any, file: str) -> list[Entry]:
     if not isinstance(value, dict) or value.get("kind") != KIND:
-        raise InputError("no baseline; `--update-baseline` writes one", file=file)
-    if value.get("schema_version") != SCHEMA_VERSION:
-        version = value.get("schema_version")
-        raise InputError(f"a baseline of version {version}; this mcproof reads version {SCHEMA_VERSION}", file=file)
+        raise InputError("no baseline; name another file, and `--update-baseline` writes it", file=file)
+    version = value.get("schema_version")
+    if type(version) is not int or version != SCHEMA_VERSION:
+        found = f"version {version}" if type(version) is int else "no known version"
+        raise InputError(f"a baseline of {found}; this mcproof reads version {SCHEMA_VERSION}", file=file)
     listed = value.get("entries")
     entries = []
     for number, record in enumerate(listed if isinstance(listed, list) else [None]):
         if not isinstance(record, dict) or not all(isinstance(record.get(key), str) for key in _MEMBERS):
             what = f"entry {number + 1} is not an object with {', '.join(_MEMBERS)}"
-            raise InputError(f"a damaged baseline: {what}; `--update-baseline` writes it anew", file=file)
+            raise InputError(
+                f"a damaged baseline: {what}; mend it, or delete it and `--update-baseline` writes it anew", file=file
+            )
         entries.append(Entry(*(record[key] for key in _MEMBERS)))
     return entries
 

@@ -6,7 +6,7 @@ and it never hides its neighbours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.jsontext import escape
 from mcproof.schemas import SchemaTree
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.jsontext import JsonText
+    from mcproof.wire import Wire
 
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
 
@@ -140,6 +141,13 @@ class Prompt(Item):
     kind: Kind = "prompt"
 
 
+class Origin(NamedTuple):
+    """Where somebody named a live server: a client configuration, or just a command line."""
+
+    file: str
+    line: int | None = None
+
+
 class Catalog:
     """Everything that a server offers, with the document it was read from."""
 
@@ -155,6 +163,8 @@ class Catalog:
         server: Server | None = None,
         speaks_of_server: bool = False,
         has_more: bool = False,
+        wire: Wire | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self.name = name
         """What the user calls it: the file, as given."""
@@ -168,6 +178,10 @@ class Catalog:
         """Whether this input could have named the server: a capture can, a bare list of tools cannot."""
         self.has_more = has_more
         """Whether the list goes on after what was read."""
+        self.wire = wire
+        """What the connection showed, where it was read from a live server."""
+        self.origin = origin
+        """Where a live server is named, as its catalog stands in no file."""
 
     @property
     def server_info(self) -> dict[str, Any]:
@@ -191,6 +205,8 @@ class Catalog:
     @property
     def protocol(self) -> str | None:
         """The protocol revision that was agreed on, where the input says so."""
+        if self.wire is not None:
+            return self.wire.agreed
         handshake = self.server.fields.get("initialize")
         revision = handshake.get("protocolVersion") if isinstance(handshake, dict) else None
         return revision if isinstance(revision, str) else None

@@ -28,6 +28,8 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
     """Everything that these rules find: the server's findings first, then each item's in the catalog's order."""
     run = _Run(rules)
     run.show("Catalog", catalog, catalog.server)
+    if catalog.wire is not None:
+        run.show("Wire", catalog.wire, catalog.server)
     for tool in catalog.tools:
         run.show("Item", tool, tool)
         run.show("Tool", tool, tool)

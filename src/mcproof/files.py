@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 
 from mcproof.errors import WriteError
+
+_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+"""The streams that have a name, and their file descriptors."""
 
 
 def replace_file(name: str, before: bytes, after: bytes) -> None:
@@ -26,14 +30,18 @@ def replace_file(name: str, before: bytes, after: bytes) -> None:
 
 
 def write_file(name: str, data: bytes) -> None:
-    """Write a file of ours, in one step; into a device or a pipe, as one does."""
-    target = os.path.realpath(name)
+    """Write a file of ours, in one step; into a device, a pipe or an open stream, as one does."""
     try:
-        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        if name in _STREAMS:
+            _write_stream(_STREAMS[name], data)
+            return
+        # Of the name, not of what it resolves to: a pipe behind `/dev/fd` resolves to nothing.
+        mode = os.stat(name).st_mode if os.path.exists(name) else None
         if mode is not None and not stat.S_ISREG(mode):
             with open(name, "wb") as file:
                 file.write(data)
             return
+        target = os.path.realpath(name)
         if mode is None:
             mode = 0o666 & ~_umask()
         else:
@@ -50,6 +58,14 @@ def append_file(name: str, data: bytes) -> None:
             file.write(data)
     except OSError as error:
         raise _unwritable(name, error) from None
+
+
+def _write_stream(number: int, data: bytes) -> None:
+    """Write where a stream of ours stands: to open what is behind it would start at its beginning, or replace it."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    with open(number, "wb", closefd=False) as file:
+        file.write(data)
 
 
 def _put(target: str, data: bytes, mode: int) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcproof.report.model import Score
     from mcproof.suppress import IgnoreLedger, Suppression
 
+CRASHED = "CAT-004"
+"""The rule that reports the failure of another."""
 NO_TOOLS = "no list of tools"
 """Why rules that look at tools could say nothing."""
 
@@ -68,10 +70,13 @@ def judge(catalog: Catalog, plan: Plan, ledger: IgnoreLedger, baseline: Baseline
     """What the rules find, and what configuration and baseline make of that."""
     findings = check(catalog, plan.rules)
     suppressions: list[Suppression | None] = [None] * len(findings)
+    # Of a rule that failed nobody can say that it finds something no longer.
+    failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
+    ran = [rule for rule in plan.rules if rule.id not in failed]
     if plan.ignores:
-        suppressions = ledger.apply(findings, plan.ignores, plan.rules)
+        suppressions = ledger.apply(findings, plan.ignores, ran)
     if baseline is not None:
-        suppressions = baseline.accept(catalog.name, findings, suppressions, plan.rules)
+        suppressions = baseline.accept(catalog, findings, suppressions, ran)
     return Judged(findings, suppressions)
 
 
@@ -96,6 +101,7 @@ def examine(
         None,
         {key: info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]},
         catalog.protocol,
+        _connection(catalog),
         catalog.counts,
         [each for each in reported if each.suppression is None] if suppressed_any else reported,
         [each for each in reported if each.suppression is not None] if suppressed_any else [],
@@ -106,6 +112,13 @@ def examine(
         [*plan.left_out, *_unobserved(catalog, plan)],
         perf_counter() - start,
     )
+
+
+def _connection(catalog: Catalog) -> dict[str, str | None] | None:
+    wire = catalog.wire
+    if wire is None:
+        return None
+    return {"transport": wire.transport, "era": wire.era, "requested": wire.requested, "agreed": wire.agreed}
 
 
 def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Score | None, Tokens]:
@@ -133,7 +146,9 @@ def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]
 
 def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot tell, whatever rules run."""
-    unobserved = [Untested("behaviour", "nothing was called: a snapshot shows what is promised, not what is kept")]
+    unobserved = [Untested("behaviour", "nothing was called: a catalog shows what is promised, not what is kept")]
+    if catalog.wire is None and any(rule.ruleset == "wire" for rule in plan.rules):
+        unobserved.append(Untested("ruleset wire", "no live connection"))
     without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]
     if without_tools and not catalog.lists_tools:
         unobserved.append(Untested(", ".join(without_tools), NO_TOOLS))

@@ -65,6 +65,7 @@ RULESETS = {
         Ruleset("strict", "Whether the input schemas constrain what a caller may send.", False),
         Ruleset("grade", "The 21 rules behind the grade from A to F.", True),
         Ruleset("trust", "Whether an agent, and whoever reviews it, can rely on the catalog.", True),
+        Ruleset("wire", "What a live connection and its answers show; part of no score.", True),
     )
 }
 """Each has a module of its name in `mcproof.rules`."""
@@ -101,7 +102,8 @@ class Rule:
         self.needs_language_model = False
         self.since = since
         self.traits = traits
-        """What only this rule's scheme knows: a trust rule's weight, dimension and phase."""
+        """What only this rule's scheme knows: a trust rule's weight, dimension and phase; and whether one finding sums
+        up all that it has to say of an item."""
         self.looks_at = next(iter(check.__annotations__.values()))
         """The name of the type that the check takes."""
 
@@ -137,7 +139,7 @@ class Rule:
         return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 
-SCOPES = ("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt", "RuleCrash")
+SCOPES = ("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt", "Wire", "RuleCrash")
 """What a rule can look at: the types of its first parameter."""
 
 _RULES: dict[str, Rule] = {}
@@ -212,11 +214,11 @@ def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Itera
         if name not in RULESETS:
             known = [*RULESETS, "all"]
             raise UsageError(f"unknown ruleset `{name}`{nearest(name, known)}; there are {', '.join(known)}")
-    selected = _named(select)
-    ignored = {each.id for each in _named(ignore)}
+    selected = rules_named(select)
+    ignored = {each.id for each in rules_named(ignore)}
     chosen = selected or rules_of(*dict.fromkeys(expanded))
     if all(each.id in ignored for each in chosen):
-        raise UsageError("no rule is left to run: `--ignore` names all that were chosen")
+        raise UsageError("no rule is left to run: `ignore` names all that were chosen")
     running = {"all", *(each.ruleset for each in chosen)}
     companions = {
         each: each.traits["accompanies"] in running for each in rules_of("catalog") if "accompanies" in each.traits
@@ -226,7 +228,8 @@ def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Itera
     return [each for each in kept if each.id not in ignored]
 
 
-def _named(words: Iterable[str]) -> list[Rule]:
+def rules_named(words: Iterable[str]) -> list[Rule]:
+    """The rules that ids, names and rulesets stand for. Raises a UsageError for one that there is not."""
     named: dict[str, Rule] = {}
     for word in words:
         family = word.lower()

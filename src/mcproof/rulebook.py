@@ -28,6 +28,8 @@ class Case(NamedTuple):
     """The snapshot as text, where its spelling matters."""
     crash: dict[str, Any] | None = None
     """The failure of a rule, for the rule about those."""
+    wire: dict[str, Any] | None = None
+    """What a connection shows, for rules about that: the lines that a server `sends`, or the members of a `Wire`."""
     levels: int | None = None
     """A tool whose schema nests this deep, for what would not fit on a page."""
     at: tuple[str, ...] = ()
@@ -39,7 +41,7 @@ class Case(NamedTuple):
         """The case as the text of a snapshot; None where it is none."""
         if self.text is not None:
             return self.text
-        if self.crash is not None:
+        if self.crash is not None or self.wire is not None:
             return None
         document = self.catalog if self.catalog is not None else {"tools": [self.subject]}
         return json.dumps(document, indent=2, ensure_ascii=False)
@@ -54,9 +56,11 @@ class Case(NamedTuple):
         """The case as a reader should see it."""
         if self.text is not None:
             return self.text.rstrip()
+        if self.wire is not None and "sends" in self.wire:
+            return "\n".join(self.wire["sends"])
         if self.levels is not None:
             return f"(a schema that nests {self.levels} levels deep)"
-        subject = next(each for each in (self.crash, self.tool, self.catalog) if each is not None)
+        subject = next(each for each in (self.crash, self.wire, self.tool, self.catalog) if each is not None)
         return compact_json(subject)
 
 
@@ -149,11 +153,11 @@ def rule_page(rule: Rule) -> str:
     title = rule.id if rule.name == rule.id else f"{rule.id}: {rule.name}"
     lines = [f"# {title}", "", rule.summary, "", "| | |", "| --- | --- |"]
     lines += [f"| {label} | {value} |" for label, value in facts_of(rule)]
-    lines += ["", "## Why it matters", "", _sentence(rule.why), "", "## What to do", "", _sentence(rule.advice), ""]
+    lines += ["", "## Why it matters", "", sentence(rule.why), "", "## What to do", "", sentence(rule.advice), ""]
     for heading, listed in (("It fires on", cases.bad), ("It is silent on", cases.good)):
         lines += [f"## {heading}", ""]
         for case in listed:
-            lines += [f"{_sentence(case.title)}", "", "```json", case.shown, "```", ""]
+            lines += [f"{sentence(case.title)}", "", "```json", case.shown, "```", ""]
             if case.at and any(case.at):
                 lines += [f"At {', '.join(f'`{pointer}`' for pointer in case.at)}.", ""]
             if case.fixed is not None:
@@ -188,7 +192,7 @@ def index_page() -> str:
     return "\n".join([*lines, ""])
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     """A text that starts with a capital and ends with a stop."""
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -37,10 +37,10 @@ class IgnoreLedger:
         by_rule: dict[str, list[IgnoreFor]] = {}
         ids = {rule.id for rule in running}
         for entry in ignores:
-            if concerned := entry.rules & ids:
+            if entry.rules <= ids:  # else a rule that did not run may be why it is there
                 self._needed.setdefault(entry, False)
-                for rule in concerned:
-                    by_rule.setdefault(rule, []).append(entry)
+            for rule in entry.rules:
+                by_rule.setdefault(rule, []).append(entry)
         return [self._suppression(finding, by_rule.get(finding.rule.id, ())) for finding in findings]
 
     def _suppression(self, finding: Finding, entries: Iterable[IgnoreFor]) -> Suppression | None:
@@ -51,5 +51,5 @@ class IgnoreLedger:
         return None
 
     def unused(self) -> list[IgnoreFor]:
-        """The entries whose rules ran and that suppressed nothing."""
+        """The entries whose rules ran, all of them, and that suppressed nothing."""
         return [entry for entry, needed in self._needed.items() if not needed]

@@ -8,9 +8,10 @@ import os
 import sys
 from typing import Any
 
-from mcproof.live.capture import Asking, Capture, Command, Endpoint, capture_all
+from mcproof.live.capture import Asking, Capture, capture_all
 from mcproof.live.connection import Limits
 from mcproof.live.errors import ConnectError
+from mcproof.live.servers import Command, Endpoint
 from servers import raw
 
 PATIENT = Limits(start=30, request=30, total=60, grace=30)
@@ -28,8 +29,10 @@ def outcome(
 ) -> Capture | ConnectError:
     """What becomes of a server; whatever is left open shows now, and not in some other test."""
     finished: list[object] = []
-    (result,) = capture_all([server], Asking(limits, protocol), finished.append)
+    (result,), interrupted = capture_all([server], Asking(limits, protocol), finished.append)
     assert finished == [server]
+    assert result is not None
+    assert not interrupted
     gc.collect()
     return result
 

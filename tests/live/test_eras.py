@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.live.capture import Capture, Command, Endpoint
 from mcproof.live.connection import HANDSHAKE, STATELESS, Connection
+from mcproof.live.servers import Command, Endpoint
 from mcproof.live.stdio import Stdio
 from servers.web import FAULTS
 
 from .running import PATIENT, captured, command, document, kinds, refused, tool_names
+
+if TYPE_CHECKING:
+    from mcproof.live.capture import Capture
 
 NAMES = ["find_book", "lend_book"]
 HASTY = PATIENT._replace(grace=0.3)

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from mcproof.live import http
-from mcproof.live.capture import Endpoint
+from mcproof.live.servers import Endpoint
 from mcproof.live.sse import EventParser
 from servers.web import FAULTS, MessagesFirst, Web
 

@@ -118,8 +118,7 @@ def test_a_signal_ends_every_server_and_keeps_what_was_there(
     with Driver(0.3, faults, marker, tmp_path) as started:
         started.wait_until_servers_hang()
         started.process.send_signal(number)
-        unfinished = "interrupted before it answered"
-        assert started.output() == f"captured\n{unfinished}\n{unfinished}\n{unfinished}\nchildren: []\n"
+        assert started.output() == "captured\nNone\nNone\nNone\ninterrupted: True\nchildren: []\n"
     assert_nothing_is_left(marker)
 
 
@@ -129,5 +128,5 @@ def test_a_second_interrupt_does_not_wait_for_servers_that_do_not_end(marker: st
         started.process.send_signal(signal.SIGINT)
         started.wait_until_servers_hang()  # now because its input was closed
         started.process.send_signal(signal.SIGINT)
-        assert started.output() == "interrupted before it answered\nchildren: []\n"
+        assert started.output() == "None\ninterrupted: True\nchildren: []\n"
     assert_nothing_is_left(marker)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.live.capture import Command, Endpoint
+from mcproof.live.servers import Command, Endpoint
 from mcproof.wire import Ending
 from servers import sdk
 

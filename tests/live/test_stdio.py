@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.live import stdio
-from mcproof.live.capture import Command
 from mcproof.live.connection import Limits
+from mcproof.live.servers import Command
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.wire import Ending
 from servers.raw import TOOLS
@@ -346,7 +346,7 @@ def test_several_servers_are_asked_at_once_and_come_back_in_order() -> None:
 
     servers = [command("good" if number % 3 else "exit-at-start", f"n{number}") for number in range(12)]
     finished: list[Any] = []
-    results = capture_all(servers, Asking(PATIENT), finished.append)
+    results, _ = capture_all(servers, Asking(PATIENT), finished.append)
     assert [isinstance(each, Capture) for each in results] == [number % 3 != 0 for number in range(12)]
     assert sorted(finished) == sorted(servers)
     for server, result in zip(servers, results, strict=True):
@@ -357,4 +357,4 @@ def test_several_servers_are_asked_at_once_and_come_back_in_order() -> None:
 def test_no_servers_are_no_work() -> None:
     from mcproof.live.capture import Asking, capture_all
 
-    assert capture_all([], Asking(Limits()), lambda _: None) == []
+    assert capture_all([], Asking(Limits()), lambda _: None) == ([], False)

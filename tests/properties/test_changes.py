@@ -10,7 +10,7 @@ import jsonschema_rs
 from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 
-from mcproof.changes import Change, compare
+from mcproof.comparison.changes import Change, compare
 from mcproof.jsontext import resolve
 from mcproof.targets.snapshot import read_snapshot
 

@@ -42,7 +42,7 @@ def compare(text: str, name: str) -> None:
     """Compare with a golden file, or write it where that is asked for."""
     path = GOLDEN / name
     if os.environ.get("MCPROOF_UPDATE_GOLDEN"):
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
     assert text == path.read_bytes().decode()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,11 @@ import pytest
 
 from mcproof.engine import RuleCrash, check
 from mcproof.fix import apply_fixes
+from mcproof.live.peer import Peer
 from mcproof.registry import Rule, all_rules
 from mcproof.rulebook import Case, cases_of
 from mcproof.targets.snapshot import read_snapshot
+from mcproof.wire import Ending, Wire
 
 if TYPE_CHECKING:
     from mcproof.finding import Finding
@@ -48,8 +51,39 @@ def pointers(rule: Rule, case: Case) -> list[str]:
     """Where a rule fires on a case."""
     if case.crash is not None:
         return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
+    if case.wire is not None:
+        return [problem.at for problem in rule.check(asyncio.run(wire_of(case.wire)))]
     assert case.snapshot is not None
     return [finding.pointer for finding in findings(rule, case.snapshot)]
+
+
+async def wire_of(shown: dict[str, Any]) -> Wire:
+    """What a connection shows on which a server sends these lines, in answer to one request."""
+
+    async def drop(_: bytes) -> None:
+        pass
+
+    peer = Peer(drop)
+    if "sends" in shown:
+        request = asyncio.create_task(peer.request("tools/list", None))
+        await asyncio.sleep(0)
+        for line in shown["sends"]:
+            peer.receive(line.encode())
+            await asyncio.sleep(0)
+        await request
+    for kind, detail in shown.get("anomalies", {}).items():
+        peer.note(kind, detail)
+    ending = shown.get("ending")
+    return Wire(
+        "stdio",
+        "handshake",
+        "2025-11-25",
+        shown.get("agreed", "2025-11-25"),
+        shown.get("seconds_to_answer", 0.1),
+        tuple(peer.anomalies),
+        tuple(shown.get("unserved", {}).items()),
+        None if ending is None else Ending(ending, 0),
+    )
 
 
 def fixed_text(rule: Rule, text: str) -> str:
@@ -112,7 +146,7 @@ def test_a_rule_with_a_fix_also_shows_what_is_left_to_the_author(rule: Rule) -> 
     ("rule", "case"), [(rule, case) for rule, _, case in ALL], ids=[f"{r.id}: {case.title}" for r, _, case in ALL]
 )
 def test_a_case_has_a_title_and_exactly_one_subject(rule: Rule, case: Case) -> None:
-    subjects: list[Any] = [case.tool, case.catalog, case.text, case.crash, case.levels]
+    subjects: list[Any] = [case.tool, case.catalog, case.text, case.crash, case.wire, case.levels]
     assert sum(subject is not None for subject in subjects) == 1
     assert case.title[0] == case.title[0].lower()
     assert not case.title.endswith(".")

@@ -15,6 +15,7 @@ from mcproof.rulebook import cases_of
 ROOT = Path(__file__).parents[2]
 
 ID_FORMS = {
+    "wire": r"WIR-\d{3}",
     "catalog": r"CAT-\d{3}",
     "strict": r"SCH-\d{3}",
     "grade": r"[a-z]+(-[a-z]+)+",
@@ -107,7 +108,7 @@ def test_the_trust_rule_carries_what_its_score_needs() -> None:
     [rule] = rules_of("trust")
     assert rule.id == "tool_input_schemas_well_formed"
     assert rule.severity == "medium"
-    assert rule.traits == {"weight": 4, "dimension": "Schema quality", "phase": "post-handshake"}
+    assert rule.traits == {"weight": 4, "dimension": "Schema quality", "phase": "post-handshake", "sums_up": True}
 
 
 # --- documentation ------------------------------------------------------------------------------------------------

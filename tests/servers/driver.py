@@ -11,8 +11,9 @@ import sys
 
 from live.running import children, command
 from mcproof.live import stdio
-from mcproof.live.capture import Asking, Capture, Command, Server, capture_all
+from mcproof.live.capture import Asking, Capture, capture_all
 from mcproof.live.connection import Limits
+from mcproof.live.servers import Command, Server
 
 LIMITS = Limits(start=60, request=60, total=60, grace=60)
 
@@ -29,8 +30,10 @@ def main(grace: str, folder: str, *faults_and_marker: str) -> None:
             with open(server.environment["READY"], "w", encoding="utf-8") as ready:
                 ready.write("ready")
 
-    for result in capture_all(servers, Asking(LIMITS), done):
-        print("captured" if isinstance(result, Capture) else result.message)  # noqa: T201
+    results, interrupted = capture_all(servers, Asking(LIMITS), done)
+    for result in results:
+        print("captured" if isinstance(result, Capture) else result)  # noqa: T201
+    print(f"interrupted: {interrupted}")  # noqa: T201
     print(f"children: {children()}")  # noqa: T201
 
 

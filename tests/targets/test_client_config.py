@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcproof.errors import InputError
-from mcproof.live.capture import Command, Endpoint
+from mcproof.live.servers import Command, Endpoint
 from mcproof.targets.client_config import ConfiguredServer, pick, read_servers, server_of
 
 FILES = Command(("npx", "-y", "files", "/data"), {"DEBUG": "1"})

@@ -10,7 +10,7 @@ import pytest
 from mcproof.cli.main import main
 from mcproof.errors import InputError
 from mcproof.jsontext import resolve
-from mcproof.targets.argument import find_inputs, is_single
+from mcproof.targets.argument import LiveOptions, find_inputs, is_single
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
@@ -255,17 +255,17 @@ def test_a_folder_gives_its_json_files_by_name_and_nothing_below(tmp_path: Path)
         (tmp_path / name).write_text("{}")
     (tmp_path / "c.json").mkdir()
     (tmp_path / "c.json" / "below.json").write_text("{}")
-    names = [each.name for each in find_inputs([str(tmp_path)])]
+    names = [each.name for each in find_inputs([str(tmp_path)], LiveOptions())]
     assert names[-2:] == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
     assert str(tmp_path / "c.json" / "below.json") not in names
-    assert all(each.from_folder for each in find_inputs([str(tmp_path)]))
+    assert all(each.from_folder for each in find_inputs([str(tmp_path)], LiveOptions()))
 
 
 def test_an_input_keeps_the_place_where_it_was_named_first(tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text("{}")
     first = str(tmp_path / "b.json")
-    inputs = find_inputs([first, str(tmp_path)])
+    inputs = find_inputs([first, str(tmp_path)], LiveOptions())
     assert [each.name for each in inputs] == [first, str(tmp_path / "a.json")]
     assert [each.from_folder for each in inputs] == [False, True]
 

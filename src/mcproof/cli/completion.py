@@ -46,6 +46,8 @@ def _words_of(argument: Argument) -> list[str]:
     """What can stand for an argument's value, where that is a closed list."""
     if argument.value in _RULE_VALUES:
         return [*_rules(), *(FAULTS if argument.value == "ID" else ())]
+    if "--ruleset" in argument.flags:
+        return [*RULESETS, "all"]
     return list(argument.choices)
 
 
@@ -54,7 +56,8 @@ def _bash() -> Iterator[str]:
     yield from (
         '# Completion of mcproof for bash: eval "$(mcproof completion bash)"',
         "_mcproof() {",
-        '    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words=""',
+        "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}",
+        '    local words="" flags=""',
         "    COMPREPLY=()",
         "    if [[ $COMP_CWORD -eq 1 ]]; then",
         f'        words="{" ".join([*(each.name for each in commands), "--help", "--version"])}"',
@@ -72,12 +75,13 @@ def _bash() -> Iterator[str]:
     for each in commands:
         flags = [flag for option in each.options for flag in option.flags]
         values = [word for positional in each.positionals for word in _words_of(positional)]
-        yield f'                    {each.name}) words="{" ".join([*values, *flags])}" ;;'
+        yield f'                    {each.name}) words="{" ".join(values)}" flags="{" ".join(flags)}" ;;'
     yield from (
         "                esac ;;",
         "        esac",
         "    fi",
-        '    if [[ $word == -* || $words != -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$word")); fi',
+        "    if [[ $word == -* && -n $flags ]]; then words=$flags; fi",
+        '    COMPREPLY=($(compgen -W "$words" -- "$word"))',
         "}",
         "complete -o default -F _mcproof mcproof",
     )

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.resources import as_file, files
 
 from mcproof.cli import grade, lint
 from mcproof.cli.main import OK
 from mcproof.cli.options import Parser
 from mcproof.report.terminal import Style
 
+SERVER = ("python", "-m", "mcproof.demo.server")
+
 
 def parser() -> Parser:
-    return Parser("demo", "Lint and grade an example catalog, with the faults that real servers have.")
+    return Parser("demo", "Start an example server, with the faults that real ones have, and lint and grade it.")
 
 
 def command(arguments: list[str]) -> int:
     parser().parse_args(arguments)
     style = Style.of(sys.stdout)
-    with as_file(files("mcproof") / "demo" / "weather.json") as path:
-        os.chdir(path.parent)
-        for name, run in (("lint", lint.command), ("grade", grade.command)):
-            sys.stdout.write(style.paint(f"$ mcproof {name} weather.json", "bold") + "\n\n")
-            sys.stdout.flush()
-            run([path.name])
-            sys.stdout.write("\n")
-    sys.stdout.write("Now try it on a catalog of your own: mcproof grade tools.json\n")
+    # `python` is the one that runs this, whether or not its environment is active.
+    os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    for name, run in (("lint", lint.command), ("grade", grade.command)):
+        sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
+        sys.stdout.flush()
+        run(["--no-config", "--", *SERVER])
+        sys.stdout.write("\n")
+    sys.stdout.write("Now try it on a server of your own: mcproof grade -- python server.py\n")
     return OK

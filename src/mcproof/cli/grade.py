@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mcproof.cli.options import Parser, add_fail_on, add_outputs, add_settings, add_targets
+from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs, add_settings, add_targets
 from mcproof.cli.planning import Command
 from mcproof.cli.session import check_targets
 from mcproof.scores.grade import LETTERS
@@ -22,6 +22,7 @@ def parser() -> Parser:
     )
     add_fail_on(parser, COMMAND.fail_on)
     add_settings(parser)
+    add_live(parser)
     return parser
 
 

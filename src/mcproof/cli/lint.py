@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.cli.options import Parser, add_fail_on, add_outputs, add_selection, add_settings, add_targets
+from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs, add_selection, add_settings, add_targets
 from mcproof.cli.planning import Command
 from mcproof.cli.session import check_targets
 from mcproof.registry import RULESETS
@@ -25,6 +25,7 @@ def parser() -> Parser:
     add_selection(parser)
     add_fail_on(parser, COMMAND.fail_on)
     add_settings(parser)
+    add_live(parser)
     return parser
 
 

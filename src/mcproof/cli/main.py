@@ -20,6 +20,7 @@ COMMANDS = {
     "lint": "check a catalog: what would confuse an agent or a client",
     "schema-lint": "check, and tighten, how strictly the input schemas constrain a call",
     "grade": "grade a catalog from A to F, with its cost in tokens",
+    "capture": "save the catalog of a live server, or of any other target",
     "diff": "show what changed between two catalogs, and whether it breaks callers",
     "report": "render a stored run report in another format",
     "rules": "list every rule",
@@ -37,10 +38,12 @@ Usage: mcproof COMMAND [OPTIONS] TARGET...
 Commands:
 {commands}
 
-A TARGET is a snapshot: the answer to `tools/list` saved as JSON, a folder of those, or - for standard input.
+A TARGET is a snapshot (the answer to `tools/list` saved as JSON), a folder of those, - for standard input, a URL, or
+FILE.json#NAME of a client configuration. -- COMMAND ARG... at the end starts a server.
 
-  mcproof grade tools.json               how good is it, and what would help most
-  mcproof lint tools.json                every finding, with the line it is about
+  mcproof grade -- python server.py      how good is it, and what would help most
+  mcproof lint https://host/mcp          every finding about a live server
+  mcproof lint tools.json                every finding about a snapshot, with the line it is about
   mcproof schema-lint tools.json --fix   print the catalog with tightened schemas
 
 Exit codes: 0 nothing found, 1 findings or a failed gate, 2 could not do the job.
@@ -130,11 +133,12 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
 def _wanted_format(arguments: list[str]) -> str:
     """The format that was asked for, even by a command line that makes no sense otherwise."""
     wanted = ""
-    for at, word in enumerate(arguments, 1):
+    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    for at, word in enumerate(ours, 1):
         if word.startswith("--format="):
             wanted = word.removeprefix("--format=")
         elif word == "--format":
-            wanted = "".join(arguments[at : at + 1])
+            wanted = "".join(ours[at : at + 1])
     return wanted
 
 

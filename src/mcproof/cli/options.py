@@ -31,9 +31,17 @@ class Parser(argparse.ArgumentParser):
         )
 
     def parse_args(self, arguments: list[str]) -> argparse.Namespace:  # type: ignore[override]
-        if "--" in arguments:
-            raise UsageError("live servers cannot be started yet; save the answer to `tools/list` and name that file")
-        return super().parse_args(arguments)
+        """The options; what follows `--` is a server to start, and none of ours."""
+        if "--" not in arguments:
+            return super().parse_args(arguments)
+        at = arguments.index("--")
+        options = super().parse_args(arguments[:at])
+        if not hasattr(options, "server_command"):
+            raise UsageError(f"`{self.prog}` starts no server; it takes nothing after `--`")
+        options.server_command = tuple(arguments[at + 1 :])
+        if not options.server_command:
+            raise UsageError("`--` is followed by the command that starts a server, such as `-- python server.py`")
+        return options
 
     def error(self, message: str) -> NoReturn:
         hint = ""
@@ -47,8 +55,8 @@ def add_targets(parser: argparse.ArgumentParser) -> None:
         "targets",
         metavar="TARGET",
         nargs="*",
-        help="a snapshot, a folder of snapshots, -, or a name that the configuration gives one; "
-        "without any, all that the configuration names",
+        help="a snapshot, a folder of snapshots, -, a URL, FILE.json#NAME of a client configuration, or a name of the "
+        "configuration; without any, all that the configuration names. -- COMMAND ARG... at the end starts a server",
     )
 
 
@@ -89,6 +97,44 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add_config(parser)
     parser.add_argument("--baseline", metavar="FILE", help="accept the findings in this file; fail on new ones")
     parser.add_argument("--update-baseline", action="store_true", help="accept what is there now: write the baseline")
+
+
+def add_live(parser: argparse.ArgumentParser) -> None:
+    """How live servers are started and reached."""
+    parser.set_defaults(server_command=())
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="give a started server this variable, by default with the value that it has here; repeatable",
+    )
+    parser.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'NAME: VALUE'",
+        help="send this header to a URL; ${VARIABLE} is filled in from the environment; repeatable",
+    )
+    parser.add_argument("--cwd", metavar="FOLDER", help="start servers in this folder")
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help="how long an answer may take (default 30, and 60 for the first)",
+    )
+    parser.add_argument("--protocol", metavar="REVISION", help="speak this protocol revision, such as 2025-06-18")
+    parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1_000_000:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds")
+    return seconds
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.errors import UsageError
 from mcproof.pipeline import Depth
-from mcproof.report.formats import FORMATS, parse_output, render, render_target
+from mcproof.report.formats import FORMATS, harmless, parse_output, render_target
 from mcproof.report.terminal import Style, print_lines, safe
 
 if TYPE_CHECKING:
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.report.model import RunReport, TargetReport
-
-_RAW = ("json", "sarif", "junit", "github", "gitlab")
-"""Formats that escape what a terminal or a CI runner could take for a command, each in its own way."""
 
 
 class Outputs:
@@ -31,7 +28,8 @@ class Outputs:
         self._report: str | None = options.report
         self._style = Style.of(sys.stdout)
         self.is_single = True
-        _refuse_impossible([*(each.file for each in self._files), *([self._report] if self._report else [])])
+        self._named = [*(each.file for each in self._files), *([self._report] if self._report is not None else [])]
+        _refuse_impossible(self._named)
         wanted = [self._format, *(FORMATS[each.format] for each in self._files)]
         everything = self._report is not None
         self.depth = Depth(
@@ -50,32 +48,31 @@ class Outputs:
             shown = render_target(report, self._command, name, self._style, is_single=self.is_single)
             print_lines(shown, sys.stdout)
 
+    def refuse_to_replace(self, kept: dict[str, str]) -> None:
+        """Raise a UsageError where an output would take the place of a file that is still needed."""
+        real = {os.path.realpath(name): what for name, what in kept.items()}
+        for file in self._named:
+            if what := real.get(os.path.realpath(file)):
+                raise UsageError(f"`{file}` is {what}; name another file to write to")
+
     def write(self, run: RunReport) -> None:
-        """Print what is printed as a whole, and write the files."""
-        if not self._format.is_text:
-            print_document(self._format.name, render(run, self._format.name, self._style))
-            if self._format.name == "github":
-                _append_job_summary(run)
+        """Write the files, then print what is printed as a whole: if a file fails, that is all there is to print."""
         for output in self._files:
-            _write(output.file, render(run, output.format, Style()))
+            _write(output.file, harmless(run, output.format, Style()))
         if self._report is not None:
             from mcproof.report.run import run_document
 
             _write(self._report, run_document(run))
+        if not self._format.is_text:
+            if self._format.name == "github":
+                _append_job_summary(run)
+            sys.stdout.writelines(list(harmless(run, self._format.name, self._style)))
 
 
 def _write(file: str, pieces: Iterable[str]) -> None:
     from mcproof.files import write_file
 
     write_file(file, "".join(pieces).encode("utf-8", "backslashreplace"))
-
-
-def print_document(format: str, pieces: Iterable[str]) -> None:
-    """Print a document in one go: all of it, or nothing."""
-    if format in _RAW:
-        sys.stdout.writelines(list(pieces))
-    else:
-        print_lines(list(pieces), sys.stdout)
 
 
 def _append_job_summary(run: RunReport) -> None:
@@ -90,7 +87,7 @@ def _append_job_summary(run: RunReport) -> None:
 def _refuse_impossible(files: list[str]) -> None:
     """Say before the work, not after it, that a file cannot be written."""
     for number, file in enumerate(files):
-        if any(os.path.abspath(file) == os.path.abspath(other) for other in files[:number]):
+        if any(os.path.realpath(file) == os.path.realpath(other) for other in files[:number]):
             raise UsageError(f"two outputs go to the same file, `{file}`")
         if os.path.isdir(file):
             raise UsageError(f"`{file}` is a folder; name a file to write to")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcproof.cli.options import words
 from mcproof.config import DEFAULTS, directory_of, read_settings, settings_for
-from mcproof.errors import UsageError
+from mcproof.errors import ConfigError, UsageError
 from mcproof.pipeline import Plan
-from mcproof.registry import RULESETS, choose
+from mcproof.registry import RULESETS, choose, rules_named
 from mcproof.report.model import Untested
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mcproof.baseline import Baseline
     from mcproof.config import Settings
     from mcproof.registry import Rule
+
+Value = TypeVar("Value")
 
 
 class Command(NamedTuple):
@@ -43,13 +45,13 @@ class Planning:
         self._baselines: dict[str, Baseline] = {}
         self._given = given_settings(options)
         self.updates_baseline: bool = options.update_baseline
-        if self.updates_baseline and (options.baseline or (self._given or settings_for(os.curdir)).baseline) is None:
-            raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
 
     def targets(self) -> list[str]:
         """The targets of the command line, names of the configuration resolved; without any, all that it names."""
         settings = self._given or settings_for(os.curdir)
         if not self._options.targets:
+            if self._options.server_command:
+                return []
             if not settings.targets:
                 raise UsageError(
                     f"nothing to check: name a TARGET, or list some under `[targets]` in mcproof.toml; "
@@ -63,7 +65,9 @@ class Planning:
         settings = self._given or settings_for(directory_of(target))
         if settings.file not in self._plans:
             self._plans[settings.file] = self._plan(settings)
-        file = self._options.baseline or settings.baseline
+        file = _first(self._options.baseline, settings.baseline)
+        if file is None and self.updates_baseline:
+            raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
         return self._plans[settings.file], None if file is None else self._baseline(file)
 
     def _plan(self, settings: Settings) -> Plan:
@@ -76,6 +80,10 @@ class Planning:
         if command.selects and not select and not rulesets:
             select, rulesets = list(settings.select), list(settings.rulesets)
         rules = choose(rulesets or command.rulesets, select=select, ignore=[*ignore, *ignored_by_settings])
+        if command.grades and all(rule.ruleset != "grade" for rule in rules):
+            place = settings.places["ignore"]
+            message = "nothing to grade: `ignore` names every rule of the grade"
+            raise ConfigError(message, file=place.file, line=place.line)
         severity = settings.severity
         return Plan(
             [rule.with_severity(severity[rule.id]) if rule.id in severity else rule for rule in rules],
@@ -103,12 +111,17 @@ class Planning:
     def _baseline(self, file: str) -> Baseline:
         from mcproof.baseline import Baseline
 
-        if file not in self._baselines:
+        one = os.path.realpath(file)  # two configurations may share it, each with its own way to it
+        if one not in self._baselines:
             if self.updates_baseline and not os.path.exists(file):
-                self._baselines[file] = Baseline(file, accepts_all=True)
+                self._baselines[one] = Baseline(file, accepts_all=True)
             else:
-                self._baselines[file] = Baseline.read(file, accepts_all=self.updates_baseline)
-        return self._baselines[file]
+                self._baselines[one] = Baseline.read(file, accepts_all=self.updates_baseline)
+        return self._baselines[one]
+
+    def is_baseline(self, file: str) -> bool:
+        """Whether a file is one of the baselines of this run."""
+        return os.path.realpath(file) in self._baselines
 
     def baselines(self) -> list[Baseline]:
         """The baselines that this run has looked at."""
@@ -135,8 +148,8 @@ def resolve_target(word: str, settings: Settings) -> str:
 
 def _ids(names: Iterable[str]) -> list[str]:
     """The ids of the rules that ids, names and rulesets stand for."""
-    return [rule.id for rule in choose((), select=names)]
+    return [rule.id for rule in rules_named(names)]
 
 
-def _first(*values: int | None) -> int | None:
+def _first(*values: Value | None) -> Value | None:
     return next((value for value in values if value is not None), None)

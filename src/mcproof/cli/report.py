@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 from mcproof.cli.main import OK
 from mcproof.cli.options import Parser, add_outputs
 from mcproof.cli.outputs import Outputs
+from mcproof.report.terminal import print_lines, safe
 
 
 def parser() -> Parser:
@@ -22,8 +25,10 @@ def command(arguments: list[str]) -> int:
     source = Input(options.file)
     run = read_run(read_bytes(source), source.title)
     outputs = Outputs(run.command, options)
+    outputs.refuse_to_replace({options.file: "what is read"})
     outputs.is_single = run.is_single
     for report in run.targets:
         outputs.show(report)
+    print_lines([f"mcproof: {safe(str(notice))}\n" for notice in run.notices], sys.stderr)
     outputs.write(run)
     return OK

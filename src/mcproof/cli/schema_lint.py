@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.options import Parser, add_fail_on, add_outputs, add_selection, add_settings, add_targets
+from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs, add_selection, add_settings, add_targets
 from mcproof.cli.planning import Command
 from mcproof.cli.session import Run, check_targets
-from mcproof.errors import UsageError
+from mcproof.errors import InputError, UsageError
 from mcproof.pipeline import judge
 from mcproof.report.build import report_findings
 from mcproof.report.model import TargetReport
@@ -41,6 +41,7 @@ def parser() -> Parser:
     add_selection(parser)
     add_fail_on(parser, COMMAND.fail_on)
     add_settings(parser)
+    add_live(parser)
     parser.add_argument("--fix", action="store_true", help="print the tightened catalog")
     parser.add_argument("--write", action="store_true", help="with --fix: replace the file instead of printing it")
     parser.add_argument("--diff", action="store_true", help="print what --fix would change, and change nothing")
@@ -93,6 +94,8 @@ def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
     from mcproof.fix import apply_fixes, unified_diff
 
     catalog = work.catalog
+    if options.write and catalog.origin is not None:
+        raise InputError("a live server cannot be rewritten; `mcproof capture` saves its catalog", file=catalog.name)
     judged = judge(*work)
     fixed = apply_fixes(catalog, judged.costing, keep_optional=options.keep_optional)
     left = [finding for finding in judged.standing if finding.fix is None]

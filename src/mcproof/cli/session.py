@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.cli.live import asking, live_options
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
 from mcproof.cli.outputs import Outputs
 from mcproof.cli.planning import Planning
-from mcproof.errors import ConfigError, InputError, McproofError, UsageError
+from mcproof.errors import InputError, McproofError, UsageError
 from mcproof.pipeline import NO_TOOLS, examine
 from mcproof.report.build import rule_facts
 from mcproof.report.model import Notice, RunReport, TargetReport, Trouble
 from mcproof.report.terminal import Progress, print_lines, safe
+from mcproof.report.text import plural
 from mcproof.suppress import IgnoreLedger
 from mcproof.targets.argument import find_inputs, is_single, read_catalog
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from mcproof.pipeline import Plan
     from mcproof.report.model import RuleFacts
     from mcproof.targets.argument import Input
+    from mcproof.targets.live import LiveCatalogs
 
 
 class Work(NamedTuple):
@@ -43,6 +47,7 @@ def check_targets(command: Command, options: argparse.Namespace) -> int:
     outputs = Outputs(command.name, options)
     run = Run(command, options)
     depth = outputs.depth._replace(scores=outputs.depth.scores or command.grades)
+    outputs.refuse_to_replace(run.to_keep())
     outputs.is_single = run.is_single
     start, started = perf_counter(), now()
     reports = []
@@ -73,25 +78,37 @@ class Run:
 
     def __init__(self, command: Command, options: argparse.Namespace) -> None:
         self._planning = Planning(command, options)
+        self._options = options
         self._targets = self._planning.targets()
-        self._inputs = find_inputs(self._targets)
+        self._inputs = find_inputs(self._targets, live_options(options))
+        # Before anything is printed or changed, so that a mistake in the settings of the last target costs nothing.
+        self._plans = [self._planning.plan_for(source.configured_near) for source in self._inputs]
         self._ledger = IgnoreLedger()
         self._interrupted = False
-        self.is_single = is_single(self._targets)
+        self._saw_all = True
+        self.is_single = not options.all and is_single([*self._targets, *(["--"] if options.server_command else [])])
         self.has_several = len(self._inputs) > 1
+
+    def to_keep(self) -> dict[str, str]:
+        """The files that no output may replace, each with what it is."""
+        read = {each.name: "what is read" for each in self._inputs if not each.is_stdin and each.server is None}
+        return {**read, **{each.file: "the baseline" for each in self._planning.baselines()}}
 
     def over_targets(self, look: Callable[[Work], TargetReport]) -> Iterator[TargetReport]:
         """The report of each target, as soon as it is there."""
         progress = Progress(len(self._inputs))
         done = 0
         try:
-            for number, source in enumerate(self._inputs, 1):
+            live = self._ask_servers(progress)
+            for number, (source, plan) in enumerate(zip(self._inputs, self._plans, strict=True), 1):
                 progress.step(number, source.name)
-                report = self._look(source, look)
+                report = self._look(source, plan, look, live)
                 progress.clear()
                 if report is not None:
                     done += 1
                     yield report
+            if live is not None and live.interrupted:
+                raise KeyboardInterrupt
         except KeyboardInterrupt:
             progress.clear()
             sys.stderr.write(f"mcproof: interrupted after {done} of {len(self._inputs)} targets\n")
@@ -100,14 +117,31 @@ class Run:
             listed = ", ".join(self._targets)
             raise InputError(f"nothing to check: no snapshot among the `.json` files of {listed}")
 
-    def _look(self, source: Input, look: Callable[[Work], TargetReport]) -> TargetReport | None:
+    def _ask_servers(self, progress: Progress) -> LiveCatalogs | None:
+        """Ask the live servers, all at once; None where there are none."""
+        if all(source.server is None for source in self._inputs):
+            return None
+        from mcproof.targets.live import LiveCatalogs
+
+        return LiveCatalogs(self._inputs, asking(self._options), progress.step)
+
+    def _look(
+        self,
+        source: Input,
+        plan: tuple[Plan, Baseline | None],
+        look: Callable[[Work], TargetReport],
+        live: LiveCatalogs | None,
+    ) -> TargetReport | None:
         try:
-            plan, baseline = self._planning.plan_for(source.name)
-            return look(Work(read_catalog(source), plan, self._ledger, baseline))
-        except (ConfigError, UsageError):
-            raise
+            catalog = live.catalog(source) if live is not None and source.server is not None else read_catalog(source)
+            return None if catalog is None else look(Work(catalog, plan[0], self._ledger, plan[1]))
         except McproofError as error:
-            return None if _passed_over(source, error) else TargetReport(source.title, Trouble.of(error))
+            if _is_harmless(source, error):
+                if not self._planning.is_baseline(source.name):
+                    print_lines([f"mcproof: passed over {safe(source.name)}: no catalog in it\n"], sys.stderr)
+                return None
+            self._saw_all = False
+            return TargetReport(source.title, Trouble.of(error))
 
     def notices(self) -> list[Notice]:
         """What configuration and baselines say that is not needed any more, told on standard error too."""
@@ -120,16 +154,15 @@ class Run:
         for baseline in self._planning.baselines():
             if self._planning.updates_baseline:
                 accepted, new, gone = baseline.update()
-                sys.stderr.write(
-                    f"mcproof: {safe(baseline.file)}: {accepted:,} findings accepted, {new:,} new, {gone:,} gone\n"
-                )
+                counted = f"{plural(accepted, 'finding')} accepted, {new:,} new, {gone:,} gone"
+                sys.stderr.write(f"mcproof: {safe(baseline.file)}: {counted}\n")
                 continue
             for entry, line in baseline.stale():
                 what = f"stale: {entry.rule} at {entry.subject}{entry.pointer} of {entry.target} no longer occurs"
                 yield Notice("stale-baseline", f"{what}; `--update-baseline` takes it out", baseline.file, line)
 
     def _unused_ignores(self) -> Iterator[Notice]:
-        for entry in self._ledger.unused():
+        for entry in self._ledger.unused() if self._saw_all else ():
             scope = f" for {entry.kind} `{entry.glob}`" if entry.kind is not None else ""
             what = f"unused: `ignore-for` of {', '.join(entry.named)}{scope} matched nothing in this run"
             yield Notice("unused-ignore", what, entry.place.file, entry.place.line)
@@ -143,8 +176,10 @@ class Run:
         return OK if not stale and all(report.passed for report in reports) else FINDINGS
 
     def rules(self) -> list[RuleFacts]:
-        """The rules that ran, for whichever target."""
-        return list({rule.id: rule_facts(rule) for rule in self._planning.rules()}.values())
+        """The rules that ran, for whichever target; those about connections only where there was one."""
+        live = any(source.server is not None for source in self._inputs)
+        ran = [rule for rule in self._planning.rules() if live or rule.ruleset != "wire"]
+        return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 
 def _tell_skipped(report: TargetReport) -> None:
@@ -154,14 +189,32 @@ def _tell_skipped(report: TargetReport) -> None:
             print_lines([f"mcproof: {safe(report.target)}: {NO_TOOLS}, so skipped: {what}\n"], sys.stderr)
 
 
-def _passed_over(source: Input, error: McproofError) -> bool:
-    """Whether a target that gives nothing is no failure, because a folder brought it in; then it is told here."""
+def _is_harmless(source: Input, error: McproofError) -> bool:
+    """Whether a target that gives nothing is no failure, because a folder brought it in."""
     from mcproof.targets.snapshot import NoCatalogError
 
-    harmless = source.from_folder and isinstance(error, NoCatalogError)
-    if harmless:
-        print_lines([f"mcproof: passed over {safe(source.name)}: no catalog in it\n"], sys.stderr)
-    return harmless
+    return source.from_folder and isinstance(error, NoCatalogError)
+
+
+def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
+    """The catalog of the one target that a command takes: a file, or a live server."""
+    if target is not None and target != "-" and os.path.isdir(target):
+        raise InputError("is a folder; name one catalog", file=target)
+    inputs = find_inputs([] if target is None else [target], live_options(options))
+    if len(inputs) != 1:
+        listed = ", ".join(source.title for source in inputs)
+        raise UsageError(f"exactly one target is needed, and these are {len(inputs)}: {listed}")
+    (source,) = inputs
+    if source.obstacle is not None:
+        raise source.obstacle
+    if source.server is None:
+        return read_catalog(source)
+    from mcproof.targets.live import LiveCatalogs
+
+    catalog = LiveCatalogs(inputs, asking(options), lambda *_: None).catalog(source)
+    if catalog is None:
+        raise KeyboardInterrupt
+    return catalog
 
 
 def _version() -> str:

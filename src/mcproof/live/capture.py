@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.live.connection import Limits, connect_http, connect_stdio
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.listing import list_everything
-from mcproof.live.secrets import hiding, redacted_command, redacted_url, secrets_of_command, secrets_of_url
+from mcproof.live.secrets import hiding
+from mcproof.live.servers import Endpoint
 from mcproof.wire import Wire, cropped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.live.connection import Connection
     from mcproof.live.listing import Listing
+    from mcproof.live.servers import Server
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER", "USERNAME")
 """What a child gets of our environment without being told: what it takes to run, and nothing that is secret."""
@@ -33,54 +35,6 @@ _LONG_SECRET = 8
 
 _LARGEST_FLOAT = 1.7976931348623157e308
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class Command(NamedTuple):
-    """A server to start."""
-
-    words: tuple[str, ...]
-    environment: Mapping[str, str]
-    """What it gets beyond the minimum."""
-    directory: str | None = None
-
-    @property
-    def label(self) -> str:
-        import shlex
-
-        return shlex.join(redacted_command(self.words))
-
-    @property
-    def secrets(self) -> list[str]:
-        """What no report may repeat."""
-        return [*self.environment.values(), *secrets_of_command(self.words)]
-
-    @property
-    def described(self) -> dict[str, Any]:
-        return {"command": redacted_command(self.words)}
-
-
-class Endpoint(NamedTuple):
-    """A server to reach."""
-
-    url: str
-    headers: Mapping[str, str]
-
-    @property
-    def label(self) -> str:
-        return redacted_url(self.url)
-
-    @property
-    def secrets(self) -> list[str]:
-        """What no report may repeat."""
-        values = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
-        return [*values, *secrets_of_url(self.url)]
-
-    @property
-    def described(self) -> dict[str, Any]:
-        return {"url": redacted_url(self.url)}
-
-
-Server = Command | Endpoint
 
 
 class Capture(NamedTuple):
@@ -179,17 +133,21 @@ def _clean(document: dict[str, Any], hide: Callable[[str], str]) -> None:
             holder.update(members)
 
 
-def capture_all(
-    servers: Iterable[Server], asking: Asking, done: Callable[[Server], None]
-) -> list[Capture | ConnectError]:
-    """Capture several servers at once; each gives its capture or the reason why there is none.
+class Captures(NamedTuple):
+    """What several servers gave: a capture, the reason why there is none, or nothing where an interrupt came first."""
+
+    results: list[Capture | ConnectError | None]
+    interrupted: bool
+
+
+def capture_all(servers: Iterable[Server], asking: Asking, done: Callable[[Server], None]) -> Captures:
+    """Capture several servers at once.
 
     An interrupt, or a request to terminate, ends them all, leaves no process behind, and keeps what was there by then.
     """
     listed = list(servers)
-    results: list[Capture | ConnectError] = [
-        ConnectError("interrupted before it answered", file=each.label) for each in listed
-    ]
+    results: list[Capture | ConnectError | None] = [None] * len(listed)
+    interrupted = False
 
     async def run() -> None:
         room = asyncio.Semaphore(AT_ONCE)
@@ -203,12 +161,21 @@ def capture_all(
                 done(listed[number])
 
         tasks = [asyncio.create_task(one(number)) for number in range(len(listed))]
-        with _ended_by_signals(tasks):
+
+        def interrupt() -> None:
+            nonlocal interrupted
+            interrupted = True
+            for task in tasks:
+                task.cancel()
+
+        with _on_signals(interrupt):
             await _all_of(tasks)
 
-    with contextlib.suppress(KeyboardInterrupt):
+    try:
         asyncio.run(run())
-    return results
+    except KeyboardInterrupt:  # before or after the signals were ours
+        interrupted = True
+    return Captures(results, interrupted)
 
 
 async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
@@ -227,17 +194,12 @@ async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_signals(tasks: list[asyncio.Task[None]]) -> Iterator[None]:
+def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
     """Let Ctrl-C and a request to terminate cancel tasks, which then leave nothing running.
 
     Asked again, they do not wait for servers to end by themselves any more.
     """
     loop = asyncio.get_running_loop()
-
-    def interrupt() -> None:
-        for task in tasks:
-            task.cancel()
-
     handled = []
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         # Not on Windows, and not outside the main thread.

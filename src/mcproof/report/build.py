@@ -44,7 +44,7 @@ def report_findings(
     On demand with the line to show, and with the fingerprint and the fix as an edit of the file; not every format needs
     them, and they take longer than all the rest.
     """
-    document, name = catalog.document, catalog.name
+    document, name, origin = catalog.document, catalog.name, catalog.origin
     asked = ["" if isinstance(finding.near, Span) else finding.place_pointer for finding in findings]
     spans = [
         finding.near if isinstance(finding.near, Span) else span
@@ -68,9 +68,9 @@ def report_findings(
                 finding.pointer,
                 finding.message,
                 finding.evidence,
-                name,
-                line,
-                column,
+                name if origin is None else origin.file,
+                line if origin is None else origin.line,
+                column if origin is None else None,
                 None if fix is None else Fix(fix.key, fix.value),
             )
         )
@@ -80,8 +80,12 @@ def report_findings(
             for at, each in zip(order, reported, strict=True)
         ]
     if lines:
-        reported = [_with_line(document, spans[at], each) for at, each in zip(order, reported, strict=True)]
-    return _with_identities(document, findings, order, reported) if identities else reported
+        reported = [
+            # Of a live server as a whole there is no line to show.
+            each if origin is not None and not asked[at] else _with_line(document, spans[at], position, each)
+            for at, position, each in zip(order, positions, reported, strict=True)
+        ]
+    return _with_identities(catalog, findings, order, reported) if identities else reported
 
 
 def find_spans(document: JsonText, asked: list[Pointer]) -> list[Span]:
@@ -102,18 +106,20 @@ def _ancestors(pointer: Pointer) -> list[Pointer]:
     return ["/".join(tokens[:length]) for length in range(len(tokens) - 1, 0, -1)] or [""]
 
 
-def _with_line(document: JsonText, span: Span, each: Reported) -> Reported:
-    snippet = snippet_at(document, each.line or 1, each.column or 1, span)
-    return each._replace(snippet=snippet, end_column=(each.column or 1) + max(1, snippet.end - snippet.start))
+def _with_line(document: JsonText, span: Span, position: Position, each: Reported) -> Reported:
+    snippet = snippet_at(document, *position, span)
+    end = None if each.column is None else each.column + max(1, snippet.end - snippet.start)
+    return each._replace(snippet=snippet, end_column=end)
 
 
 def _with_identities(
-    document: JsonText, findings: list[Finding], order: list[int], reported: list[Reported]
+    catalog: Catalog, findings: list[Finding], order: list[int], reported: list[Reported]
 ) -> list[Reported]:
+    """With a live server's findings there is no file to edit."""
     identities = fingerprints(findings)
-    edits = _edits(document, findings)
+    edits = _edits(catalog.document, findings) if catalog.origin is None else {}
     return [
-        each._replace(fingerprint=identities[at], fix=None if each.fix is None else each.fix._replace(edit=edits[at]))
+        each._replace(fingerprint=identities[at], fix=each.fix and each.fix._replace(edit=edits.get(at)))
         for at, each in zip(order, reported, strict=True)
     ]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.catalog import Catalog
-    from mcproof.changes import Change, Kind
+    from mcproof.comparison.changes import Change, Kind
     from mcproof.report.model import TargetReport
     from mcproof.report.terminal import Style
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcproof.finding import LEVELS
 from mcproof.report.grade_card import gate_sentence
+from mcproof.suppress import ACCEPTED, IGNORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from mcproof.report.model import Reported, RunReport, TargetReport
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
+
+CRASHED = "CAT-004"
+"""The rule that reports the crash of another."""
+
+SUPPRESSED = {IGNORED: "ignored by", ACCEPTED: "accepted by"}
+"""What suppresses a finding, in words that go before the place."""
 
 
 class Check(NamedTuple):
@@ -44,8 +51,8 @@ def suites_of(run: RunReport) -> list[Suite]:
     suites = [Suite(report.target, list(_checks(report, run))) for report in run.targets]
     notices = [
         Check(
-            "configuration",
-            f"{notice.kind} {notice.file}:{notice.line}",
+            notice.kind,
+            " ".join((notice.kind, notice.file if notice.line is None else f"{notice.file}:{notice.line}")),
             "failed" if notice.level == "error" else "passed",
             notice.level,
             notice.message,
@@ -64,8 +71,13 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
         return
     failing = () if report.fail_on == "never" else LEVELS[: LEVELS.index(report.fail_on) + 1]
     found = {each.rule.id for each in (*report.findings, *report.suppressed)}
+    untested = _untested(report)
     for rule in run.rules if run.command != "diff" else ():
-        if rule.id not in found:
+        if f"ruleset {rule.ruleset}" in untested:
+            continue  # it had nothing to look at here
+        if rule.id in untested:
+            yield Check(rule.ruleset, rule.id, "skipped", message=untested[rule.id])
+        elif rule.id not in found:
             yield Check(rule.ruleset, rule.id, "passed")
     for each in report.findings:
         yield _check(each, "failed" if each.level in failing else "passed")
@@ -76,11 +88,21 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
         yield Check("gate", f"{gate.gate} {gate.limit}", "passed" if gate.passed else "failed", "gate", sentence)
 
 
+def _untested(report: TargetReport) -> dict[str, str]:
+    """The rules that could say nothing, or not all that they have to say, and why; none of them has passed."""
+    untested = {name: why for what, why in report.untested for name in what.split(", ")}
+    for each in (*report.findings, *report.suppressed):
+        if each.rule.id == CRASHED and each.evidence is not None:
+            untested[str(each.evidence.get("rule"))] = f"the rule crashed, see {CRASHED}"
+    return untested
+
+
 def _check(each: Reported, outcome: Outcome) -> Check:
     message, detail = each.message, each.rule.fix
     if each.suppression is not None:
-        said, (by, reason, file, line) = each.message, each.suppression
-        message = f"{by} {file}:{line}" + (f": {reason}" if reason else "")
-        detail = said
+        by, reason, file, line = each.suppression
+        place = file if line is None else f"{file}:{line}"
+        message = f"{SUPPRESSED[by]} {place}" + (f": {reason}" if reason else "")
+        detail = each.message
     name = " ".join(part for part in (each.rule.id, f"{each.label}{each.pointer}") if part)
     return Check(each.rule.ruleset, name, outcome, each.level, message, detail, each.file, each.line)

@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.errors import UsageError, nearest
+from mcproof.report.terminal import Style, harmless_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.errors import McproofError
     from mcproof.report.model import RunReport, TargetReport
-    from mcproof.report.terminal import Style
 
 
 class Format(NamedTuple):
@@ -53,6 +53,16 @@ FORMATS = {
         Format("html", "a person: one page that needs nothing else", (".html", ".htm"), lines=True, scores=True),
     )
 }
+
+
+_HARMLESS = ("json", "sarif", "junit", "github", "gitlab")
+"""Formats that escape what a terminal or a CI runner could take for a command, each in its own way."""
+
+
+def harmless(run: RunReport, format: str, style: Style) -> Iterable[str]:
+    """A run report in a format, in pieces of which no terminal and no CI runner takes one for a command."""
+    pieces = render(run, format, style)
+    return pieces if format in _HARMLESS else harmless_lines(pieces)
 
 
 def render(run: RunReport, format: str, style: Style) -> Iterable[str]:
@@ -98,10 +108,9 @@ def render_failure(error: McproofError, command: str, format: str) -> Iterable[s
     """What a machine format says where the job could not be done at all. Raises LookupError for no format."""
     from mcproof import __version__
     from mcproof.report.model import RunReport, TargetReport, Trouble
-    from mcproof.report.terminal import Style
 
     failed = TargetReport(error.file or "mcproof", Trouble.of(error))
-    return render(RunReport(command, __version__, [failed], exit_code=2), format, Style())
+    return harmless(RunReport(command, __version__, [failed], exit_code=2), format, Style())
 
 
 class Output(NamedTuple):

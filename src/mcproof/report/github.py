@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from mcproof.finding import LEVELS
 from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
-from mcproof.report.terminal import safe
+from mcproof.report.terminal import safe, without_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.finding import Level
     from mcproof.report.model import Group, RunReport
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -19,37 +20,43 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 def document(run: RunReport) -> Iterator[str]:
     """An annotation for each finding, the most serious first: GitHub shows ten of a kind."""
-    for report in run.targets:
-        if report.trouble is not None:
-            trouble = report.trouble
+    annotations = [*_troubles(run), *_notices(run)]
+    annotations += [_annotation(group) for report in run.targets for group in group_by_fault(report.findings)]
+    for level, command in sorted(annotations, key=lambda each: LEVELS.index(each[0])):
+        yield f"::{_COMMANDS[level]} {command}\n"
+
+
+def _troubles(run: RunReport) -> Iterator[tuple[Level, str]]:
+    for trouble in (report.trouble for report in run.targets):
+        if trouble is not None:
             place = {"line": trouble.line, "col": trouble.column}
-            yield _command("error", trouble.file, place, "mcproof", trouble.message)
+            yield "error", _command(trouble.file, place, "mcproof", trouble.message)
+
+
+def _notices(run: RunReport) -> Iterator[tuple[Level, str]]:
     for notice in run.notices:
-        yield _command(notice.level, notice.file, {"line": notice.line}, notice.kind, notice.message)
-    groups = [group for report in run.targets for group in group_by_fault(report.findings)]
-    for group in sorted(groups, key=lambda group: LEVELS.index(group.shown.level)):
-        yield _annotation(group)
+        yield notice.level, _command(notice.file, {"line": notice.line}, notice.kind, notice.message)
 
 
-def _annotation(group: Group) -> str:
+def _annotation(group: Group) -> tuple[Level, str]:
     shown = group.shown
     place = {"line": shown.line, "col": shown.column, "endColumn": shown.end_column}
     title = ", ".join((shown.rule.id, *group.also))
-    advice = f"\nhelp: {shown.rule.fix}" if shown.rule.fix else ""
-    return _command(shown.level, shown.file, place, title, safe(shown.sentence) + advice)
+    advice = [f"help: {shown.rule.fix}"] if shown.rule.fix else []
+    return shown.level, _command(shown.file, place, title, shown.sentence, *advice)
 
 
-def _command(level: str, file: str | None, place: dict[str, int | None], title: str, message: str) -> str:
+def _command(file: str | None, place: dict[str, int | None], title: str, *lines: str) -> str:
+    """The part of a workflow command after its name."""
     properties: dict[str, object] = {} if file is None else {"file": repository_path(file), **place}
     properties["title"] = title
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value is not None)
-    return f"::{_COMMANDS[level]} {listed}::{_data(message)}\n"
+    return f"{listed}::{'%0A'.join(map(_data, lines))}"
 
 
 def _data(text: str) -> str:
-    lines = [safe(line).replace("%", "%25") for line in text.split("\n")]
-    return "%0A".join(lines)
+    return without_commands(safe(text)).replace("%", "%25")
 
 
 def _property(text: str) -> str:
-    return safe(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

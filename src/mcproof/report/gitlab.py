@@ -20,31 +20,37 @@ _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 def document(run: RunReport) -> Iterator[str]:
     """One issue for each finding, each notice and each target that could not be checked, one a line."""
     yield "["
-    for number, issue in enumerate(_issues(run)):
+    seen: dict[str, int] = {}
+    for number, (identity, issue) in enumerate(_issues(run)):
+        twin = seen[identity] = seen.get(identity, -1) + 1
+        issue["fingerprint"] = _fingerprint(f"{identity}\0{twin}" if twin else identity)
         yield (",\n" if number else "\n") + printable(encode(issue))
     yield "\n]\n"
 
 
-def _issues(run: RunReport) -> Iterator[dict[str, Any]]:
+def _issues(run: RunReport) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each issue, after what it is known by from run to run."""
     for report in run.targets:
         if report.trouble is not None:
             trouble = report.trouble
             file = trouble.file or report.target
-            yield _issue("mcproof", "blocker", trouble.message, file, trouble.line, report.target)
+            yield repository_path(file), _issue("mcproof", "blocker", trouble.message, file, trouble.line)
         for each in report.findings:
-            severity = _SEVERITIES[each.level]
-            identity = f"{report.target}\0{each.fingerprint}"
-            yield _issue(each.rule.id, severity, each.sentence, each.file, each.line, identity)
+            identity = f"{repository_path(each.file)}\0{each.fingerprint}"
+            yield identity, _issue(each.rule.id, _SEVERITIES[each.level], each.sentence, each.file, each.line)
     for notice in run.notices:
         identity = f"{notice.kind}\0{notice.message}"
-        yield _issue(notice.kind, _SEVERITIES[notice.level], notice.message, notice.file, notice.line, identity)
+        yield identity, _issue(notice.kind, _SEVERITIES[notice.level], notice.message, notice.file, notice.line)
 
 
-def _issue(rule: str, severity: str, text: str, file: str, line: int | None, identity: str) -> dict[str, Any]:
+def _fingerprint(identity: str) -> str:
+    return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _issue(rule: str, severity: str, text: str, file: str, line: int | None) -> dict[str, Any]:
     return {
         "description": safe(text),
         "check_name": rule,
-        "fingerprint": sha256(identity.encode("utf-8", "surrogatepass")).hexdigest(),
         "severity": severity,
         "location": {"path": repository_path(file), "lines": {"begin": line or 1}},
     }

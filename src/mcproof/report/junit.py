@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from mcproof.report.checks import suites_of
 from mcproof.report.places import repository_path
-from mcproof.report.terminal import safe
+from mcproof.report.terminal import safe, without_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from mcproof.report.model import RunReport
 
 _ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"}
-_NOT_XML = re.compile("[\ufffe\uffff]")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
@@ -47,7 +45,7 @@ def _test(check: Check, suite: str) -> str:
         place["line"] = str(check.line)
     head = f"    <testcase{_attributes(classname=f'{suite}.{check.group}', name=check.name, **place)}"
     where = ":".join(str(part) for part in (check.file, check.line) if part is not None)
-    lines = "\n".join(part for part in (check.message, check.detail, where) if part)
+    lines = [part for part in (check.message, check.detail, where) if part]
     element = _ELEMENTS.get(check.outcome)
     if element == "skipped":
         return f"{head}>\n      <skipped{_attributes(message=check.message)}/>\n    </testcase>\n"
@@ -55,7 +53,8 @@ def _test(check: Check, suite: str) -> str:
         said = _attributes(type=check.kind, message=check.message)
         return f"{head}>\n      <{element}{said}>{_text(lines)}</{element}>\n    </testcase>\n"
     if check.message:
-        return f"{head}>\n      <system-out>{_text(f'{check.kind}: {lines}')}</system-out>\n    </testcase>\n"
+        told = _text([f"{check.kind}: {lines[0]}", *lines[1:]])
+        return f"{head}>\n      <system-out>{told}</system-out>\n    </testcase>\n"
     return f"{head}/>\n"
 
 
@@ -63,10 +62,9 @@ def _attributes(**values: str) -> str:
     return "".join(f' {name}="{_escaped(safe(value))}"' for name, value in values.items())
 
 
-def _text(lines: str) -> str:
-    return "\n".join(_escaped(safe(line)) for line in lines.split("\n"))
+def _text(lines: list[str]) -> str:
+    return "\n".join(_escaped(safe(line)) for line in lines)
 
 
 def _escaped(text: str) -> str:
-    text = _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    return "".join(_ENTITIES.get(character, character) for character in text)
+    return "".join(_ENTITIES.get(character, character) for character in without_commands(text))

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mcproof.finding import LEVELS
+from mcproof.report.checks import SUPPRESSED
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.finding import Level
-    from mcproof.report.model import Group, RunReport, TargetReport
+    from mcproof.report.model import Group, Reported, RunReport, TargetReport
 
 MARK = "<!-- mcproof -->"
 """What a workflow finds its own comment by, to write it anew instead of adding another."""
@@ -24,10 +25,15 @@ MARK = "<!-- mcproof -->"
 MOST_CHARACTERS = 60_000
 """A comment on GitHub holds 65,536."""
 
+MOST_OF_A_TEXT = 300
+"""How much of a name or a message is shown, so that no single one fills the comment."""
+
 _SIGNS = {"error": "🔴", "warning": "🟡", "note": "🔵"}
 _CHANGES = {"error": "breaking", "warning": "cannot tell", "note": "compatible"}
-_PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&$^=\"'])")
+_PUNCTUATION = re.compile(r"([\\`*_\[\]#|<>~&$])")
+"""What is markup within a line; no line starts with text from outside."""
 _LINKS = re.compile(r"(@|#|GH-|www|://)(?=\S)", re.IGNORECASE)
+_FOLD, _UNFOLD = "<details>", "</details>"
 _NOTHING = "&#8203;"
 """A space of no width: what it divides names nobody and links nowhere."""
 
@@ -35,18 +41,20 @@ _NOTHING = "&#8203;"
 def document(run: RunReport) -> Iterator[str]:
     """A table of findings for each target, as much of it as fits into a comment."""
     room = MOST_CHARACTERS
+    folded = 0
     for piece in _pieces(run):
         if len(piece) > room:
-            yield "\nThe rest does not fit here; the other formats have it.\n"
+            yield f"\n{_UNFOLD}\n" * folded + "\nThe rest does not fit here; the other formats have it.\n"
             return
         room -= len(piece)
+        folded += piece.startswith(f"\n{_FOLD}") - piece.startswith(f"\n{_UNFOLD}")
         yield piece
 
 
 def _pieces(run: RunReport) -> Iterator[str]:
-    yield f"{MARK}\n\n# mcproof {run.command}: {_verdict(run)}\n"
+    yield f"{MARK}\n\n# mcproof {escaped(run.command)}: {_verdict(run)}\n"
     for notice in run.notices:
-        place = _code(f"{repository_path(notice.file)}:{notice.line}")
+        place = _code(_place(notice.file, notice.line))
         yield f"\n{_SIGNS[notice.level]} {place} {escaped(notice.message)}\n"
     for report in run.targets:
         if report.trouble is not None:
@@ -58,44 +66,37 @@ def _pieces(run: RunReport) -> Iterator[str]:
 
 
 def _verdict(run: RunReport) -> str:
-    if run.failed:
-        return "could not do the job"
-    return "passed" if run.exit_code == 0 else "failed"
+    return {0: "passed", 1: "failed", 130: "interrupted"}.get(run.exit_code, "could not do the job")
 
 
 def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
-    yield f"\n## {escaped(report.title)}\n\n{_summary(report, run)}\n"
+    groups = group_by_fault(report.findings)
+    yield f"\n## {escaped(report.title)}\n\n{_summary(report, groups, run)}\n"
     if report.score is not None and report.score.gains and report.score.score < 100:
         helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in report.score.gains[:3]]
         yield f"\nWhat would help most: {', '.join(helps)}.\n"
     for gate in report.gates:
         yield f"\n{'✅' if gate.passed else '🔴'} {escaped(gate_sentence(gate))}\n"
-    groups = group_by_fault(report.findings)
     for level in LEVELS:
         yield from _table(level, [group for group in groups if group.shown.level == level], run)
     if report.suppressed:
-        yield f"\n<details><summary>{plural(len(report.suppressed), 'finding')} suppressed</summary>\n\n"
+        yield f"\n{_FOLD}<summary>{plural(len(report.suppressed), 'finding')} suppressed</summary>\n\n"
         yield "| rule | where | why |\n| --- | --- | --- |\n"
         for each in report.suppressed:
             if each.suppression is not None:
                 by, reason, file, line = each.suppression
-                place = f"{repository_path(file)}:{line}" if line is not None else repository_path(file)
-                said = escaped(reason) if reason else escaped(by)
-                yield f"| {_code(each.rule.id)} | {_code(each.label or 'server')} | {said} ({_code(place)}) |\n"
-        yield "\n</details>\n"
+                said = f"{SUPPRESSED[by]} {_code(_place(file, line))}"
+                said += f": {escaped(reason)}" if reason else ""
+                yield f"| {_code(each.rule.id)} | {_where(each)} | {said} |\n"
+        yield f"\n{_UNFOLD}\n"
 
 
-def _summary(report: TargetReport, run: RunReport) -> str:
+def _summary(report: TargetReport, groups: list[Group], run: RunReport) -> str:
     parts = []
     if report.score is not None:
         parts.append(f"grade **{report.score.grade}** ({report.score.score} of 100)")
-    levels = report.levels()
-    words = _CHANGES if run.command == "diff" else dict.fromkeys(LEVELS, "")
-    counts = [
-        f"{levels[level]:,} {words[level]}" if words[level] else plural(levels[level], level)
-        for level in LEVELS
-        if levels[level]
-    ]
+    levels = [group.shown.level for group in groups]
+    counts = [_counted(levels.count(level), level, run) for level in LEVELS if level in levels]
     parts.append(", ".join(counts) or ("no change" if run.command == "diff" else "no findings"))
     if report.suppressed:
         parts.append(f"{len(report.suppressed):,} suppressed")
@@ -108,24 +109,35 @@ def _summary(report: TargetReport, run: RunReport) -> str:
     return " · ".join(parts)
 
 
+def _counted(count: int, level: Level, run: RunReport) -> str:
+    return f"{count:,} {_CHANGES[level]}" if run.command == "diff" else plural(count, level)
+
+
 def _table(level: Level, groups: list[Group], run: RunReport) -> Iterator[str]:
     """The findings of a level; notes are folded away."""
     if not groups:
         return
-    word = _CHANGES[level] if run.command == "diff" else plural(len(groups), level)
+    word = _counted(len(groups), level, run)
     folded = level == "note"
     if folded:
-        yield f"\n<details><summary>{_SIGNS[level]} {word}</summary>\n"
+        yield f"\n{_FOLD}<summary>{_SIGNS[level]} {word}</summary>\n"
     else:
         yield f"\n### {_SIGNS[level]} {word}\n"
-    yield "\n| rule | where | what |\n| --- | --- | --- |\n"
+    yield f"\n| {'change' if run.command == 'diff' else 'rule'} | where | what |\n| --- | --- | --- |\n"
     for shown, also in groups:
         rules = ", ".join(_code(rule) for rule in (shown.rule.id, *also))
-        place = repository_path(shown.file) + (f":{shown.line}" if shown.line is not None else "")
-        whose = f"{_code(shown.label)} " if shown.label else ""
-        yield f"| {rules} | {whose}{_code(place)} | {escaped(shown.message)} |\n"
+        yield f"| {rules} | {_where(shown)} | {escaped(shown.message)} |\n"
     if folded:
-        yield "\n</details>\n"
+        yield f"\n{_UNFOLD}\n"
+
+
+def _where(each: Reported) -> str:
+    whose = f"{_code(each.label)} " if each.label else ""
+    return whose + _code(_place(each.file, each.line))
+
+
+def _place(file: str, line: int | None) -> str:
+    return repository_path(file) + (f":{line}" if line is not None else "")
 
 
 def escaped(text: str) -> str:
@@ -133,9 +145,10 @@ def escaped(text: str) -> str:
 
     What stands between backticks stays code, as the rules' messages mean it.
     """
-    parts = safe(text).split("`")
-    if len(parts) % 2 == 0 or not all(parts[1::2]):
-        return _plain(safe(text))
+    text = _shown(text)
+    parts = text.split("`")
+    if len(parts) % 2 == 0 or not all(parts[1:-1]):
+        return _plain(text)
     return "".join(_code(part) if number % 2 else _plain(part) for number, part in enumerate(parts))
 
 
@@ -144,12 +157,15 @@ def _plain(text: str) -> str:
     joined = [
         _PUNCTUATION.sub(r"\\\1", piece) + (_NOTHING if number % 2 else "") for number, piece in enumerate(pieces)
     ]
-    return "".join(joined)
+    return "".join(joined).replace("\\|", "&#124;")
 
 
 def _code(text: str) -> str:
-    """Text in a code span, in which nothing is markup; a table needs its bars escaped even there."""
-    text = safe(text)
-    if "`" in text:
-        return _plain(text)
-    return f"`{text}`".replace("|", "\\|")
+    """Text in a code span, in which nothing is markup; what a span or a table cannot hold is shown without one."""
+    text = _shown(text)
+    return _plain(text) if "`" in text or "|" in text or not text.strip() else f"`{text}`"
+
+
+def _shown(text: str) -> str:
+    """Text from outside without what acts on its own, and no longer than a reader bears."""
+    return safe(text if len(text) <= MOST_OF_A_TEXT else text[:MOST_OF_A_TEXT] + "…")

@@ -222,6 +222,8 @@ class TargetReport(NamedTuple):
     server: dict[str, str] = {}  # noqa: RUF012 (a default that nobody changes)
     """The name and the version that the server gives itself, as far as it does."""
     protocol: str | None = None
+    connection: dict[str, str | None] | None = None
+    """How a live server was spoken to: transport, era, the revision asked for; None for a snapshot."""
     counts: dict[str, int] = {}  # noqa: RUF012
     """How many tools, resources, templates and prompts were looked at."""
     findings: list[Reported] = []  # noqa: RUF012

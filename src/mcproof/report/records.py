@@ -189,4 +189,6 @@ def printable(text: str) -> str:
     """JSON without the one control character that it lets through, and without what a CI runner takes for a command."""
     if "\x7f" in text:
         text = text.replace("\x7f", "\\u007f")
-    return text.replace("##", "\\u0023#") if "##" in text else text
+    while "##" in text:
+        text = text.replace("##", "\\u0023#")
+    return text

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.errors import InputError
+from mcproof.report.changes import BREAKING
 from mcproof.report.model import (
     Deduction,
     Fix,
@@ -24,6 +25,7 @@ from mcproof.report.model import (
     Untested,
 )
 from mcproof.report.records import SCHEMA_VERSION, encode, finding_line, listed, notice_record, printable, summary_of
+from mcproof.report.terminal import safe
 from mcproof.suppress import Suppression
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ def _target(report: TargetReport) -> Iterator[str]:
         "target": report.target,
         "server": report.server,
         "protocol": report.protocol,
+        "connection": report.connection,
         "counts": report.counts,
         "passed": report.passed,
         "fail_on": report.fail_on,
@@ -109,43 +112,65 @@ def read_run(data: bytes, name: str) -> RunReport:
     """A stored run report. Raises an InputError that says why this is none, or none that can be read."""
     try:
         document = json.loads(data, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
+    except ValueError:
         raise InputError("no run report: not valid JSON", file=name) from None
+    except RecursionError:
+        raise InputError("no run report: nested too deeply", file=name) from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise InputError("no run report; `--report FILE` of a checking command writes one", file=name)
     version = document.get("schema_version")
-    if version != SCHEMA_VERSION:
-        raise InputError(
-            f"a run report of version {version}; this mcproof reads version {SCHEMA_VERSION}: update it", file=name
-        )
-    _refuse_damage(document, name)
-    try:
-        return _run(document)
-    except KeyError as error:
-        raise InputError(
-            f"a damaged run report: the rule `{error.args[0]}` is not among its rules", file=name
-        ) from None
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise InputError(f"a run report of a newer mcproof than this, which reads version {SCHEMA_VERSION}", file=name)
+    if damage := _damage(document) or _contradiction(document):
+        raise InputError(f"a damaged run report: {damage}", file=name)
+    return _run(document)
 
 
 def _refuse_constant(word: str) -> None:
     raise ValueError(f"{word} is not JSON")
 
 
-def _refuse_damage(document: Any, name: str) -> None:
-    """Raise an InputError where a report is not as its schema says; everything behind this may rely on it."""
+def _damage(document: Any) -> str | None:
+    """Where a report is not as its schema says; everything behind this may rely on it."""
     from importlib.resources import files
 
     import jsonschema_rs
 
     schema = json.loads((files("mcproof.report") / "schemas" / "run.schema.json").read_text(encoding="utf-8"))
-    error = next(jsonschema_rs.Draft202012Validator(schema).iter_errors(document), None)
-    if error is not None:
-        where = "".join(f"/{step}" for step in error.instance_path)
-        raise InputError(f"a damaged run report: at `{where}`, it is not as `mcproof` writes it", file=name)
+    validator = jsonschema_rs.Draft202012Validator(schema)
+    try:
+        error = next(validator.iter_errors(document), None)
+    except UnicodeEncodeError:  # half a character, which JSON can name and the validator cannot take
+        error = next(validator.iter_errors(_in_whole_characters(document)), None)
+    if error is None:
+        return None
+    where = "".join(f"/{step}" for step in error.instance_path)
+    return f"at `{where[:200]}`, it is not as mcproof writes it"
+
+
+def _in_whole_characters(document: Any) -> Any:
+    return json.loads(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _contradiction(document: dict[str, Any]) -> str | None:
+    """What no schema can say: whether the parts of a report fit together."""
+    rules = {record["id"] for record in document["rules"]}
+    targets = [each for each in document["targets"] if "error" not in each]
+    for each in targets:
+        for finding in (*each["findings"], *each["suppressed"]):
+            if finding["rule"] not in rules:
+                return f"the rule `{finding['rule'][:100]}` is not among its rules"
+            if document["command"] == "diff" and finding["severity"] not in BREAKING:
+                return f"no change is of severity `{finding['severity']}`"
+    if document["single_target"] and len(document["targets"]) > 1:
+        return "it has more targets than one, and says that there is one"
+    if document["command"] == "grade" and not all(each["scores"] and each["tokens"] for each in targets):
+        return "it is of a grade, and has none"
+    return None
 
 
 def _run(document: dict[str, Any]) -> RunReport:
-    rules = {record["id"]: RuleFacts(**record) for record in document["rules"]}
+    rules = {record["id"]: RuleFacts(**_harmless(record)) for record in document["rules"]}
     timings = document["timings"]
     return RunReport(
         document["command"],
@@ -160,6 +185,11 @@ def _run(document: dict[str, Any]) -> RunReport:
     )
 
 
+def _harmless(record: dict[str, Any]) -> dict[str, Any]:
+    """A record whose texts are mcproof's own, which renderers print as they are: nobody else may put more into them."""
+    return {key: safe(value) if isinstance(value, str) else value for key, value in record.items()}
+
+
 def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: dict[str, float]) -> TargetReport:
     target = record["target"]
     if "error" in record:
@@ -170,6 +200,7 @@ def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: d
         None,
         record["server"],
         record["protocol"],
+        record["connection"],
         record["counts"],
         [_read_finding(each, rules) for each in record["findings"]],
         [_read_finding(each, rules) for each in record["suppressed"]],
@@ -183,8 +214,9 @@ def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: d
 
 
 def _read_score(record: dict[str, Any]) -> Score:
-    deductions = [Deduction(**each) for each in record["deductions"]]
-    return Score(**{**record, "deductions": deductions, "gains": [Gain(**each) for each in record["gains"]]})
+    deductions = [Deduction(**_harmless(each)) for each in record["deductions"]]
+    gains = [Gain(**_harmless(each)) for each in record["gains"]]
+    return Score(**{**_harmless(record), "deductions": deductions, "gains": gains})
 
 
 def _read_finding(record: dict[str, Any], rules: dict[str, RuleFacts]) -> Reported:

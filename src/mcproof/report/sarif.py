@@ -8,6 +8,7 @@ from mcproof.finding import LEVELS
 from mcproof.report.places import repository_path
 from mcproof.report.records import encode, listed, printable
 from mcproof.report.terminal import safe
+from mcproof.rulebook import sentence
 from mcproof.suppress import IGNORED
 
 if TYPE_CHECKING:
@@ -49,15 +50,17 @@ def _too_many(run: RunReport) -> bool:
 
 def _rule(rule: RuleFacts) -> dict[str, Any]:
     tags = [tag for tag in (rule.ruleset, rule.category, rule.fault) if tag]
-    why, fix = f"Why: {rule.why}", f"Fix: {rule.fix}"
+    why, fix = sentence(rule.why), sentence(rule.fix)
+    # A name that is the id again tells nothing, and validators complain of it.
+    named = {} if rule.name == rule.id else {"name": rule.name}
     return {
         "id": rule.id,
-        "name": rule.name,
+        **named,
         "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": rule.why or rule.summary},
+        "fullDescription": {"text": why},
         "help": {
-            "text": f"{rule.summary}\n\n{why}\n\n{fix}",
-            "markdown": f"{rule.summary}\n\n**Why** {rule.why}\n\n**Fix** {rule.fix}",
+            "text": f"{rule.summary}\n\nWhy: {why}\n\nFix: {fix}",
+            "markdown": f"{rule.summary}\n\n**Why** {why}\n\n**Fix** {fix}",
         },
         "helpUri": help_uri(rule),
         "defaultConfiguration": {"level": rule.level},
@@ -71,12 +74,12 @@ _SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 def help_uri(rule: RuleFacts) -> str:
     """The page of a rule, or the one about changes."""
-    page = "diff.md" if rule.ruleset == "diff" else f"rules/{rule.id}.md"
+    page = f"changes.md#{rule.id}" if rule.ruleset == "diff" else f"rules/{rule.id}.md"
     return f"{HOME}/blob/main/docs/{page}"
 
 
 def _invocation(run: RunReport, left_out: int) -> dict[str, Any]:
-    invocation: dict[str, Any] = {"executionSuccessful": not run.failed, "exitCode": run.exit_code}
+    invocation: dict[str, Any] = {"executionSuccessful": run.exit_code in (0, 1), "exitCode": run.exit_code}
     troubles = [report.trouble for report in run.targets if report.trouble is not None]
     failures = [_notification("error", each.message, each.file, each.line) for each in troubles]
     if left_out:
@@ -91,8 +94,13 @@ def _invocation(run: RunReport, left_out: int) -> dict[str, Any]:
     return invocation
 
 
+def _message(text: str) -> dict[str, str]:
+    """A message in which nothing reads as a link, which viewers would make of `[text](address)`."""
+    return {"text": safe(text).replace("](", "] (")}
+
+
 def _notification(level: str, message: str, file: str | None, line: int | None) -> dict[str, Any]:
-    notification: dict[str, Any] = {"level": level, "message": {"text": safe(message)}}
+    notification: dict[str, Any] = {"level": level, "message": _message(message)}
     if file is not None:
         region = {"startLine": line} if line is not None else None
         notification["locations"] = [{"physicalLocation": _physical(file, region)}]
@@ -110,7 +118,10 @@ def _artifact(file: str) -> dict[str, str]:
     from urllib.parse import quote
 
     path = repository_path(file)
-    uri = quote(path.encode("utf-8", "surrogateescape"))
+    try:
+        uri = quote(path.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:  # no name of a file; only a stored report can say so
+        uri = quote(safe(path))
     if path.startswith("/"):
         return {"uri": f"file://{uri}"}
     # A first segment with a colon would read as a scheme.
@@ -122,7 +133,7 @@ def _result(each: Reported, numbers: dict[str, int]) -> dict[str, Any]:
         "ruleId": each.rule.id,
         "ruleIndex": numbers[each.rule.id],
         "level": each.level,
-        "message": {"text": safe(each.sentence)},
+        "message": _message(each.sentence),
         "locations": [_location(each)],
         "partialFingerprints": {"mcproof/v1": each.fingerprint},
         "properties": {"subject": each.subject, "pointer": each.pointer, "severity": each.rule.severity},

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from mcproof.report.checks import suites_of
+from mcproof.report.records import printable
 from mcproof.report.terminal import safe
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _point(number: int, suite: str, check: Check) -> Iterator[str]:
         for key, value in facts.items():
             if value not in (None, ""):
                 shown = value if isinstance(value, int) else safe(str(value))
-                yield f"  {key}: {json.dumps(shown, ensure_ascii=False)}\n"
+                yield f"  {key}: {printable(json.dumps(shown, ensure_ascii=False))}\n"
         yield "  ...\n"
 
 

@@ -46,7 +46,7 @@ def _sentence(shown: Reported, style: Style) -> str:
 
 def _frame(group: Group, style: Style) -> str:
     shown = group.shown
-    gutter = len(str(shown.line or "")) + 1
+    gutter = len(str(shown.line or " ")) + 1
     head = style.paint(f"{shown.level}[{shown.rule.id}]", shown.level, "bold")
     pointer = style.paint(f"  {style.text(shown.pointer)}", "dim") if shown.pointer else ""
     lines = [
@@ -78,7 +78,8 @@ def _excerpt(shown: Reported, snippet: Snippet, gutter: int, style: Style) -> li
     before = (ellipsis if first or snippet.cut_before else "") + before
     after += ellipsis if first + len(line) < length or snippet.cut_after else ""
     bar = style.paint("|", "help")
-    number = style.paint(str(shown.line or "").rjust(gutter - 1), "help")
+    shown_number = shown.line if shown.column is not None else ""  # a live catalog has no lines
+    number = style.paint(str(shown_number).rjust(gutter - 1), "help")
     carets = style.paint("^" * max(1, display_width(marked)), shown.level)
     return [
         f"{' ' * gutter}{bar}",
@@ -100,7 +101,8 @@ def summary(report: TargetReport, groups: list[Group], style: Style) -> str:
     lines = [f"{', '.join(parts)} in {scope}{hidden}"]
     fixable = sum(each.fix is not None for each in report.findings)
     if fixable:
-        lines.append(f"{fixable:,} can be fixed by machine: mcproof schema-lint {shell_word(report.target)} --fix")
+        whose = shell_word(report.target) if report.connection is None else "FILE"
+        lines.append(f"{fixable:,} can be fixed by machine: mcproof schema-lint {whose} --fix")
     return "\n".join(lines) + "\n"
 
 

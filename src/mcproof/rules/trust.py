@@ -30,6 +30,7 @@ MAX_BYTES, MAX_LEVELS = 65_536, 32
     weight=4,
     dimension="Schema quality",
     phase="post-handshake",
+    sums_up=True,
 )
 def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
     """An input schema is too large or too deep, or has a reference that leads out, nowhere or in a circle.

@@ -119,7 +119,8 @@ def slow_start(wire: Wire) -> Iterator[Problem]:
     Fix: answer first, and load what is slow when it is needed.
     """
     if wire.seconds_to_answer > SLOW:
-        yield Problem(f"takes {wire.seconds_to_answer:.0f} seconds to its first answer; clients wait for {SLOW:.0f}")
+        seconds = round(wire.seconds_to_answer, 1)
+        yield Problem(f"takes more than {SLOW:.0f} seconds to its first answer", evidence={"seconds": seconds})
 
 
 @rule("WIR-008", ruleset="wire", name="does-not-exit", severity="warning", category="transport")

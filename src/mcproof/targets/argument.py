@@ -6,22 +6,40 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.catalog import Origin
 from mcproof.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from mcproof.catalog import Catalog
+    from mcproof.live.servers import Server
+
+
+class LiveOptions(NamedTuple):
+    """How live servers are to be started and reached."""
+
+    command: tuple[str, ...] = ()
+    """The words after `--`."""
+    environment: Mapping[str, str] = {}
+    headers: Mapping[str, str] = {}
+    directory: str | None = None
+    all_configured: bool = False
+    """Whether every server of a client configuration is meant where none is named."""
 
 
 class Input(NamedTuple):
-    """One thing to read: a file, or standard input."""
+    """One thing to read: a file, standard input, or a live server."""
 
     name: str
     from_folder: bool = False
     """Whether a folder brought it in: then it is passed over where it holds no catalog."""
     obstacle: InputError | None = None
     """Why it cannot be read, where that is known beforehand; the other inputs still are."""
+    server: Server | None = None
+    """The live server that it is; None for a file."""
+    origin: Origin | None = None
+    """Where a live server is named."""
 
     @property
     def is_stdin(self) -> bool:
@@ -32,16 +50,28 @@ class Input(NamedTuple):
         """What to call it in messages."""
         return "<stdin>" if self.is_stdin else self.name
 
+    @property
+    def configured_near(self) -> str:
+        """The file whose nearest configuration holds for it; `-` for the working directory."""
+        if self.server is None:
+            return self.name
+        return "-" if self.origin is None or self.origin.line is None else self.origin.file
 
-def find_inputs(targets: Iterable[str]) -> list[Input]:
+
+def find_inputs(targets: Iterable[str], live: LiveOptions) -> list[Input]:
     """The inputs that the targets stand for, folders opened, in order and without repetition."""
     found: dict[str, Input] = {}
     for target in targets:
         try:
-            for each in _inputs(target):
+            for each in _inputs(target, live):
                 found.setdefault(each.name, each)
         except InputError as error:
             found.setdefault(target, Input(target, obstacle=error))
+    if live.command:
+        from mcproof.live.servers import Command
+
+        server = Command(live.command, live.environment, live.directory)
+        found.setdefault(server.label, Input(server.label, server=server, origin=Origin(server.label)))
     return list(found.values())
 
 
@@ -50,14 +80,20 @@ def is_single(targets: list[str]) -> bool:
     return len(targets) == 1 and not os.path.isdir(targets[0])
 
 
-def _inputs(target: str) -> list[Input]:
-    instead = "save the answer to `tools/list` and name that file"
+def _inputs(target: str, live: LiveOptions) -> list[Input]:
     if target.startswith(("http://", "https://")):
-        raise InputError(f"live servers cannot be read yet; {instead}", file=target)
+        from mcproof.live.servers import Endpoint
+
+        endpoint = Endpoint(target, live.headers)
+        return [Input(endpoint.label, server=endpoint, origin=Origin(endpoint.label))]
     if target.endswith(".py"):
+        instead = "start the server with `-- python FILE`, or save the answer to `tools/list` and name that file"
         raise InputError(f"Python source cannot be read yet; {instead}", file=target)
-    if ".json#" in target and not os.path.exists(target):
-        raise InputError(f"servers of a client configuration cannot be read yet; {instead}", file=target)
+    file, mark, name = target.rpartition("#")
+    if mark and not os.path.exists(target) and os.path.isfile(file):
+        return _configured(file, name, live)
+    if live.all_configured and os.path.isfile(target):
+        return _configured(target, None, live)
     if target == "-" or not os.path.isdir(target):
         return [Input(target)]
     try:
@@ -68,6 +104,36 @@ def _inputs(target: str) -> list[Input]:
     if not names:
         raise InputError("nothing to check: no `.json` snapshot in this folder", file=target)
     return [Input(os.path.join(target, name), from_folder=True) for name in names]
+
+
+def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
+    """One server of a client configuration, or all of them; a file that is none is a snapshot."""
+    from mcproof.targets.client_config import pick, read_servers, server_of
+
+    servers = read_servers(decoded(read_bytes(Input(file)), file), file)
+    if servers is None:
+        if name is None:
+            return [Input(file)]
+        raise InputError("no client configuration: it has no `mcpServers` or `servers`", file=file)
+    found = []
+    for each in servers if name is None else [pick(servers, name, file)]:
+        title = f"{file}#{each.name}"
+        try:
+            server = _with_options(server_of(each), live)
+            found.append(Input(title, server=server, origin=Origin(file, each.line)))
+        except InputError as error:
+            found.append(Input(title, obstacle=error))
+    return found
+
+
+def _with_options(server: Server, live: LiveOptions) -> Server:
+    """A configured server with what the command line adds; the command line wins."""
+    from mcproof.live.servers import Command
+
+    if isinstance(server, Command):
+        environment = {**server.environment, **live.environment}
+        return server._replace(environment=environment, directory=live.directory or server.directory)
+    return server._replace(headers={**server.headers, **live.headers})
 
 
 def read_bytes(source: Input) -> bytes:
@@ -89,16 +155,15 @@ def _unreadable(name: str, error: OSError) -> InputError:
     return InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=name)
 
 
-def read_single(target: str) -> Catalog:
-    """The catalog of a target that must stand for exactly one."""
-    if target != "-" and os.path.isdir(target):
-        raise InputError("is a folder; name one snapshot", file=target)
-    (source,) = find_inputs([target])
-    return read_catalog(source)
-
-
 def read_catalog(source: Input) -> Catalog:
-    """The catalog in an input."""
+    """The catalog in a file or on standard input."""
     from mcproof.targets.snapshot import read_snapshot
 
     return read_snapshot(read_bytes(source), source.title)
+
+
+def decoded(data: bytes, name: str) -> str:
+    """The text of a file, whatever stands before it. Raises an InputError that says where it is not UTF-8."""
+    from mcproof.targets.snapshot import BYTE_ORDER_MARK, text_of
+
+    return text_of(data.removeprefix(BYTE_ORDER_MARK), name)

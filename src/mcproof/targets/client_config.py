@@ -16,7 +16,7 @@ from mcproof.jsontext import JsonText, escape, kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.live.capture import Server
+    from mcproof.live.servers import Server
 
 KEYS = ("mcpServers", "servers", "context_servers", "mcp")
 """What clients call the list of servers: most of them, VS Code, Zed, and VS Code in its settings."""
@@ -93,7 +93,7 @@ def pick(servers: list[ConfiguredServer], name: str, file: str) -> ConfiguredSer
 
 def server_of(configured: ConfiguredServer) -> Server:
     """How to start or reach a configured server, its variables filled in from the environment."""
-    from mcproof.live.capture import Command, Endpoint
+    from mcproof.live.servers import Command, Endpoint
 
     entry, fill = configured.entry, _filler(configured)
     url = next((entry[key] for key in _URL_KEYS if isinstance(entry.get(key), str)), None)

@@ -29,7 +29,7 @@ class NoCatalogError(InputError):
 
 def read_snapshot(data: bytes, name: str) -> Catalog:
     """The catalog in `data`, or an InputError that says what is wrong with it and where."""
-    document = JsonText.parse(_text(data.removeprefix(BYTE_ORDER_MARK), name), name)
+    document = JsonText.parse(text_of(data.removeprefix(BYTE_ORDER_MARK), name), name)
     document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
     value, pointer = _unwrap(document.value, name)
     if isinstance(value, list) and (not value or any(map(_looks_like_a_tool, value))):
@@ -54,7 +54,8 @@ def _is_capture(value: dict[str, Any]) -> bool:
     )
 
 
-def _text(data: bytes, name: str) -> str:
+def text_of(data: bytes, name: str) -> str:
+    """The text in these bytes, or an InputError that says where they are not UTF-8."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("not UTF-8: this is UTF-16; save it as UTF-8", file=name, line=1, column=1)
     try:
@@ -116,8 +117,8 @@ def _no_catalog(value: Any, name: str) -> InputError:
             if isinstance(servers, dict):
                 listed = ", ".join(sorted(map(str, servers))) or "none"
                 return NoCatalogError(
-                    f"no catalog: this is a client configuration (servers: {listed}); "
-                    "nothing was started, and this version reads snapshots only",
+                    f"no catalog: this is a client configuration (servers: {listed}); nothing was started; "
+                    f"name one as {name}#NAME, or use --all",
                     file=name,
                 )
         if "tools" in value:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.comparison.sameness import Place, asserts, same_json
 from mcproof.jsontext import escape
-from mcproof.sameness import Place, asserts, same_json
 
 if TYPE_CHECKING:
-    from mcproof.compatibility import Comparison, Pair, SchemaChange
+    from mcproof.comparison.compatibility import Comparison, Pair, SchemaChange
 
 _KEYWORDS = frozenset({"properties", "required", "additionalProperties"})
 

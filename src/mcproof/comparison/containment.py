@@ -11,12 +11,15 @@ question: otherwise every new optional parameter of an open object would refuse 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mcproof.schemas import SchemaTree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcproof.references import Reference
 
 _MOST_LEVELS = 40
@@ -25,7 +28,10 @@ _MOST_CASES = 64
 """How many combinations of branches a schema may have to be asked about; the library takes seconds for thousands."""
 _MOST_VALUES = 500
 """How long an `enum` may be to be asked about: the library's time grows with the square."""
-_MOST_EFFORT = 1_000_000
+_LONGEST_PATTERN = 200
+_MOST_REPEATS = 1_000
+"""How much a pattern may count, all counts multiplied: a few characters can stand for a machine of any size."""
+_MOST_EFFORT = 100_000
 """How much is asked in one comparison of two catalogs, in schemas times combinations: a few seconds at worst."""
 
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
@@ -94,16 +100,16 @@ class Side:
         node = self._tree.references.target_node(reference)
         return None if node is None else node.pointer
 
+    def schemas(self) -> Iterator[dict[str, Any]]:
+        """Every schema of the document that is an object."""
+        return (node.schema for node in self._tree.nodes if isinstance(node.schema, dict))
+
     @property
     def declared_names(self) -> frozenset[str]:
         """Every name that any object of the schema declares."""
         if self._names is None:
-            self._names = frozenset(
-                name
-                for node in self._tree.nodes
-                if isinstance(node.schema, dict) and isinstance(node.schema.get("properties"), dict)
-                for name in node.schema["properties"]
-            )
+            maps = [schema["properties"] for schema in self.schemas() if isinstance(schema.get("properties"), dict)]
+            self._names = frozenset(name for properties in maps for name in properties)
         return self._names
 
     def release(self) -> None:
@@ -311,6 +317,8 @@ def _cases(copy: Any) -> int:
     for keyword, value in copy.items():
         if keyword == "enum" and isinstance(value, list) and len(value) > _MOST_VALUES:
             return 10 * _MOST_CASES
+        if keyword == "pattern" and isinstance(value, str) and _is_large(value):
+            return 10 * _MOST_CASES
         if keyword in _UNIONS and isinstance(value, list):
             count *= max(1, sum(map(_cases, value)))
         elif keyword == "allOf" and isinstance(value, list):
@@ -321,6 +329,18 @@ def _cases(copy: Any) -> int:
         elif keyword in {"then", "else", "items", "additionalProperties", "contains"}:
             count *= _cases(value)
         elif keyword in SCHEMA_MAPS and isinstance(value, dict):
+            if keyword == "patternProperties" and any(map(_is_large, value)):
+                return 10 * _MOST_CASES
             for each in value.values():
                 count = max(count, _cases(each)) if keyword == "properties" else count * (1 + _cases(each))
     return min(count, 10 * _MOST_CASES)
+
+
+def _is_large(pattern: str) -> bool:
+    """Whether an expression would take long to be made ready, by its looks."""
+    if len(pattern) > _LONGEST_PATTERN:
+        return True
+    repeats = 1
+    for counts in re.findall(r"\{([0-9,]{1,20})\}", pattern):
+        repeats *= max([int(count) for count in counts.split(",") if count], default=1) or 1
+    return repeats > _MOST_REPEATS

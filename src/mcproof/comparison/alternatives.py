@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.containment import DYNAMIC
-from mcproof.sameness import Place, asserts, key_of, same_schema, settled
-from mcproof.values import Effect, for_type, shown, type_effect, types_of
+from mcproof.comparison.containment import DYNAMIC
+from mcproof.comparison.sameness import Place, asserts, key_of, same_schema, settled
+from mcproof.comparison.values import Effect, for_type, shown, type_effect, types_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from mcproof.compatibility import Comparison, Pair
-    from mcproof.containment import Side
+    from mcproof.comparison.compatibility import Comparison, Pair
+    from mcproof.comparison.containment import Side
 
 UNIONS = ("anyOf", "oneOf")
 _MOST_BRANCH_PAIRS = 400

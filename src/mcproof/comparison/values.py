@@ -6,7 +6,7 @@ import json
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.sameness import key_of, same_json
+from mcproof.comparison.sameness import key_of, same_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

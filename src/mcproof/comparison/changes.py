@@ -14,18 +14,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from mcproof.catalog import Item
-from mcproof.changekinds import KINDS, Kind
-from mcproof.compatibility import compare_schemas, told
-from mcproof.containment import Effort
+from mcproof.comparison.compatibility import compare_schemas, told
+from mcproof.comparison.containment import Effort
+from mcproof.comparison.kinds import KINDS, Kind
+from mcproof.comparison.sameness import key_of, same_json
+from mcproof.comparison.values import shown
 from mcproof.jsontext import escape, kind_of
-from mcproof.sameness import key_of, same_json
-from mcproof.values import shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from mcproof.catalog import Catalog, Tool
-    from mcproof.compatibility import Direction
+    from mcproof.comparison.compatibility import Direction
 
 __all__ = ["KINDS", "Change", "Kind", "compare"]
 

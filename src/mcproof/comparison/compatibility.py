@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from mcproof.alternatives import UNIONS, compare_unions, is_union
-from mcproof.containment import DYNAMIC, VALUE_KEYWORDS, Effort, Side, ask, contains
+from mcproof.comparison.alternatives import UNIONS, compare_unions, is_union
+from mcproof.comparison.containment import DYNAMIC, VALUE_KEYWORDS, Effort, Side, ask, contains
+from mcproof.comparison.properties import compare_properties, dotted
+from mcproof.comparison.sameness import Place, asserts, same_json, same_keyword, same_schema, settled
+from mcproof.comparison.values import Effect, shown, value_effects
 from mcproof.jsontext import escape
-from mcproof.properties import compare_properties, dotted
-from mcproof.sameness import Place, same_json, same_keyword, same_schema, settled
-from mcproof.values import Effect, shown, value_effects
 
 MOST_LEVELS = 200
 _MOST_PAIRS = 20_000
@@ -30,8 +30,8 @@ _WHOLE = (
 )
 """Keywords that are not compared on their own unless they say the same."""
 _DIALECT_BOUND = DYNAMIC | {"prefixItems", "additionalItems", "dependencies", "dependentSchemas", "dependentRequired"}
-_DIALECT_BOUND |= {"unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains", "$ref", "$id", "id"}
-_DIALECT_BOUND |= {"exclusiveMinimum", "exclusiveMaximum"}
+_DIALECT_BOUND |= {"unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains"}
+_DRAFT_04_BOUND = {"exclusiveMinimum", "exclusiveMaximum", "const", "contains", "propertyNames", "if", "then", "else"}
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _COMBINING = frozenset({*UNIONS, "allOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "$ref"})
 _ARRAY_KEYWORDS = frozenset({"items", "prefixItems", "additionalItems"})
@@ -96,11 +96,13 @@ class Comparison:
         self.new = new
         self.is_input = is_input
         self.found: list[SchemaChange] = []
-        self._met: set[tuple[int, int, bool]] = set()
+        self._met: set[tuple[int, int, bool, bool]] = set()
         self._made: list[dict[str, Any]] = []  # kept, so that no id is used twice
+        self._typeless: set[int] = set()  # made with a `type` that the document does not have
         self._effort = effort
 
     def run(self) -> list[SchemaChange]:
+        """All that changed."""
         root = Pair(Place(self.old.root, self.old.base), Place(self.new.root, self.new.base))
         self._compare_dialects()
         waiting = [root]
@@ -109,7 +111,7 @@ class Comparison:
             pair = waiting.pop()
             pairs += 1
             if pairs > _MOST_PAIRS:
-                self.say("not-compared", None, "is too large to compare to the end", root)
+                self.say("not-compared", None, f"the schema of {self.subject(root)} is too large to compare", root)
                 break
             self.found += pair.notes
             if not pair.is_over:
@@ -143,6 +145,7 @@ class Comparison:
         return "the arguments" if self.is_input else "the result"
 
     def verdict(self, effect: Effect) -> bool | None:
+        """Whether a change of what is accepted breaks callers."""
         if effect is Effect.UNCLEAR:
             return None
         return effect is not (Effect.WIDER if self.is_input else Effect.NARROWER)
@@ -166,6 +169,7 @@ class Comparison:
         return contains(wider, narrower, self._effort, is_root=is_root, declared_only=declared_only)
 
     def breaks(self, old: Place, new: Place) -> bool | None:
+        """Whether callers break by two schemas as wholes, as far as the library knows."""
         answer = self._accepts_all(old, new)
         return None if answer is None else not answer
 
@@ -175,8 +179,11 @@ class Comparison:
         ):
             return
         is_known = self.old.draft is not None and self.new.draft is not None
-        is_plain = is_known and not any(_uses_dialect(side.root) for side in (self.old, self.new))
-        before, after = (shown(side.root.get("$schema", "none")) for side in (self.old, self.new))
+        drafts = {self.old.draft, self.new.draft}
+        is_plain = is_known and not any(_uses_dialect(side, drafts) for side in (self.old, self.new))
+        before, after = (
+            shown(side.root["$schema"]) if "$schema" in side.root else "none" for side in (self.old, self.new)
+        )
         pointer = self.new.base + ("/$schema" if "$schema" in self.new.root else "")
         message = f"`$schema` changed from {before} to {after}"
         self.found.append(SchemaChange("dialect-changed", False if is_plain else None, message, pointer))
@@ -184,15 +191,17 @@ class Comparison:
     def _visit(self, pair: Pair) -> list[Pair]:
         """Report what changed in a pair itself, and return the pairs below it."""
         old, new = settled(self.old, pair.old), settled(self.new, pair.new)
-        if not pair.is_piece:
-            self._compare_notes(pair, old, new)
         if not pair.level:
             old, new = (self.made_of(place, _as_object(place.schema)) for place in (old, new))
+        is_known = False
         if type(old.schema) is dict and type(new.schema) is dict:
-            key = (id(old.schema), id(new.schema), pair.is_shared)
-            if key in self._met:
-                return []
+            key = (id(old.schema), id(new.schema), pair.is_shared, pair.is_piece)
+            is_known = key in self._met
             self._met.add(key)
+        if not pair.is_piece:
+            self._compare_notes(pair, *((pair.old, pair.new) if is_known else (old, new)))
+        if is_known:
+            return []
         pair = pair._replace(old=old, new=new)
         if pair.level > MOST_LEVELS:
             if not same_schema((self.old, old.schema), (self.new, new.schema)):
@@ -207,8 +216,11 @@ class Comparison:
         return self._compare_keywords(pair, one, other)
 
     def made_of(self, place: Place, schema: Any) -> Place:
+        """A schema that stands in for the one at a place."""
         if schema is not place.schema:
             self._made.append(schema)
+            if isinstance(place.schema, dict) and "type" not in place.schema:
+                self._typeless.add(id(schema))
         return Place(schema, place.pointer)
 
     def _compare_odd(self, pair: Pair, old: Any, new: Any) -> None:
@@ -229,7 +241,7 @@ class Comparison:
         """The description and the default: of the schema that refers, or else of the one referred to."""
         subject = self.subject(pair)
         before, after = (_note("description", *places) for places in ((pair.old, old), (pair.new, new)))
-        if before[0] != after[0] and isinstance(after[0] or "", str) and isinstance(before[0] or "", str):
+        if isinstance(before[0] or "", str) and isinstance(after[0] or "", str) and before[0] != after[0]:
             message = told("description", before[0], after[0], of=subject)
             self.say("description-changed", False, message, pair, after[1])
         before, after = (_note("default", *places) for places in ((pair.old, old), (pair.new, new)))
@@ -258,7 +270,8 @@ class Comparison:
                 breaking = breaking if accepts is None else not accepts
             elif breaking and each.keyword == "format":
                 breaking = None
-            at = f"{pair.new.pointer}/{each.keyword}" if each.keyword in new else None
+            is_written = each.keyword in new and (each.keyword != "type" or id(new) not in self._typeless)
+            at = f"{pair.new.pointer}/{each.keyword}" if is_written else None
             self.say(each.kind, breaking, each.message, pair, at)
 
     def _accepts_with(self, keyword: str, old: dict[str, Any], new: dict[str, Any]) -> bool | None:
@@ -393,15 +406,12 @@ def _entries(schema: dict[str, Any], place: Place) -> tuple[list[Place], Place]:
     return [Place(each, f"{place.pointer}/{keyword}/{at}") for at, each in enumerate(first)], after
 
 
-def _uses_dialect(root: dict[str, Any]) -> bool:
-    """Whether any part of a schema could mean something else in another draft."""
-    waiting: list[Any] = [root]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            if not _DIALECT_BOUND.isdisjoint(value) or isinstance(value.get("items"), list):
-                return True
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return False
+def _uses_dialect(side: Side, drafts: set[int | None]) -> bool:
+    """Whether any part of a schema means something else, or nothing, in one of two drafts."""
+    bound = _DIALECT_BOUND | _DRAFT_04_BOUND if not drafts.isdisjoint({4, 6}) else _DIALECT_BOUND
+    return any(
+        not bound.isdisjoint(schema)
+        or isinstance(schema.get("items"), list)
+        or ("$ref" in schema and len(asserts(schema)) > 1)
+        for schema in side.schemas()
+    )

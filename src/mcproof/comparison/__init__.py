@@ -1,0 +1,1 @@
+"""Two catalogs side by side: what changed, and whether it breaks callers."""

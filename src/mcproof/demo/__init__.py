@@ -1,0 +1,1 @@
+"""The example that `mcproof demo` shows: a weather server and its catalog."""

@@ -1,0 +1,58 @@
+"""The embedded example: a weather server over standard input and output, with the faults that real servers have.
+
+    python -m mcproof.demo.server
+
+It greets on standard output, gives no version, and takes whatever it is called with.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib.resources import files
+from typing import Any
+
+METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    catalog = json.loads((files("mcproof.demo") / "weather.json").read_text(encoding="utf-8"))
+    sys.stdout.write("weather server is ready\n")
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" in request:
+            answer = {"jsonrpc": "2.0", "id": request["id"], **_answer(request, catalog)}
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
+
+
+def _answer(request: dict[str, Any], catalog: dict[str, Any]) -> dict[str, Any]:
+    method, params = request.get("method"), request.get("params") or {}
+    if method == "initialize":
+        return {"result": catalog["initialize"]}
+    if method == "ping":
+        return {"result": {}}
+    if method in ("tools/list", "prompts/list"):
+        key = method.partition("/")[0]
+        return {"result": {key: catalog[key]}}
+    if method == "tools/call":
+        return _call(params, catalog)
+    return _error(METHOD_NOT_FOUND, f"unknown method {method}")
+
+
+def _call(params: dict[str, Any], catalog: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool, which like many of its kind looks at no argument too closely."""
+    name, arguments = params.get("name"), params.get("arguments") or {}
+    if name not in [tool["name"] for tool in catalog["tools"]]:
+        return _error(INVALID_PARAMS, f"unknown tool {name}")
+    text = f"{name}: 18 °C and a light breeze in {arguments.get('city', 'Lisbon')}"
+    return {"result": {"content": [{"type": "text", "text": text}]}}
+
+
+def _error(code: int, message: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message}}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""The report for a person: one HTML page that needs nothing else.
+
+Style and script stand in the page and are the only ones that it lets run, by their hashes. Whatever comes from a
+catalog is text; the script takes what it needs from the elements of the page.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from mcproof.report.page.controls import filter_bar, rule_help
+from mcproof.report.page.findings import Findings, count_levels, findings_of, level_counts, rules_used, tool_sections
+from mcproof.report.page.markup import text, words_of
+from mcproof.report.page.summary import (
+    advice,
+    costs,
+    facts,
+    fixable,
+    grade_chip,
+    grade_tone,
+    grades_of,
+    headline,
+    notices,
+    overview,
+    scale,
+    tile,
+    token_chart,
+    trouble_box,
+    untested,
+    verdict,
+)
+from mcproof.report.text import plural
+from mcproof.scores.grade import LETTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.report.model import RunReport, TargetReport
+    from mcproof.report.page.findings import RuleUse
+    from mcproof.report.page.markup import Words
+
+OPEN_TARGETS = 3
+"""With no more targets than this, each is shown open."""
+
+_ICON_COLOURS = {"good": "#1a6b3c", "fair": "#8a5300", "bad": "#b3261e"}
+
+
+def document(run: RunReport) -> Iterator[str]:
+    """The page, in pieces."""
+    words = words_of(run.command)
+    all_findings = [findings_of(report) for report in run.targets]
+    rules = rules_used(run)
+    yield from _head(run, all_findings, words)
+    yield _top(run, words)
+    yield '<main id="main">\n'
+    if _is_about_one(run):
+        yield from _one(run, all_findings[0], rules, words)
+    else:
+        yield from _several(run, all_findings, rules, words)
+    if rules or run.rules:
+        yield from _section("rules", "Rules", rule_help(run, rules, words))
+    yield "</main>\n"
+    yield _foot(run)
+    yield f"<script>{_asset('report.js')}</script>\n</body>\n</html>\n"
+
+
+def _is_about_one(run: RunReport) -> bool:
+    """Whether the page is about one target alone, and not a list of them."""
+    return run.is_single and len(run.targets) == 1
+
+
+def _asset(name: str) -> str:
+    """A file of the page, the same on every system."""
+    content = (files("mcproof.report") / "page" / name).read_text(encoding="utf-8")
+    return content.replace("\r\n", "\n")
+
+
+def _hashed(content: str) -> str:
+    """How a Content-Security-Policy names a style or a script."""
+    from base64 import b64encode
+    from hashlib import sha256
+
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+def _head(run: RunReport, all_findings: list[Findings], words: Words) -> Iterator[str]:
+    style = _asset("report.css")
+    policy = (
+        f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(_asset('report.js'))}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    yield (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="generator" content="mcproof {text(run.version, 40)}">\n'
+        f"<title>{_title(run, all_findings, words)}</title>\n"
+        f'<link rel="icon" href="{_icon(run)}">\n'
+        f"<style>{style}</style>\n</head>\n<body>\n"
+    )
+
+
+def _title(run: RunReport, all_findings: list[Findings], words: Words) -> str:
+    if _is_about_one(run):
+        (report,) = run.targets
+        grade = f"{text(report.score.grade, 3)} · " if report.score is not None and words.noun == "finding" else ""
+        return f"{grade}{text(report.title, 120)}: {headline(report, all_findings[0], words)} · mcproof"
+    return f"{plural(len(run.targets), 'target')} · mcproof {text(run.command, 40)}"
+
+
+def _icon(run: RunReport) -> str:
+    """A picture for the tab, which also keeps a browser from asking a server for one."""
+    from urllib.parse import quote
+
+    score = run.targets[0].score if _is_about_one(run) else None
+    if score is not None and score.grade in LETTERS:
+        letter, tone = score.grade, grade_tone(score.grade)
+    else:
+        letter, tone = ("✓", "good") if run.exit_code == 0 else ("✕", "bad")
+    picture = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
+        f'<rect width="32" height="32" rx="7" fill="{_ICON_COLOURS[tone]}"/>'
+        '<text x="16" y="23" font-family="sans-serif" font-size="20" font-weight="700" fill="#fff" '
+        f'text-anchor="middle">{letter}</text></svg>'
+    )
+    return f"data:image/svg+xml,{quote(picture)}"
+
+
+def _top(run: RunReport, words: Words) -> str:
+    place = "findings" if run.targets and run.trouble is None else "main"
+    return (
+        f'<a class="skip" href="#{place}">Skip to the {words.noun}s</a>\n'
+        f'<header class="top"><p><b>mcproof</b> {text(run.command, 40)}</p>'
+        f"<p>{_outcome(run)}</p></header>\n"
+    )
+
+
+def _outcome(run: RunReport) -> str:
+    """How the run ended, as the exit code tells it."""
+    word = {0: "passed", 1: "failed"}.get(run.exit_code, "incomplete")
+    tone = "passed" if run.exit_code == 0 else "failed"
+    return f'<strong class="{tone}">{word}</strong> <span class="code">exit code {run.exit_code}</span>'
+
+
+def _foot(run: RunReport) -> str:
+    started = f'<p>Started <time datetime="{text(run.started, 40)}">{text(run.started, 40)}</time></p>\n'
+    return (
+        f'<footer class="foot">\n<p>mcproof {text(run.version, 40)}, <code>{text(run.command, 40)}</code></p>\n'
+        f"{started if run.started else ''}</footer>\n"
+    )
+
+
+def _section(id: str, heading: str, body: Iterator[str] | str, level: int = 2) -> Iterator[str]:
+    """A section with its heading; an empty id where there may be several of it."""
+    anchor = f' id="{id}"' if id else ""
+    yield f"<section{anchor}>\n<h{level}>{heading}</h{level}>\n"
+    yield from [body] if isinstance(body, str) else body
+    yield "</section>\n"
+
+
+def _one(run: RunReport, findings: Findings, rules: dict[str, RuleUse], words: Words) -> Iterator[str]:
+    """The page about one target."""
+    (report,) = run.targets
+    yield f'<div class="hero">\n{tile(report, findings, run.command)}<div class="beside">\n'
+    yield f'<h1>{text(report.title, 200)}</h1>\n<p class="headline">{headline(report, findings, words)}</p>\n'
+    if report.trouble is not None:
+        yield f"</div></div>\n{trouble_box(report.trouble)}"
+        yield from _notices(run)
+        return
+    if report.score is not None and words.noun == "finding":
+        yield scale(report.score)
+    yield f"</div></div>\n{facts(report, findings, words)}"
+    yield from _judgement(run, report, findings, rules, words, 2)
+    yield from _notices(run)
+    controls = filter_bar([findings], rules, words)
+    yield from _section("findings", words.heading, _findings(controls, report, findings, rules, words, 3))
+    if missing := untested(report):
+        yield from _section("untested", "Not tested", missing)
+
+
+def _judgement(
+    run: RunReport, report: TargetReport, findings: Findings, rules: dict[str, RuleUse], words: Words, level: int
+) -> Iterator[str]:
+    """Verdict, score and tokens of one target, beside each other where there is room."""
+    yield '<div class="panels">\n'
+    stale = sum(notice.level == "error" for notice in run.notices) if run.is_single else 0
+    yield from _section("", "Verdict", verdict(report, findings, words, stale), level)
+    score, tokens = report.score, report.tokens
+    if score is not None and words.noun == "finding":
+        if steps := advice(score):
+            yield from _section("", "What would help most", steps, level)
+        yield from _section("", "What it costs", costs(report, score, rules), level)
+    if tokens is not None and tokens.tools:
+        heading = f'Context cost <span class="gist">{plural(tokens.total, "token")} in every request</span>'
+        yield from _section("", heading, token_chart(tokens), level)
+    yield "</div>\n"
+
+
+def _findings(
+    controls: str, report: TargetReport, findings: Findings, rules: dict[str, RuleUse], words: Words, heading: int
+) -> Iterator[str]:
+    if not findings.shown and not findings.suppressed:
+        yield f'<p class="clean">No {words.noun}s.</p>\n'
+        return
+    yield fixable(report)
+    yield controls
+    yield from tool_sections(report, findings, rules, words, heading)
+
+
+def _notices(run: RunReport) -> Iterator[str]:
+    if run.notices:
+        yield from _section("notices", "To tidy up", notices(run))
+
+
+def _several(run: RunReport, all_findings: list[Findings], rules: dict[str, RuleUse], words: Words) -> Iterator[str]:
+    """The page about several targets: all at a glance, then each in a section that opens."""
+    yield f"<h1>{plural(len(run.targets), 'target')}</h1>\n"
+    if not run.targets:
+        yield '<p class="clean">Nothing was checked.</p>\n'
+        return
+    yield f'<p class="headline">{_tally(run)}</p>\n{overview(run, all_findings, words)}'
+    yield from _notices(run)
+    yield f'<section id="findings">\n<h2>{words.heading} by target</h2>\n'
+    if rules:
+        yield filter_bar(all_findings, rules, words)
+    state = " open" if len(run.targets) <= OPEN_TARGETS else ""
+    for number, (report, findings) in enumerate(zip(run.targets, all_findings, strict=True), 1):
+        yield f'<details class="target"{state}>\n<summary>{_target_head(report, findings, words)}</summary>\n'
+        yield f'<div class="inside" id="t{number}">\n'
+        if report.trouble is not None:
+            yield trouble_box(report.trouble)
+        else:
+            yield facts(report, findings, words)
+            yield from _judgement(run, report, findings, rules, words, 4)
+            yield from _findings("", report, findings, rules, words, 4)
+            if missing := untested(report):
+                yield from _section("", "Not tested", missing, 4)
+        yield "</div></details>\n"
+    yield "</section>\n"
+
+
+def _tally(run: RunReport) -> str:
+    """How many targets passed, failed and could not be read, and with which grades."""
+    passed = sum(report.passed for report in run.targets)
+    broken = len(run.failed)
+    counts = [(passed, "passed"), (len(run.targets) - passed - broken, "failed"), (broken, "could not be checked")]
+    parts = [f"{count:,} {word}" for count, word in counts if count]
+    grades = grades_of(run)
+    return ", ".join(parts) + (f" · {grades}" if grades else "")
+
+
+def _target_head(report: TargetReport, findings: Findings, words: Words) -> str:
+    if report.trouble is not None:
+        mark, counts = '<span class="chip bad">!</span>', "could not be checked"
+    else:
+        mark = grade_chip(report.score) if report.score is not None else ""
+        counts = level_counts(count_levels(findings.shown), words) or f"no {words.noun}s"
+    return (
+        f'<span class="mark">{mark}</span><h3 class="title">{text(report.title, 200)}</h3>'
+        f'<span class="counts">{counts}</span>'
+    )

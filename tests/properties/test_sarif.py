@@ -1,0 +1,33 @@
+"""The fixes in a SARIF log, on schemas that nobody would write: an editor that applies them does what `--fix` does."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcproof.fix import apply_fixes
+from mcproof.pipeline import Depth, Plan, examine, judge
+from mcproof.registry import rules_of
+from mcproof.report.formats import render
+from mcproof.report.model import RunReport
+from mcproof.report.terminal import Style
+from mcproof.suppress import IgnoreLedger
+from mcproof.targets.snapshot import read_snapshot
+from report.readers import with_fixes
+
+from .schemas import input_schemas
+from .test_fix import layouts
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.data())
+def test_the_fixes_of_a_log_give_what_the_fix_command_gives(data: st.DataObject) -> None:
+    text = data.draw(layouts(data.draw(input_schemas(friendly=True))))
+    catalog = read_snapshot(text.encode(), "catalog.json")
+    plan = Plan(rules_of("strict"), "note")
+    report = examine(catalog, plan, Depth(lines=True, identities=True, scores=False), IgnoreLedger(), None)
+    log = json.loads("".join(render(RunReport("schema-lint", "0.0.0", [report]), "sarif", Style())))
+    fixed = apply_fixes(catalog, judge(catalog, plan, IgnoreLedger(), None).costing)
+    assert with_fixes(text, log) == fixed.text
