@@ -68,7 +68,7 @@ async def wire_of(shown: dict[str, Any]) -> Wire:
         request = asyncio.create_task(peer.request("tools/list", None))
         await asyncio.sleep(0)
         for line in shown["sends"]:
-            await peer.receive(line.encode())
+            peer.receive(line.encode())
             await asyncio.sleep(0)
         await request
     for kind, detail in shown.get("anomalies", {}).items():

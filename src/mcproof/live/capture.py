@@ -6,14 +6,16 @@ import asyncio
 import contextlib
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+import re
+import signal
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.live.connection import Limits, connect_http, connect_stdio
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.listing import list_everything
-from mcproof.live.secrets import without
+from mcproof.live.secrets import hiding
 from mcproof.live.servers import Endpoint
-from mcproof.wire import Wire
+from mcproof.wire import Wire, cropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -27,6 +29,12 @@ INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPD
 
 AT_ONCE = 8
 """How many servers are asked at the same time."""
+
+_LONG_SECRET = 8
+"""How long a value must be to be hidden in a catalog too, where a short one would hide words that matter."""
+
+_LARGEST_FLOAT = 1.7976931348623157e308
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Capture(NamedTuple):
@@ -51,7 +59,7 @@ async def capture(server: Server, asking: Asking) -> Capture:
     except TimeoutError:
         raise ConnectError(f"not done within {asking.limits.total:g} seconds", file=server.label) from None
     except (ConnectError, LostError) as error:
-        raise ConnectError(without(error.message, server.secrets), file=server.label) from None
+        raise ConnectError(hiding(server.secrets)(error.message), file=server.label) from None
 
 
 async def _capture(server: Server, asking: Asking) -> Capture:
@@ -60,19 +68,18 @@ async def _capture(server: Server, asking: Asking) -> Capture:
         listing = await list_everything(connection)
     finally:
         ending = await connection.transport.close()
-    hide = server.secrets
-    anomalies = tuple(each._replace(detail=without(each.detail, hide)) for each in connection.transport.peer.anomalies)
+    hide = hiding(server.secrets)
     wire = Wire(
         connection.transport.name,
         connection.era,
         connection.requested,
-        connection.agreed,
+        None if connection.agreed is None else hide(cropped(connection.agreed)),
         connection.seconds_to_answer,
-        anomalies,
-        tuple((method, without(what, hide)) for method, what in listing.unserved),
+        tuple(each._replace(detail=hide(each.detail)) for each in connection.transport.peer.anomalies),
+        tuple((method, hide(what)) for method, what in listing.unserved),
         ending,
     )
-    return Capture(without(_document(server, connection, listing), [each for each in hide if len(each) >= 8]), wire)
+    return Capture(_document(server, connection, listing), wire)
 
 
 async def _connect(server: Server, asking: Asking) -> Connection:
@@ -88,9 +95,42 @@ async def _connect(server: Server, asking: Asking) -> Connection:
 
 
 def _document(server: Server, connection: Connection, listing: Listing) -> str:
+    """What the server serves, as JSON that any reader reads."""
     key = "discover" if connection.era == "stateless" else "initialize"
-    document = {"server": server.described, key: connection.introduction, **listing.lists}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    served = {key: connection.introduction, **listing.lists}
+    _clean(served, hiding(server.secrets, _LONG_SECRET))
+    document = {"server": server.described, **served}
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False)
+    except RecursionError:
+        try:  # without an indent, the encoder is the one that goes as deep as the parser
+            text = json.dumps(document, ensure_ascii=False)
+        except RecursionError:
+            raise ConnectError("what the server lists is nested too deeply to be checked") from None
+    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
+def _clean(document: dict[str, Any], hide: Callable[[str], str]) -> None:
+    """Hide secrets in every text, and make numbers finite that are too large for Python."""
+    waiting: list[Any] = [document]
+
+    def cleaned(value: Any) -> Any:
+        if isinstance(value, str):
+            return hide(value)
+        if isinstance(value, float):
+            return max(-_LARGEST_FLOAT, min(value, _LARGEST_FLOAT))
+        if isinstance(value, (dict, list)):
+            waiting.append(value)
+        return value
+
+    while waiting:
+        holder = waiting.pop()
+        if isinstance(holder, list):
+            holder[:] = [cleaned(value) for value in holder]
+        else:
+            members = [(hide(key), cleaned(value)) for key, value in holder.items()]
+            holder.clear()
+            holder.update(members)
 
 
 class Captures(NamedTuple):
@@ -101,9 +141,13 @@ class Captures(NamedTuple):
 
 
 def capture_all(servers: Iterable[Server], asking: Asking, done: Callable[[Server], None]) -> Captures:
-    """Capture several servers at once. An interrupt ends them all, and leaves no process behind."""
+    """Capture several servers at once.
+
+    An interrupt, or a request to terminate, ends them all, leaves no process behind, and keeps what was there by then.
+    """
     listed = list(servers)
     results: list[Capture | ConnectError | None] = [None] * len(listed)
+    interrupted = False
 
     async def run() -> None:
         room = asyncio.Semaphore(AT_ONCE)
@@ -116,30 +160,59 @@ def capture_all(servers: Iterable[Server], asking: Asking, done: Callable[[Serve
                     results[number] = error
                 done(listed[number])
 
-        async with asyncio.TaskGroup() as group:
-            for number in range(len(listed)):
-                group.create_task(one(number))
+        tasks = [asyncio.create_task(one(number)) for number in range(len(listed))]
+
+        def interrupt() -> None:
+            nonlocal interrupted
+            interrupted = True
+            for task in tasks:
+                task.cancel()
+
+        with _on_signals(interrupt):
+            await _all_of(tasks)
 
     try:
-        with _ended_by_signals():
-            asyncio.run(run())
-    except KeyboardInterrupt:
-        return Captures(results, interrupted=True)
-    return Captures(results, interrupted=False)
+        asyncio.run(run())
+    except KeyboardInterrupt:  # before or after the signals were ours
+        interrupted = True
+    return Captures(results, interrupted)
+
+
+async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
+    """Wait for tasks of which any may have been cancelled; an error in one ends the others."""
+    try:
+        if tasks:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            if not task.done():
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let a request to terminate end this as an interrupt does: with nothing left running."""
-    import signal
+def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Let Ctrl-C and a request to terminate cancel tasks, which then leave nothing running.
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, interrupt) for number in numbers}
+    Asked again, they do not wait for servers to end by themselves any more.
+    """
+    loop = asyncio.get_running_loop()
+    handled = []
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        # Not on Windows, and not outside the main thread.
+        with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
+            number = getattr(signal, name)
+            before = signal.getsignal(number)
+            if before in (None, signal.SIG_IGN):  # as `nohup` wants it
+                continue
+            loop.add_signal_handler(number, interrupt)
+            handled.append((number, before))
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, before in handled:
+            loop.remove_signal_handler(number)
+            signal.signal(number, before)

@@ -8,16 +8,17 @@ not a timeout.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mcproof import __version__
 from mcproof.live.errors import ConnectError, LostError
+from mcproof.wire import cropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcproof.live.http import StreamableHttp
     from mcproof.live.peer import Answer, Peer
     from mcproof.wire import Ending
 
@@ -28,7 +29,7 @@ STATELESS = ("2026-07-28",)
 REVISIONS = (*STATELESS, *HANDSHAKE)
 CLIENT = {"name": "mcproof", "version": __version__}
 _META = "io.modelcontextprotocol"
-_HEADER_MISMATCH, _UNSUPPORTED_VERSION = -32020, -32022
+_UNSUPPORTED_VERSION = -32022
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
@@ -66,6 +67,10 @@ class Connection:
         """The raw answer to `initialize` or `server/discover`."""
         self.seconds_to_answer = 0.0
 
+    def settle(self, era: str, revision: str, introduction: dict[str, Any]) -> None:
+        """Go on in this era."""
+        self.era, self.requested, self.introduction = era, revision, introduction
+
     @property
     def agreed(self) -> str | None:
         """The revision that both sides speak, as the server sees it."""
@@ -86,7 +91,9 @@ class Connection:
         """The headers that go with a message over HTTP."""
         if self.era == "stateless":
             return _stateless_headers(self.requested, message)
-        return {"MCP-Protocol-Version": self.agreed} if self.agreed else {}
+        agreed = self.agreed or ""
+        is_sendable = agreed.isascii() and agreed.isprintable() and 0 < len(agreed) < 100
+        return {"MCP-Protocol-Version": agreed} if is_sendable else {}
 
 
 def _meta(revision: str) -> dict[str, Any]:
@@ -102,10 +109,20 @@ def _stateless_headers(revision: str, message: dict[str, Any]) -> dict[str, str]
     method = message.get("method")
     if isinstance(method, str):
         headers["Mcp-Method"] = method
-        name = message.get("params", {}).get(_NAMED.get(method, ""))
+        name = (message.get("params") or {}).get(_NAMED.get(method, ""))
         if isinstance(name, str):
-            headers["Mcp-Name"] = name
+            headers["Mcp-Name"] = _header_value(name)
     return headers
+
+
+def _header_value(text: str) -> str:
+    """A text as the protocol puts it into a header: as it is, or coded where a header could not carry it."""
+    is_plain = text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?base64?")
+    if is_plain:
+        return text
+    from base64 import b64encode
+
+    return f"=?base64?{b64encode(text.encode('utf-8', 'surrogatepass')).decode()}?="
 
 
 async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol: str | None) -> Connection:
@@ -126,8 +143,9 @@ async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol:
                 await connection.transport.open()
                 await _handshake(connection, HANDSHAKE[0])
     except TimeoutError:
+        signs = _signs(connection.transport)  # before it has more to say about being ended
         await connection.transport.close()
-        raise ConnectError(f"no answer within {limits.start:g} seconds{_last_words(connection.transport)}") from None
+        raise ConnectError(f"no answer within {limits.start:g} seconds{signs}") from None
     except BaseException:
         await connection.transport.close()
         raise
@@ -135,81 +153,103 @@ async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol:
     return connection
 
 
-def _last_words(transport: Transport) -> str:
+def _signs(transport: Transport) -> str:
+    """What a server that gave no answer did send."""
+    first = next(iter(transport.peer.anomalies), None)
+    sent = f"; what it sent begins: {first.detail}" if first is not None else ""
     words: str = transport.last_words() if hasattr(transport, "last_words") else ""
-    return words
+    return f"{sent}{words}"
 
 
 async def _introduce(connection: Connection, protocol: str | None) -> None:
+    """Find out which era a server speaks by asking it in both, the newer first, and settle it."""
     if protocol in HANDSHAKE:
         await _handshake(connection, protocol)
-        return
-    revision = protocol or STATELESS[0]
-    discovery = asyncio.create_task(_discover(connection, revision))
-    handshake: asyncio.Task[None] | None = None
-    try:
-        if protocol is not None:
-            if not await discovery:
-                raise ConnectError(f"the server does not speak revision {revision}: {_refused(connection)}")
-            return
-        await asyncio.wait([discovery], timeout=connection.limits.grace)
-        if discovery.done() and discovery.result():
-            return
-        handshake = asyncio.create_task(_handshake(connection, HANDSHAKE[0]))
-        waiting = {handshake} if discovery.done() else {handshake, discovery}
-        while waiting:
-            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if handshake in done:
-                handshake.result()
+    elif protocol is not None:
+        await _settle_by_discovery(connection, protocol)
+    else:
+        discovery = asyncio.create_task(_discover(connection, STATELESS[0]))
+        handshake: asyncio.Task[dict[str, Any]] | None = None
+        try:
+            await asyncio.wait([discovery], timeout=connection.limits.grace)
+            if not discovery.done() or isinstance(discovery.result(), str):
+                handshake = asyncio.create_task(_initialize(connection, HANDSHAKE[0]))
+                await _first_success(discovery, handshake, connection.limits.grace)
+            found = discovery.result() if discovery.done() else ""
+            if isinstance(found, dict):
+                connection.settle("stateless", STATELESS[0], found)
                 return
-            if discovery in done and discovery.result():
-                return
-    finally:
-        for task in (discovery, handshake):
-            if task is not None:
+            assert handshake is not None  # noqa: S101
+            connection.settle("handshake", HANDSHAKE[0], handshake.result())
+        finally:
+            tasks = [task for task in (discovery, handshake) if task is not None]
+            for task in tasks:
                 task.cancel()
-                with contextlib.suppress(BaseException):
-                    await task
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await connection.transport.peer.notify("notifications/initialized")
 
 
-def _refused(connection: Connection) -> str:
-    refusal: str = connection.introduction.get("refusal", "it does not know `server/discover`")
-    return refusal
+async def _first_success(
+    discovery: asyncio.Task[dict[str, Any] | str], handshake: asyncio.Task[dict[str, Any]], grace: float
+) -> None:
+    """Wait until one of the two questions is answered, or neither will be.
+
+    A server of the newer era may refuse the handshake before it has answered what came first.
+    """
+    await asyncio.wait([discovery, handshake], return_when=asyncio.FIRST_COMPLETED)
+    if not handshake.done() and isinstance(discovery.result(), str):
+        await asyncio.wait([handshake])
+    elif handshake.done() and handshake.exception() is not None:
+        await asyncio.wait([discovery], timeout=grace)
 
 
-async def _discover(connection: Connection, revision: str) -> bool:
-    """Ask a server of the newer era what it is; whether it is one."""
+async def _settle_by_discovery(connection: Connection, revision: str) -> None:
+    found = await _discover(connection, revision)
+    if isinstance(found, str):
+        raise _not_spoken(revision, found)
+    connection.settle("stateless", revision, found)
+
+
+def _not_spoken(revision: str, reason: str) -> ConnectError:
+    return ConnectError(f"the server does not speak revision {revision}: {reason}")
+
+
+async def _discover(connection: Connection, revision: str) -> dict[str, Any] | str:
+    """What a server of the newer era says of itself, or why it seems to be none."""
     answer = await connection.transport.peer.request("server/discover", {"_meta": _meta(revision)})
-    if answer.error is None and isinstance(answer.result, dict) and "supportedVersions" in answer.result:
-        connection.era, connection.requested, connection.introduction = "stateless", revision, answer.result
-        return True
-    error = answer.error or {}
-    if error.get("code") == _UNSUPPORTED_VERSION:
-        data = error.get("data")
-        supported = data.get("supported") if isinstance(data, dict) else None
-        listed = [each for each in supported if isinstance(each, str)] if isinstance(supported, list) else []
-        shared = [each for each in STATELESS if each in listed and each != revision]
-        if shared:
-            return await _discover(connection, shared[0])
-        if not any(each in HANDSHAKE for each in listed):
-            raise ConnectError(f"no common protocol revision: the server speaks {', '.join(listed) or 'none it names'}")
-    return False
+    if answer.error is None:
+        if isinstance(answer.result, dict) and "supportedVersions" in answer.result:
+            return answer.result
+        return "its answer to `server/discover` has no `supportedVersions`"
+    if answer.error.get("code") != _UNSUPPORTED_VERSION:
+        return f"it answers `server/discover` with {answer.complaint}"
+    data = answer.error.get("data")
+    supported = data.get("supported") if isinstance(data, dict) else None
+    listed = [each for each in supported if isinstance(each, str)] if isinstance(supported, list) else []
+    spoken = cropped(", ".join(listed)) or "none that it names"
+    if not any(each in HANDSHAKE for each in listed):
+        raise ConnectError(f"no common protocol revision: the server speaks {spoken}")
+    return f"it speaks {spoken}"
 
 
 async def _handshake(connection: Connection, revision: str) -> None:
-    """Introduce ourselves to a server of the older era."""
+    """Introduce ourselves to a server of the older era, and settle it."""
+    connection.settle("handshake", revision, await _initialize(connection, revision))
+    await connection.transport.peer.notify("notifications/initialized")
+
+
+async def _initialize(connection: Connection, revision: str) -> dict[str, Any]:
+    """What a server of the older era says of itself."""
     params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
     answer = await connection.transport.peer.request("initialize", params)
     if answer.error is not None:
         raise ConnectError(f"the server refuses `initialize`: {answer.complaint}")
-    connection.era, connection.requested = "handshake", revision
-    connection.introduction = answer.result if isinstance(answer.result, dict) else {}
-    await connection.transport.peer.notify("notifications/initialized")
+    return answer.result if isinstance(answer.result, dict) else {}
 
 
 async def connect_http(url: str, headers: dict[str, str], limits: Limits, protocol: str | None) -> Connection:
     """Reach a server at a URL: in the newer era, else with a handshake, else over the older transport."""
-    from mcproof.live.http import LegacySse, StreamableHttp
+    from mcproof.live.http import HttpStatusError, LegacySse, StreamableHttp
 
     start = perf_counter()
     connection = Connection(StreamableHttp(url, headers, limits.start), limits)
@@ -221,7 +261,7 @@ async def connect_http(url: str, headers: dict[str, str], limits: Limits, protoc
                 connection.transport = LegacySse(url, headers, limits.start)
                 try:
                     await connection.transport.open()
-                except ConnectError:
+                except HttpStatusError:  # no such transport either
                     raise refusal from None
                 await _handshake(connection, protocol if protocol in HANDSHAKE else HANDSHAKE[-1])
     except TimeoutError:
@@ -241,28 +281,39 @@ async def _introduce_http(connection: Connection, protocol: str | None) -> Conne
     transport = connection.transport
     assert isinstance(transport, StreamableHttp)  # noqa: S101
     await transport.open()
-    if protocol is None or protocol in STATELESS:
-        revision = protocol or STATELESS[0]
-        transport.protocol_headers = lambda message: _stateless_headers(revision, message)
-        try:
-            async with asyncio.timeout(connection.limits.start if protocol else 2 * connection.limits.grace):
-                if await _discover(connection, revision):
-                    transport.protocol_headers = connection.protocol_headers
-                    return None
-        except HttpStatusError as refusal:
-            if refusal.status in (401, 403, *range(300, 400)) or protocol is not None:
-                raise
-        except (LostError, TimeoutError):
-            if protocol is not None:
-                raise
-        if protocol is not None:
-            raise ConnectError(f"the server does not speak revision {protocol}: it does not know `server/discover`")
+    if protocol not in HANDSHAKE and await _is_stateless(connection, transport, protocol):
+        return None
     transport.protocol_headers = lambda _: {}
+    transport.session = None
+    revision = protocol or HANDSHAKE[0]
     try:
-        await _handshake(connection, protocol or HANDSHAKE[0])
+        connection.settle("handshake", revision, await _initialize(connection, revision))
     except HttpStatusError as refusal:
-        if refusal.status in (401, 403, *range(300, 400)) or refusal.status >= 500:
+        if refusal.is_final or refusal.status >= 500:
             raise
         return refusal
     transport.protocol_headers = connection.protocol_headers
+    await transport.peer.notify("notifications/initialized")
     return None
+
+
+async def _is_stateless(connection: Connection, transport: StreamableHttp, protocol: str | None) -> bool:
+    """Ask in the newer era, and settle it where the answer is one. Raises where no other era is allowed."""
+    from mcproof.live.http import HttpStatusError
+
+    revision = protocol or STATELESS[0]
+    transport.protocol_headers = lambda message: _stateless_headers(revision, message)
+    try:
+        async with asyncio.timeout(connection.limits.start if protocol else 2 * connection.limits.grace):
+            found = await _discover(connection, revision)
+    except (HttpStatusError, LostError, TimeoutError) as error:
+        if protocol is not None or getattr(error, "is_final", False):
+            raise
+        return False
+    if isinstance(found, str):
+        if protocol is not None:
+            raise _not_spoken(revision, found)
+        return False
+    connection.settle("stateless", revision, found)
+    transport.protocol_headers = connection.protocol_headers
+    return True

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.peer import Peer
 from mcproof.live.secrets import redacted_url
-from mcproof.live.sse import EventParser
+from mcproof.live.sse import LONGEST_EVENT, EventParser
 from mcproof.wire import cropped
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LARGEST_BODY = 64 * 1024 * 1024
 _ACCEPT = "application/json, text/event-stream"
 _REDIRECTS = range(300, 400)
+_FORBIDDEN = (401, 403)
 
 
 class HttpStatusError(ConnectError):
@@ -34,6 +35,11 @@ class HttpStatusError(ConnectError):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it would be the same for any other question."""
+        return self.status in _FORBIDDEN or self.status in _REDIRECTS
 
 
 class StreamableHttp:
@@ -46,7 +52,7 @@ class StreamableHttp:
         self._headers = headers
         self._connect = connect
         self._client: httpx2.AsyncClient | None = None
-        self._session: str | None = None
+        self.session: str | None = None
         self.protocol_headers: Callable[[dict[str, Any]], dict[str, str]] = lambda _: {}
         """The headers that the protocol asks for with a message, which depend on its revision."""
         self.peer = Peer(self._post)
@@ -60,64 +66,64 @@ class StreamableHttp:
         headers = {
             "Content-Type": "application/json",
             "Accept": _ACCEPT,
-            **({"Mcp-Session-Id": self._session} if self._session is not None else {}),
+            **({"Mcp-Session-Id": self.session} if self.session is not None else {}),
             **self.protocol_headers(envelope),
         }
-        request = self._client.build_request("POST", self._url, content=message, headers=headers)
-        async with _sent(self._client, request) as response:
-            self._session = response.headers.get("mcp-session-id", self._session)
+        async with _sent(self._client, "POST", self._url, headers, message) as response:
+            session = response.headers.get("mcp-session-id")
+            if session is not None and session.isascii() and session.isprintable():
+                self.session = session
             await self._take(response, envelope)
 
     async def _take(self, response: httpx2.Response, sent: dict[str, Any]) -> None:
-        """Hand what an answer holds to the peer. A notification needs none."""
+        """Hand what an answer holds to the peer. A notification, or an answer of ours, needs none."""
         _refuse_redirect(response)
-        expects_answer = "id" in sent and "method" in sent
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not ("id" in sent and "method" in sent):
+            return
+        kind = _content_type(response)
         if kind == "text/event-stream" and response.is_success:
-            await self._take_events(response, answered=lambda: not self.peer.awaits(sent.get("id")))
+            await self._take_events(response, sent["id"])
             return
         body = await _body(response)
         if not response.is_success:
-            if _is_message(body):
-                await self.peer.receive(body)
-                return
-            if expects_answer:
+            if response.status_code in _FORBIDDEN or not _is_error(body) or not self.peer.refuse(sent["id"], body):
                 raise _refusal(response, body)
-            return
-        if not expects_answer:
             return
         if not body.strip():
             raise LostError(f"the server answered {response.status_code} without a body")
         if kind != "application/json":
-            self.peer.note("content-type", kind or "none", sent.get("method"))
-        await self.peer.receive(body)
-        if self.peer.awaits(sent.get("id")):
+            self.peer.note("content-type", kind or "none", sent["method"])
+        self.peer.receive(body)
+        if self.peer.awaits(sent["id"]):
             raise LostError(f"the server's answer is no JSON-RPC message: {cropped(body.decode(errors='replace'))}")
 
-    async def _take_events(self, response: httpx2.Response, answered: Callable[[], bool]) -> None:
+    async def _take_events(self, response: httpx2.Response, number: Any) -> None:
         parser = EventParser()
         async for chunk in _chunks(response):
             for event in parser.feed(chunk):
-                await self.peer.receive(event.data)
-                if answered():
+                if event.type == "message":
+                    self.peer.receive(event.data)
+                if not self.peer.awaits(number):
                     return
-            if parser.is_too_long:
-                self.peer.note("line-too-long", "an event of more than 64 MiB")
-                break
         if parser.is_incomplete:
             self.peer.note("truncated", "the stream of events ended inside one")
-        if not answered():
-            raise LostError("the stream of events ended without the answer")
+        raise LostError("the stream of events ended without the answer")
 
     async def close(self) -> Ending | None:
+        await self.peer.close()
         if self._client is not None:
-            if self._session is not None:
-                with contextlib.suppress(Exception):
-                    headers = {"Mcp-Session-Id": self._session, **self.protocol_headers({})}
-                    async with asyncio.timeout(2):
-                        await self._client.delete(self._url, headers=headers)
-            await self._client.aclose()
+            try:
+                if self.session is not None:
+                    await self._end_session(self._client, {"Mcp-Session-Id": self.session, **self.protocol_headers({})})
+            finally:
+                await self._client.aclose()
         return None
+
+    async def _end_session(self, client: httpx2.AsyncClient, headers: dict[str, str]) -> None:
+        """Tell the server that nobody comes back; whether it likes that is its own business."""
+        with contextlib.suppress(ConnectError, LostError, TimeoutError):
+            async with asyncio.timeout(2), _sent(client, "DELETE", self._url, headers):
+                pass
 
 
 class LegacySse:
@@ -140,35 +146,35 @@ class LegacySse:
         self._client = _client(self._headers, self._connect)
         self._endpoint = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._listen())
-        await self._endpoint
+        await asyncio.shield(self._endpoint)
 
     async def _listen(self) -> None:
         assert self._client is not None and self._endpoint is not None  # noqa: S101, PT018
         try:
-            request = self._client.build_request("GET", self._url, headers={"Accept": "text/event-stream"})
-            async with _sent(self._client, request) as response:
+            async with _sent(self._client, "GET", self._url, {"Accept": "text/event-stream"}) as response:
                 _refuse_redirect(response)
-                kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-                if not response.is_success or kind != "text/event-stream":
+                if not response.is_success or _content_type(response) != "text/event-stream":
                     raise _refusal(response, await _body(response))
-                parser = EventParser()
-                async for chunk in _chunks(response, limited=False):
-                    for event in parser.feed(chunk):
-                        await self._take(event.type, event.data)
-            raise LostError("the server ended its stream of events")
+                await self._take_events(response)
         except (ConnectError, LostError) as error:
             if not self._endpoint.done():
                 self._endpoint.set_exception(error)
             self.peer.fail(error)
 
-    async def _take(self, kind: str, data: bytes) -> None:
+    async def _take_events(self, response: httpx2.Response) -> None:
         assert self._endpoint is not None  # noqa: S101
-        if kind == "endpoint":
-            if not self._endpoint.done():
-                self._endpoint.set_result(self._resolved(data.decode(errors="replace").strip()))
-        else:
-            with contextlib.suppress(LostError):
-                await self.peer.receive(data)
+        parser = EventParser()
+        async for chunk in _chunks(response, limited=False):
+            for event in parser.feed(chunk):
+                if event.type == "message":
+                    self.peer.receive(event.data)
+                elif event.type == "endpoint" and not self._endpoint.done():
+                    self._endpoint.set_result(self._resolved(event.data.decode(errors="replace").strip()))
+            if parser.dropped:
+                raise LostError(f"an event is larger than {LONGEST_EVENT:,} bytes")
+        if parser.is_incomplete:
+            self.peer.note("truncated", "the stream of events ended inside one")
+        raise LostError("the server ended its stream of events")
 
     def _resolved(self, endpoint: str) -> str:
         import httpx2
@@ -185,46 +191,58 @@ class LegacySse:
     async def _post(self, message: bytes) -> None:
         assert self._client is not None and self._endpoint is not None  # noqa: S101, PT018
         headers = {"Content-Type": "application/json", **self.protocol_headers({})}
-        request = self._client.build_request("POST", await self._endpoint, content=message, headers=headers)
-        async with _sent(self._client, request) as response:
+        async with _sent(self._client, "POST", await self._endpoint, headers, message) as response:
             _refuse_redirect(response)
             if not response.is_success:
                 raise _refusal(response, await _body(response))
 
     async def close(self) -> Ending | None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        if self._endpoint is not None and self._endpoint.done():
-            self._endpoint.exception()
-        if self._client is not None:
-            await self._client.aclose()
+        await self.peer.close()
+        try:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.gather(self._task, return_exceptions=True)
+            if self._endpoint is not None and self._endpoint.done():
+                self._endpoint.exception()
+        finally:
+            if self._client is not None:
+                await self._client.aclose()
         return None
 
 
 def _client(headers: dict[str, str], connect: float) -> httpx2.AsyncClient:
     import httpx2
 
-    # The whole of a request is limited by whoever waits for it; only connecting has a limit of its own.
-    return httpx2.AsyncClient(
-        headers={"User-Agent": "mcproof", **headers},
-        timeout=httpx2.Timeout(None, connect=connect),
-        follow_redirects=False,
-        trust_env=False,
-    )
+    try:
+        # The whole of a request is limited by whoever waits for it; only connecting has a limit of its own.
+        return httpx2.AsyncClient(
+            headers={"User-Agent": "mcproof", **headers},
+            timeout=httpx2.Timeout(None, connect=connect),
+            follow_redirects=False,
+            trust_env=False,
+        )
+    except ValueError:
+        raise ConnectError("a header has characters that HTTP does not allow") from None
 
 
 @contextlib.asynccontextmanager
-async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
+async def _sent(
+    client: httpx2.AsyncClient, method: str, url: str, headers: dict[str, str], content: bytes | None = None
+) -> AsyncIterator[httpx2.Response]:
     """The response to a request, its errors as ours."""
     import httpx2
 
     try:
+        request = client.build_request(method, url, content=content, headers=headers)
         response = await client.send(request, stream=True)
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):
+        raise ConnectError("the server cannot be reached: this is no URL of HTTP") from None
     except httpx2.ConnectTimeout:
         raise ConnectError("the server cannot be reached: connecting took too long") from None
     except httpx2.ConnectError as error:
         raise ConnectError(f"the server cannot be reached: {str(error) or 'connecting failed'}".rstrip(".")) from None
+    except httpx2.LocalProtocolError:
+        raise ConnectError("a header has characters that HTTP does not allow") from None
     except httpx2.HTTPError as error:
         raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
     try:
@@ -233,6 +251,11 @@ async def _sent(client: httpx2.AsyncClient, request: httpx2.Request) -> AsyncIte
         raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
     finally:
         await response.aclose()
+
+
+def _content_type(response: httpx2.Response) -> str:
+    kind: str = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind
 
 
 async def _chunks(response: httpx2.Response, *, limited: bool = True) -> AsyncIterator[bytes]:
@@ -249,13 +272,13 @@ async def _body(response: httpx2.Response) -> bytes:
     return b"".join([chunk async for chunk in _chunks(response)])
 
 
-def _is_message(body: bytes) -> bool:
-    """Whether an error's body is a JSON-RPC message, and not a page."""
+def _is_error(body: bytes) -> bool:
+    """Whether the body of an error is one of JSON-RPC, and not a page or another API's."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and ("error" in value or "result" in value) and "jsonrpc" in value
+    return isinstance(value, dict) and "error" in value and "jsonrpc" in value
 
 
 def _refuse_redirect(response: httpx2.Response) -> None:
@@ -269,7 +292,7 @@ def _refuse_redirect(response: httpx2.Response) -> None:
 
 def _refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
     status = response.status_code
-    if status in (401, 403):
+    if status in _FORBIDDEN:
         challenge = response.headers.get("www-authenticate")
         asks = f" ({cropped(challenge)})" if challenge else ""
         how = "`--header 'Authorization: Bearer ${TOKEN}'` sends it"

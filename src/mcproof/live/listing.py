@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import kind_of
+from mcproof.live.errors import ConnectError, LostError
 
 if TYPE_CHECKING:
     from mcproof.live.connection import Connection
 
 MOST_PAGES = 1_000
 MOST_ITEMS = 200_000
+MOST_BYTES = 256 * 1024 * 1024
+"""How much one list may have: of pages, of items, and of everything that its answers say."""
 
 
 class Listed(NamedTuple):
@@ -56,6 +59,7 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
     items: list[Any] = []
     cursors: set[str] = set()
     cursor: str | None = None
+    read = 0
     note = connection.transport.peer.note
     for _ in range(MOST_PAGES):
         try:
@@ -63,6 +67,10 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
         except TimeoutError:
             listing.unserved.append((listed.method, f"no answer within {connection.limits.request:g} seconds"))
             break
+        except (ConnectError, LostError) as problem:  # what was listed so far is worth keeping
+            listing.unserved.append((listed.method, problem.message))
+            break
+        read += len(answer.raw)
         error = answer.error
         if error is not None:
             if not (listed.is_optional and error.get("code") == _METHOD_NOT_FOUND):
@@ -70,8 +78,7 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
             break
         page = answer.result.get(listed.key) if isinstance(answer.result, dict) else None
         if not isinstance(page, list):
-            found = f"`{listed.key}` is {kind_of(page)}" if isinstance(answer.result, dict) else "no object"
-            listing.unserved.append((listed.method, f"an answer without a list: {found}"))
+            listing.unserved.append((listed.method, _instead(answer.result, listed.key)))
             break
         items += page
         cursor = answer.result.get("nextCursor")
@@ -87,6 +94,16 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
         if len(items) > MOST_ITEMS:
             note("endless-pages", f"more than {MOST_ITEMS:,} items", listed.method)
             break
+        if read > MOST_BYTES:
+            note("endless-pages", f"more than {MOST_BYTES:,} bytes", listed.method)
+            break
     else:
         note("endless-pages", f"more than {MOST_PAGES:,} pages", listed.method)
     listing.lists[listed.key] = items
+
+
+def _instead(result: Any, key: str) -> str:
+    """What an answer holds in the place of a list."""
+    if not isinstance(result, dict):
+        return f"the result is {kind_of(result)}"
+    return f"`{key}` is {kind_of(result[key])}" if key in result else f"the result has no `{key}`"

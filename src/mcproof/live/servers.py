@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.live.secrets import redacted_command, redacted_url
+from mcproof.live.secrets import redacted_command, redacted_url, secrets_of_command, secrets_of_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,8 @@ class Command(NamedTuple):
 
     @property
     def secrets(self) -> list[str]:
-        return list(self.environment.values())
+        """What no report may repeat."""
+        return [*self.environment.values(), *secrets_of_command(self.words)]
 
     @property
     def described(self) -> dict[str, Any]:
@@ -45,10 +46,9 @@ class Endpoint(NamedTuple):
 
     @property
     def secrets(self) -> list[str]:
-        from urllib.parse import urlsplit
-
+        """What no report may repeat."""
         values = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
-        return [*values, *(part for part in (urlsplit(self.url).password,) if part)]
+        return [*values, *secrets_of_url(self.url)]
 
     @property
     def described(self) -> dict[str, Any]:

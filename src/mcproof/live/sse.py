@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 LONGEST_EVENT = 64 * 1024 * 1024
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Event(NamedTuple):
@@ -17,49 +18,70 @@ class Event(NamedTuple):
 class EventParser:
     """Bytes in, events out. A line ends at LF, CR LF or CR; what is not finished is not an event."""
 
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._length = 0
+    def __init__(self, longest: int | None = None) -> None:
+        self._longest = LONGEST_EVENT if longest is None else longest
+        self._line = bytearray()
         self._data: list[bytes] = []
         self._type = ""
+        self._length = 0
         self._after_return = False
-        self.is_too_long = False
+        self._is_first_line = True
+        self._is_blank = True
+        self._is_dropped = False
+        self.dropped = 0
+        """How many events were longer than the limit, which is all that is kept of them."""
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether the stream ended inside an event."""
-        return bool(self._data) or any(piece.strip() for piece in self._pieces)
+        """Whether the stream, if it ended here, would end inside an event."""
+        return bool(self._data) or self._line.startswith(b"data") or self._is_dropped
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete."""
+        if not chunk:
+            return []
         if self._after_return and chunk.startswith(b"\n"):
             chunk = chunk[1:]
+            self._after_return = False
+            if not chunk:
+                return []
         self._after_return = chunk.endswith(b"\r")
         *lines, rest = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         events = []
         for line in lines:
-            event = self._line(b"".join([*self._pieces, line]))
-            self._pieces = []
+            self._add(line)
+            event = self._end_line()
             if event is not None:
                 events.append(event)
-        if rest:
-            self._length += len(rest)
-            if self._length > LONGEST_EVENT:
-                self.is_too_long = True
-                self._pieces, self._data = [], []
-            else:
-                self._pieces.append(rest)
+        self._add(rest)
         return events
 
-    def _line(self, line: bytes) -> Event | None:
-        self._length += len(line)
-        if not line:
+    def _add(self, piece: bytes) -> None:
+        self._length += len(piece)
+        self._is_blank = self._is_blank and not piece
+        if self._length <= self._longest:
+            self._line += piece
+        elif not self._is_dropped:
+            self._is_dropped = True
+            self.dropped += 1
+            self._line.clear()
+            self._data.clear()
+
+    def _end_line(self) -> Event | None:
+        line, is_blank = bytes(self._line), self._is_blank
+        self._line.clear()
+        self._is_blank = True
+        if self._is_first_line:
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+            self._is_first_line = False
+        if is_blank:
             event = Event(self._type or "message", b"\n".join(self._data)) if self._data else None
-            self._data, self._type, self._length = [], "", 0
+            self._data, self._type, self._length, self._is_dropped = [], "", 0, False
             return event
+        self._length += 1  # so that many short lines count as well
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
-        if name == b"data":
+        if name == b"data" and not self._is_dropped:
             self._data.append(value)
         elif name == b"event":
             self._type = value.decode(errors="replace")

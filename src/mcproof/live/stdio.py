@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.peer import Peer
-from mcproof.wire import Ending
+from mcproof.wire import Ending, cropped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,10 @@ KEPT_STDERR = 64 * 1024
 CHUNK = 256 * 1024
 GRACE = 2.0
 """How long a process may take to end by itself, and again after it was asked to."""
+
+_LOOKS_EVERY = 0.01
+_LOOKS_RARELY = 0.1
+"""Seconds between two looks at whether a process has ended, while it is expected to and while it is not."""
 
 
 class Stdio:
@@ -37,7 +41,6 @@ class Stdio:
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._stderr = bytearray()
-        self._closing = False
         self.peer = Peer(self._write)
 
     async def open(self) -> None:
@@ -52,22 +55,22 @@ class Stdio:
                 cwd=self._directory,
                 start_new_session=True,
             )
-        except FileNotFoundError as error:
-            missing = error.filename if self._directory and error.filename == self._directory else self._command[0]
-            raise ConnectError(f"cannot start `{missing}`: no such file or directory") from None
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise ConnectError(f"cannot start `{self._command[0]}`: {reason.lower()}") from None
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            if self._directory is not None and getattr(error, "filename", None) == self._directory:
+                raise ConnectError(f"cannot start in `{self._directory}`: {reason}") from None
+            raise ConnectError(f"cannot start `{self._command[0]}`: {reason}") from None
         self._tasks = [
             asyncio.create_task(self._read_lines()),
             asyncio.create_task(self._read_stderr()),
+            asyncio.create_task(self._watch()),
         ]
 
     async def _write(self, message: bytes) -> None:
         stdin = self._process.stdin if self._process is not None else None
-        if stdin is None or stdin.is_closing():
-            raise LostError(self.obituary())
         try:
+            if stdin is None or stdin.is_closing():
+                raise BrokenPipeError
             stdin.write(message + b"\n")
             await stdin.drain()
         except (ConnectionError, RuntimeError):
@@ -76,33 +79,26 @@ class Stdio:
 
     async def _read_lines(self) -> None:
         assert self._process is not None and self._process.stdout is not None  # noqa: S101, PT018
-        stdout = self._process.stdout
-        pieces: list[bytes] = []
-        length = 0
-        while chunk := await stdout.read(CHUNK):
-            *lines, rest = chunk.split(b"\n")
-            for line in lines:
-                if length + len(line) <= LONGEST_LINE:
-                    await self._take(b"".join([*pieces, line]))
-                else:
+        line = bytearray()
+        is_too_long = False
+        while chunk := await self._process.stdout.read(CHUNK):
+            *ends, rest = chunk.split(b"\n")
+            for number, piece in enumerate([*ends, rest]):
+                if not is_too_long and len(line) + len(piece) > LONGEST_LINE:
+                    is_too_long = True
                     self.peer.note("line-too-long", f"more than {LONGEST_LINE:,} bytes")
-                pieces, length = [], 0
-            length += len(rest)
-            if length <= LONGEST_LINE:
-                pieces.append(rest)
-            else:
-                pieces.clear()
-        if any(piece.strip() for piece in pieces):
-            await self._take(b"".join(pieces), truncated=True)
+                if is_too_long:
+                    line.clear()
+                else:
+                    line += piece
+                if number < len(ends):
+                    self.peer.receive(bytes(line.removesuffix(b"\r")))
+                    line.clear()
+                    is_too_long = False
+        if line.strip():
+            self.peer.note("truncated", line[:400].decode(errors="backslashreplace"))
         await self._settle()
         self.peer.fail(LostError(self.obituary()))
-
-    async def _take(self, line: bytes, *, truncated: bool = False) -> None:
-        if truncated:
-            self.peer.note("truncated", line[:400].decode(errors="backslashreplace"))
-            return
-        with contextlib.suppress(LostError):  # an answer to a server that has gone
-            await self.peer.receive(line.removesuffix(b"\r"))
 
     async def _read_stderr(self) -> None:
         assert self._process is not None and self._process.stderr is not None  # noqa: S101, PT018
@@ -111,13 +107,17 @@ class Stdio:
             del self._stderr[:-KEPT_STDERR]
 
     async def _settle(self) -> None:
-        """Give a process that closed its output the moment that it needs to have an exit code."""
-        if self._process is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(0.5):
-                    await self._process.wait()
-                    if len(self._tasks) > 1 and asyncio.current_task() is not self._tasks[1]:
-                        await asyncio.wait([self._tasks[1]], timeout=0.2)
+        """Give a process that closed its output the moment that it needs to have an exit code and last words."""
+        if self._process is not None and await _ends(self._process, 0.5):
+            await asyncio.wait(self._tasks[1:2], timeout=0.2)
+
+    async def _watch(self) -> None:
+        """Notice a process that has ended while another, which it has started, keeps its output open."""
+        assert self._process is not None  # noqa: S101
+        while self._process.returncode is None:
+            await asyncio.sleep(_LOOKS_RARELY)
+        await asyncio.wait(self._tasks[:1], timeout=0.5)
+        self.peer.fail(LostError(self.obituary()))
 
     def obituary(self) -> str:
         """What there is to say about a process that does not answer any more."""
@@ -133,11 +133,7 @@ class Stdio:
     def last_words(self) -> str:
         """The end of what the server wrote to its standard error, for a message."""
         lines = [line.strip() for line in self._stderr.decode(errors="backslashreplace").splitlines() if line.strip()]
-        return f"; its standard error ends: {lines[-1][:300]}" if lines else ""
-
-    @property
-    def has_ended(self) -> bool:
-        return self._process is None or self._process.returncode is not None
+        return f"; its standard error ends: {cropped(lines[-1])}" if lines else ""
 
     async def close(self) -> Ending | None:
         """End the process: close its input, then ask it, then end it, and all that it has started with it."""
@@ -149,42 +145,44 @@ class Stdio:
         try:
             if process.stdin is not None:
                 process.stdin.close()
-            if not died and not await _ends(process):
+            if not died and not await _ends(process, GRACE):
                 how = "terminated"
                 _signal_group(process, signal.SIGTERM)
-                if not await _ends(process):
+                if not await _ends(process, GRACE):
                     how = "killed"
         finally:
             _signal_group(process, signal.SIGKILL)  # whatever it has started, or itself
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(GRACE):
-                    await process.wait()
-            _close_pipes(process)
+            await self._stop(process)
+        if how == "killed" and process.returncode == -signal.SIGTERM:
+            how = "terminated"  # it was on its way
         return Ending(how, process.returncode)
 
+    async def _stop(self, process: asyncio.subprocess.Process) -> None:
+        """Stop reading and writing; a process that has left its group may hold the other ends for ever."""
+        for task in self._tasks:
+            task.cancel()
+        try:
+            await asyncio.gather(*self._tasks, self.peer.close(), return_exceptions=True)
+            await _ends(process, GRACE)
+        finally:
+            if process.stdin is not None and process.stdin.transport.get_write_buffer_size():
+                process.stdin.transport.abort()
+            process._transport.close()  # type: ignore[attr-defined]  # there is no public way to close the others
+            await asyncio.sleep(0)  # in which the event loop closes them
 
-async def _ends(process: asyncio.subprocess.Process) -> bool:
-    try:
-        async with asyncio.timeout(GRACE):
-            await process.wait()
-    except TimeoutError:
-        return False
-    return True
+
+async def _ends(process: asyncio.subprocess.Process, limit: float) -> bool:
+    """Whether a process ends in time. Its `wait()` would wait for whoever holds its pipes, too."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(limit):
+            while process.returncode is None:
+                await asyncio.sleep(_LOOKS_EVERY)
+    return process.returncode is not None
 
 
 def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
-
-
-def _close_pipes(process: asyncio.subprocess.Process) -> None:
-    """Close what asyncio keeps open where a grandchild still holds the other end."""
-    transport = getattr(process, "_transport", None)
-    if transport is not None:
-        transport.close()
 
 
 def _signal_name(number: int) -> str:

@@ -21,6 +21,7 @@ SHOWN = 5
 NOISE = {
     "not-json": "lines that are not JSON",
     "not-utf8": "lines that are not UTF-8",
+    "byte-order-mark": "a byte order mark before a message",
     "not-an-object": "JSON that is no message",
     "truncated": "an unfinished message",
     "line-too-long": "a message of more than 64 MiB",

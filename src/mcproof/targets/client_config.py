@@ -24,7 +24,9 @@ KEYS = ("mcpServers", "servers", "context_servers", "mcp")
 _URL_KEYS = ("url", "serverUrl", "httpUrl")
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _OTHER_VARIABLE = re.compile(r"\$\{[^}]*\}")
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*+|/\*.*?\*/|,(?=(?:\s|//[^\n]*+|/\*.*?\*/)*+[\]}])', re.DOTALL)
+_COMMENT = r"//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?"
+# A string or a comment without its end goes to the end of the text, so that no character is looked at again and again.
+_TOKENS = re.compile(rf'"(?:[^"\\]|\\.)*+"?|{_COMMENT}|,(?=(?:\s|{_COMMENT})*+[\]}}])', re.DOTALL)
 
 
 class ConfiguredServer(NamedTuple):
@@ -99,13 +101,13 @@ def server_of(configured: ConfiguredServer) -> Server:
     if isinstance(command, dict):  # Zed: {"path", "args", "env"}
         entry = {**entry, **command}
         command = command.get("path")
-    if isinstance(command, str):
+    if isinstance(command, str) and command:
         words = [command, *_texts(entry.get("args", []), "args", configured)]
         environment = {name: fill(value) for name, value in _pairs(entry.get("env", {}), "env", configured).items()}
         directory = entry.get("cwd")
-        return Command(
-            tuple(fill(word) for word in words), environment, fill(directory) if isinstance(directory, str) else None
-        )
+        if not isinstance(directory, str | None):
+            raise _wrong("cwd", "a text", configured)
+        return Command(tuple(fill(word) for word in words), environment, fill(directory) if directory else None)
     if url is not None:
         headers = {name: fill(value) for name, value in _pairs(entry.get("headers", {}), "headers", configured).items()}
         return Endpoint(fill(url), headers)
@@ -136,16 +138,15 @@ def _filler(configured: ConfiguredServer) -> Callable[[str], str]:
     def fill(text: str) -> str:
         for variable, value in known.items():
             text = text.replace(variable, value)
-        filled = _VARIABLE.sub(value_of, text)
-        left = _OTHER_VARIABLE.search(text)
-        if left is not None and _VARIABLE.fullmatch(left[0]) is None:
-            raise InputError(
-                f"the server `{configured.name}` uses `{left[0]}`, which only its client can fill in; "
-                "use an environment variable instead",
-                file=configured.file,
-                line=configured.line,
-            )
-        return filled
+        for found in _OTHER_VARIABLE.finditer(text):
+            if _VARIABLE.fullmatch(found[0]) is None:
+                raise InputError(
+                    f"the server `{configured.name}` uses `{found[0]}`, which only its client can fill in; "
+                    "use an environment variable instead",
+                    file=configured.file,
+                    line=configured.line,
+                )
+        return _VARIABLE.sub(value_of, text)
 
     return fill
 

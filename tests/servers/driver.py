@@ -1,0 +1,41 @@
+"""A program that asks servers as mcproof does, and says what came of it and what is left: for tests of signals.
+
+Its arguments are how long a server may take to end, a folder with a named pipe for each server, the faults of
+`raw.py`, and a marker for the command lines. It prints each outcome, and then the children that are left.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from live.running import children, command
+from mcproof.live import stdio
+from mcproof.live.capture import Asking, Capture, capture_all
+from mcproof.live.connection import Limits
+from mcproof.live.servers import Command, Server
+
+LIMITS = Limits(start=60, request=60, total=60, grace=60)
+
+
+def main(grace: str, folder: str, *faults_and_marker: str) -> None:
+    stdio.GRACE = float(grace)
+    *faults, marker = faults_and_marker
+    servers: list[Server] = [
+        command(fault, marker, READY=os.path.join(folder, str(number))) for number, fault in enumerate(faults)
+    ]
+
+    def done(server: Server) -> None:
+        if isinstance(server, Command) and "good" in server.words:
+            with open(server.environment["READY"], "w", encoding="utf-8") as ready:
+                ready.write("ready")
+
+    results, interrupted = capture_all(servers, Asking(LIMITS), done)
+    for result in results:
+        print("captured" if isinstance(result, Capture) else result)  # noqa: T201
+    print(f"interrupted: {interrupted}")  # noqa: T201
+    print(f"children: {children()}")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
