@@ -547,7 +547,7 @@ def test_rules_are_imported_only_where_some_are_named(here: Path) -> None:
 
 # --- the schema for editors ---------------------------------------------------------------------------------------
 
-SCHEMA = json.loads((files("mcproof") / "config.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((files("mcproof") / "mcproof-toml.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema_rs.Draft7Validator(SCHEMA)
 DOCS = Path(__file__).parent.parent / "docs" / "configuration.md"
 

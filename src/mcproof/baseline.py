@@ -25,6 +25,8 @@ SCHEMA_VERSION = 1
 KIND = "baseline"
 STDIN = "<stdin>"
 """The one target that is no file."""
+LARGEST = 1 << 28
+"""Where reading stops, for what has no end."""
 LIVE = "live:"
 """What stands before the name of a live server, which is no file."""
 _MEMBERS = ("target", "rule", "subject", "pointer", "fingerprint")
@@ -77,13 +79,16 @@ class Baseline:
 
         try:
             with open(file, encoding="utf-8-sig") as stream:
-                document = JsonText.parse(stream.read(), file)
+                text = stream.read(LARGEST + 1)
         except FileNotFoundError:
             raise InputError("there is no such baseline; `--update-baseline` writes it", file=file) from None
         except OSError as error:
             raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=file) from None
         except UnicodeDecodeError:
             raise InputError("no baseline: not UTF-8", file=file) from None
+        if len(text) > LARGEST:
+            raise InputError(f"no baseline: larger than {LARGEST:,} characters", file=file)
+        document = JsonText.parse(text, file)
         entries = _entries(document.value, file)
         spans = document.spans([f"/entries/{number}" for number in range(len(entries))])
         offsets = [spans[f"/entries/{number}"].start for number in range(len(entries))]

@@ -7,6 +7,7 @@ that it does. A setting that is silently not in force would be worse than none.
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import ConfigError, UsageError, nearest
@@ -59,18 +60,23 @@ class IgnoreFor(NamedTuple):
     place: Place
 
     def matches(self, rule_id: str, item: Item) -> bool:
-        """Whether a finding of this rule about this item is to be left out. A name in full always matches itself."""
-        if rule_id not in self.rules:
-            return False
+        """Whether a finding of this rule about this item is to be left out."""
+        return rule_id in self.rules and self.concerns(item)
+
+    def concerns(self, item: Item) -> bool:
+        """Whether it is about this item. A name in full always matches itself."""
         if self.kind is None:
             return True
-        return item.kind == self.kind and (item.label == self.glob or _globs(self.glob, item.label))
+        return item.kind == self.kind and (item.label == self.glob or _pattern(self.glob)(item.label) is not None)
 
 
-def _globs(glob: str, name: str) -> bool:
-    from fnmatch import fnmatchcase
+@cache
+def _pattern(glob: str) -> Callable[[str], object]:
+    """What matches the names that a glob stands for, compiled once."""
+    import re
+    from fnmatch import translate
 
-    return fnmatchcase(name, glob)
+    return re.compile(translate(glob)).match
 
 
 class Settings(NamedTuple):
@@ -89,6 +95,8 @@ class Settings(NamedTuple):
     ignores: tuple[IgnoreFor, ...] = ()
     targets: dict[str, str] = {}  # noqa: RUF012
     """The paths and addresses that have a name, usable from the working directory."""
+    timeout: float | None = None
+    """How long an answer of a live server may take, in seconds."""
     file: str | None = None
     """The configuration, as a user would name it; None where there is none."""
     places: dict[str, Place] = {}  # noqa: RUF012
@@ -400,6 +408,20 @@ def _targets(source: _Source, key: str, value: Any) -> dict[str, str]:
     return targets
 
 
+def _limits(source: _Source, key: str, value: Any) -> float | None:
+    """How long an answer of a live server may take, in seconds."""
+    timeout = None
+    for name, limit in _table(source, key, value).items():
+        if name not in LIMITS_KEYS:
+            raise source.unknown("key", name, LIMITS_KEYS, (key, name))
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)):
+            raise source.mistyped((key, name), limit, "a number of seconds")
+        if not 0 < limit < 1_000_000:
+            raise source.error(f"`{key}.{name}` is {limit}; it must be a number of seconds above 0", (key, name))
+        timeout = float(limit)
+    return timeout
+
+
 def _table(source: _Source, key: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise source.mistyped((key,), value, f"a table: `[{'.'.join((*map(str, source.above), key))}]`")
@@ -450,6 +472,8 @@ def _ignore_for(source: _Source, at: Path, entry: Any, header: str) -> IgnoreFor
                 raise source.error(f"`{_spelt((*at, key))}` is longer than {MAX_GLOB} characters", (*at, key))
     if named is None:
         raise source.error(f"`{_spelt(at)}` names no rules; it needs `rules = [...]`", at)
+    if kind is None and any(word.lower() == "all" for word in named):
+        raise source.error(f"`{_spelt(at)}` ignores everything; name rules, or a {', '.join(KINDS)}", at)
     return IgnoreFor(kind, glob, _rule_ids(named), named, reason, source.place(*at))
 
 
@@ -463,6 +487,7 @@ def _rule_ids(named: Iterable[str]) -> frozenset[str]:
 
 
 IGNORE_FOR_KEYS = (*KINDS, "rules", "reason")
+LIMITS_KEYS = ("timeout",)
 
 KEYS: dict[str, tuple[str, Callable[[_Source, str, Any], Any]]] = {
     "rulesets": ("rulesets", _rulesets),
@@ -475,5 +500,6 @@ KEYS: dict[str, tuple[str, Callable[[_Source, str, Any], Any]]] = {
     "severity": ("severity", _severity),
     "ignore-for": ("ignores", _ignores),
     "targets": ("targets", _targets),
+    "limits": ("timeout", _limits),
 }
 """Every key, with the field of Settings that it fills and what reads it."""

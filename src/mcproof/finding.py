@@ -87,15 +87,18 @@ def fingerprints(findings: list[Finding]) -> list[str]:
     """An identity for each finding that survives moved lines, reordered tools and reordered lists.
 
     It is made of the rule, the item's own name and the pointer without the numbers in it. Twins are counted: two tools
-    of one name stay two, and of three branches of a union each has its own. Where one finding sums up an item, what it
-    happens to point at is no part of it.
+    of one name stay two, and of three branches of a union each has its own. A finding that sums up an item is known by
+    all that it sums up, not by what it points at: one thing more makes it another.
     """
     seen: dict[tuple[str, ...], int] = {}
     result = []
     for finding in findings:
         item = finding.item
-        tokens = [] if finding.rule.traits.get("sums_up") else finding.pointer.split("/")
-        pointer = "/".join("*" if token.isdigit() else token for token in tokens)
+        sums_up = finding.rule.traits.get("sums_up")
+        if sums_up is not None and finding.evidence is not None:
+            pointer = sums_up(finding.evidence)
+        else:
+            pointer = "/".join("*" if token.isdigit() else token for token in finding.pointer.split("/"))
         key = (finding.rule.id, item.kind, item.given_name, pointer, finding.parameter or "")
         twin = seen[key] = seen.get(key, -1) + 1
         result.append(identity_of(*key, str(twin)))

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.engine import check
-from mcproof.registry import rules_of
+from mcproof.registry import CRASHED, rules_of
 from mcproof.report.build import report_findings, score_of
 from mcproof.report.model import Gate, TargetReport, Tokens, Untested
 from mcproof.suppress import IGNORED
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mcproof.report.model import Score
     from mcproof.suppress import IgnoreLedger, Suppression
 
-CRASHED = "CAT-004"
-"""The rule that reports the failure of another."""
 NO_TOOLS = "no list of tools"
 """Why rules that look at tools could say nothing."""
 
@@ -97,20 +95,19 @@ def examine(
     score, tokens = _scores(catalog, plan, judged) if depth.scores else (None, None)
     info = catalog.server_info
     return TargetReport(
-        catalog.name,
-        None,
-        {key: info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]},
-        catalog.protocol,
-        _connection(catalog),
-        catalog.counts,
-        [each for each in reported if each.suppression is None] if suppressed_any else reported,
-        [each for each in reported if each.suppression is not None] if suppressed_any else [],
-        score,
-        tokens,
-        _gates(plan, score, tokens),
-        plan.fail_on,
-        [*plan.left_out, *_unobserved(catalog, plan)],
-        perf_counter() - start,
+        target=catalog.name,
+        server={key: info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]},
+        protocol=catalog.protocol,
+        connection=_connection(catalog),
+        counts=catalog.counts,
+        findings=[each for each in reported if each.suppression is None] if suppressed_any else reported,
+        suppressed=[each for each in reported if each.suppression is not None] if suppressed_any else [],
+        score=score,
+        tokens=tokens,
+        gates=_gates(plan, score, tokens),
+        fail_on=plan.fail_on,
+        untested=[*plan.left_out, *_unobserved(catalog, plan)],
+        seconds=perf_counter() - start,
     )
 
 
@@ -126,7 +123,7 @@ def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Score | None,
     from mcproof.scores.grade import grade
     from mcproof.scores.tokens import token_cost
 
-    left_out = {name for each in plan.left_out for name in each.what.split(", ")}
+    left_out = {name for each in plan.left_out for name in each.rules}
     expected = {rule.id for rule in rules_of("grade")} - left_out
     tokens = Tokens(*token_cost(catalog))
     if not expected or not expected <= {rule.id for rule in plan.rules}:
@@ -151,8 +148,8 @@ def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
         unobserved.append(Untested("ruleset wire", "no live connection"))
     without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]
     if without_tools and not catalog.lists_tools:
-        unobserved.append(Untested(", ".join(without_tools), NO_TOOLS))
-    without_server = [rule.id for rule in plan.rules if rule.id in ("server-no-name", "server-no-version")]
+        unobserved.append(Untested.of(without_tools, NO_TOOLS))
+    without_server = [rule.id for rule in plan.rules if rule.traits.get("needs") == "server"]
     if without_server and not catalog.speaks_of_server:
-        unobserved.append(Untested(", ".join(without_server), "a list of tools says nothing of the server"))
+        unobserved.append(Untested.of(without_server, "a list of tools says nothing of the server"))
     return unobserved

@@ -139,6 +139,9 @@ class Rule:
         return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 
+CRASHED = "CAT-004"
+"""The rule that reports the failure of another; its evidence names that one."""
+
 SCOPES = ("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt", "Wire", "RuleCrash")
 """What a rule can look at: the types of its first parameter."""
 

@@ -34,18 +34,20 @@ class IgnoreLedger:
         self, findings: list[Finding], ignores: Iterable[IgnoreFor], running: Iterable[Rule]
     ) -> list[Suppression | None]:
         """For each finding, the entry that suppresses it, if one does; the first that fits is needed."""
-        by_rule: dict[str, list[IgnoreFor]] = {}
+        entries = list(ignores)
         ids = {rule.id for rule in running}
-        for entry in ignores:
+        for entry in entries:
             if entry.rules <= ids:  # else a rule that did not run may be why it is there
                 self._needed.setdefault(entry, False)
-            for rule in entry.rules:
-                by_rule.setdefault(rule, []).append(entry)
-        return [self._suppression(finding, by_rule.get(finding.rule.id, ())) for finding in findings]
+        concerned: dict[int, list[IgnoreFor]] = {}
+        for finding in findings:  # an item is matched once, however much is found in it
+            if id(finding.item) not in concerned:
+                concerned[id(finding.item)] = [entry for entry in entries if entry.concerns(finding.item)]
+        return [self._suppression(finding, concerned[id(finding.item)]) for finding in findings]
 
     def _suppression(self, finding: Finding, entries: Iterable[IgnoreFor]) -> Suppression | None:
         for entry in entries:
-            if entry.matches(finding.rule.id, finding.item):
+            if finding.rule.id in entry.rules:
                 self._needed[entry] = True
                 return Suppression(IGNORED, entry.reason, entry.place.file, entry.place.line)
         return None

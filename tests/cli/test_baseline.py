@@ -379,15 +379,22 @@ def test_an_update_drops_a_target_that_is_gone(project: Path) -> None:
     assert {entry["target"] for entry in entries(project / "base.json")} == {"tools.json"}
 
 
-def test_an_update_keeps_the_entries_of_a_target_that_cannot_be_read(project: Path) -> None:
-    before = entries(project / "base.json")
+def test_nothing_is_updated_where_a_target_cannot_be_read(project: Path) -> None:
+    before = (project / "base.json").read_bytes()
     write(project / "other.json", [FAULTY_TOOL])
     (project / "tools.json").write_text("{")
     done = run("lint", "other.json", "tools.json", "--baseline", "base.json", "--update-baseline", cwd=project)
     assert done.returncode == 2
-    after = entries(project / "base.json")
-    assert [entry for entry in after if entry["target"] == "tools.json"] == before
-    assert rules_of(project / "base.json", "other.json") == FOUND
+    assert "base.json: not updated" in done.stderr
+    assert (project / "base.json").read_bytes() == before
+
+
+def test_nothing_is_updated_where_an_output_cannot_be_written(project: Path) -> None:
+    before = (project / "base.json").read_bytes()
+    write(project / "tools.json", [CLEAN_TOOL])
+    arguments = ("--baseline", "base.json", "--update-baseline", "--output", "html:/dev/full")
+    assert run("lint", "tools.json", *arguments, cwd=project).returncode == 2
+    assert (project / "base.json").read_bytes() == before
 
 
 def test_an_update_keeps_the_entries_of_a_file_that_holds_no_catalog_now(project: Path) -> None:
@@ -666,7 +673,10 @@ def test_an_interrupted_update_writes_nothing(project: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 130
-    assert told == "mcproof: interrupted after 1 of 2 targets\n"
+    assert told.splitlines() == [
+        "mcproof: interrupted after 1 of 2 targets",
+        "mcproof: base.json: not updated, as not all targets were checked",
+    ]
     assert (project / "base.json").read_bytes() == before
 
 
@@ -690,3 +700,18 @@ def test_updates_at_the_same_time_leave_one_of_them_whole(tmp_path: Path) -> Non
     assert accepted
     assert accepted <= set(names)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["base.json", *names])
+
+
+def test_a_new_reference_in_a_tool_that_has_an_accepted_one_is_new(tmp_path: Path) -> None:
+    """One finding sums up a tool; it is known by all that it sums up."""
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {"$ref": "#/nowhere"}}}
+    tool = {**CLEAN_TOOL, "inputSchema": schema}
+    target = write(tmp_path / "tools.json", [tool])
+    baseline = ("--baseline", str(tmp_path / "base.json"), "--select", "trust", "--fail-on", "note")
+    assert run("lint", target, *baseline, "--update-baseline").returncode == 0
+    assert run("lint", target, *baseline).returncode == 0
+    schema["properties"]["b"] = {"$ref": "http://evil.example/x.json"}
+    write(tmp_path / "tools.json", [tool])
+    done = run("lint", target, *baseline)
+    assert done.returncode == 1
+    assert "(and 1 more)" in done.stdout

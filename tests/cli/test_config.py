@@ -71,6 +71,7 @@ configuration: mcproof.toml
   min-grade   none            default
   max-tokens  4,000           mcproof.toml:4
   baseline    known.json      mcproof.toml:5
+  limits      none            default
 
 severity
   SCH-001  low    mcproof.toml:8
@@ -104,6 +105,7 @@ def test_without_a_configuration_text_shows_the_defaults(tmp_path: Path, argumen
         ("min-grade", "none", "default"),
         ("max-tokens", "none", "default"),
         ("baseline", "none", "default"),
+        ("limits", "none", "default"),
     ]
 
 
@@ -266,5 +268,5 @@ def test_schema_prints_the_shipped_schema_whatever_the_configuration(tmp_path: P
     (tmp_path / "mcproof.toml").write_text("this is not TOML")
     done = run("config", "--schema", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (files("mcproof") / "config.schema.json").read_text(encoding="utf-8")
+    assert done.stdout == (files("mcproof") / "mcproof-toml.schema.json").read_text(encoding="utf-8")
     assert list(json.loads(done.stdout)["properties"]) == list(KEYS)

@@ -90,7 +90,10 @@ def run_check(runner: dict[str, str], **inputs: str) -> subprocess.CompletedProc
     given = {
         name: values[expression.removeprefix("${{ inputs.").removesuffix(" }}")]
         for name, expression in check["env"].items()
+        if "inputs." in expression
     }
+    assert check["env"]["MCPROOF"] == "${{ steps.install.outputs.program }}"
+    given["MCPROOF"] = "mcproof"
     checkout = Path(runner["GITHUB_WORKSPACE"])
     return subprocess.run(
         [shutil.which("bash") or "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", check["run"]],

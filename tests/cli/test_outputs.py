@@ -300,3 +300,10 @@ def test_what_was_found_before_an_interrupt_is_written(folder: Path) -> None:
     report = json.loads(_text(folder, "run.json"))
     validator("run").validate(report)
     assert report["exit_code"] == 130
+
+
+@pytest.mark.parametrize("word", ["sarfi:x.json", "foo:x.txt", "jsn:report.html"])
+def test_a_misspelt_format_is_not_taken_for_a_part_of_the_name(folder: Path, word: str) -> None:
+    before = sorted(os.listdir(folder))
+    assert f"unknown format `{word.partition(':')[0]}`" in fails("lint", "clean.json", "--output", word, cwd=folder)
+    assert sorted(os.listdir(folder)) == before

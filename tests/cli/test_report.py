@@ -139,10 +139,10 @@ def test_a_damaged_report_is_refused_in_one_line(folder: Path, stored: Any, case
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "not valid JSON"),
-        ("{", "not valid JSON"),
-        ("NaN", "not valid JSON"),
-        ("\x00\xff", "not valid JSON"),
+        ("", "no run report: not JSON"),
+        ("{", "no run report: not JSON"),
+        ("NaN", "no run report: not JSON"),
+        ("\x00\xff", "no run report: not JSON"),
         ("[" * 100_000, "nested too deeply"),
         ("7", "no run report"),
         ("[]", "no run report"),

@@ -193,3 +193,61 @@ def test_ctrl_c_keeps_what_was_found_so_far(tmp_path: Path, format: str) -> None
         assert [entry["target"] for entry in document_of(done, "lint")["targets"]] == [first]
     else:
         assert out == run("lint", first, "--format", "concise").stdout
+
+
+# --- the exit code tells, whoever reads -----------------------------------------------------------------------------
+
+
+def test_a_reader_that_leaves_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    clean, faulty = write(tmp_path / "clean.json", [CLEAN_TOOL] * 500), _many(tmp_path / "faulty.json", 500)
+    script = '("$@"; echo $? >&2) | head -c 1 >/dev/null'
+    assert _shell(script, "rules").stderr == "0\n"
+    assert _shell(script, "schema-lint", clean, "--format", "sarif").stderr == "0\n"
+    for each in ("text", "concise", "json", "html"):
+        assert _shell(script, "lint", faulty, "--format", each).stderr == "1\n", each
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_behind_standard_error_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    write(tmp_path / "faulty.json", [FAULTY_TOOL])
+    script = '"$@" 2>/dev/full >/dev/null; echo $?'
+    assert _shell(script, "lint", str(tmp_path / "missing.json")).stdout == "2\n"
+    update = ("--baseline", str(tmp_path / "base.json"), "--update-baseline")
+    assert _shell(script, "lint", str(tmp_path / "faulty.json"), *update).stdout == "0\n"
+
+
+@pytest.mark.parametrize("format", ["junit", "html", "markdown", "tap"])
+def test_a_document_is_utf_8_whatever_the_terminal_speaks(tmp_path: Path, format: str) -> None:
+    target = write(tmp_path / "tools.json", [{**FAULTY_TOOL, "name": "héllo→"}])
+    printed = [
+        run("lint", target, "--format", format, env={"PYTHONUTF8": "0", "PYTHONIOENCODING": encoding}).stdout
+        for encoding in ("utf-8", "cp1252", "ascii")
+    ]
+    assert all("héllo→" in text for text in printed)
+
+
+@pytest.mark.parametrize("format", ["text", "json"])
+def test_ctrl_c_while_the_report_is_made_waits_until_it_is_written(tmp_path: Path, format: str) -> None:
+    """Whenever it comes, what was found is in the files, and a document is whole."""
+    target = _many(tmp_path / "many.json", 5_000)
+    for delay in (0.3, 0.6, 0.9, 1.2):
+        files = [tmp_path / name for name in ("out.sarif", "run.json")]
+        for file in files:
+            file.unlink(missing_ok=True)
+        arguments = ["lint", target, "--format", format, "--output", str(files[0]), "--report", str(files[1])]
+        process = subprocess.Popen(
+            [*COMMAND, *arguments], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            printed, _ = process.communicate(timeout=delay)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            printed, _ = process.communicate(timeout=TIMEOUT)
+        assert process.returncode in (1, 130, -signal.SIGINT)
+        if process.returncode == -signal.SIGINT:  # before mcproof was even loaded
+            continue
+        if all(file.exists() for file in files):
+            validator("run").validate(json.loads(files[1].read_text(encoding="utf-8")))
+            json.loads(files[0].read_text(encoding="utf-8"))
+        if format == "json" and printed:
+            json.loads(printed)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.registry import RULESETS
+
 from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, fails, rules_in, run, validator, write
 
 if TYPE_CHECKING:
@@ -91,10 +93,15 @@ def test_a_tool_does_not_hide_the_resource_of_its_name(tmp_path: Path) -> None:
 
 
 def test_a_configuration_that_suppresses_everything_is_no_error(project: Path) -> None:
-    configure(project, ignore("all"))
+    configure(project, ignore(*RULESETS))
     for command in ("lint", "schema-lint", "grade"):
         done = run(command, "tools.json", "--fail-on", "note", cwd=project)
         assert (done.returncode, done.stderr) == (0, ""), command
+
+
+def test_an_entry_for_everything_is_refused_as_an_ignore_of_everything_is(project: Path) -> None:
+    configure(project, ignore("all"))
+    assert "mcproof.toml:1:3: `ignore-for[0]` ignores everything" in fails("lint", "tools.json", cwd=project)
 
 
 def test_select_does_not_lift_it(project: Path) -> None:
@@ -178,7 +185,7 @@ def test_what_is_suppressed_is_not_fixed(project: Path) -> None:
 
 def test_a_fix_with_everything_suppressed_changes_nothing_and_passes(project: Path) -> None:
     before = (project / "tools.json").read_bytes()
-    configure(project, ignore("all"))
+    configure(project, ignore("all", tool="*"))
     done = run("schema-lint", "tools.json", "--fix", "--write", cwd=project)
     assert done.returncode == 0
     assert "fixed 0 findings" in done.stderr

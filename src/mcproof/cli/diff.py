@@ -64,7 +64,9 @@ def command(arguments: list[str]) -> int:
     outputs.show(report)
     code = FAILED if report.trouble is not None else OK if report.passed else FINDINGS
     kinds = list({each.rule.id: each.rule for each in report.findings}.values())
-    outputs.write(
-        RunReport("diff", __version__, [report], kinds, exit_code=code, started=started, seconds=perf_counter() - start)
+    run = RunReport(
+        "diff", __version__, [report], kinds, exit_code=code, started=started, seconds=perf_counter() - start
     )
+    outputs.write(run)
+    outputs.print(run)
     return code

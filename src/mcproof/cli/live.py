@@ -58,8 +58,8 @@ def _header(text: str) -> tuple[str, str]:
     return found[1], value
 
 
-def asking(options: argparse.Namespace) -> Asking:
-    """How patient to be, and which protocol revision to speak."""
+def asking(options: argparse.Namespace, timeout: float | None = None) -> Asking:
+    """How patient to be, by the command line or else as configured, and which protocol revision to speak."""
     from mcproof.live.capture import Asking
     from mcproof.live.connection import REVISIONS, Limits
 
@@ -67,6 +67,7 @@ def asking(options: argparse.Namespace) -> Asking:
         hint = nearest(options.protocol, list(REVISIONS))
         raise UsageError(f"unknown protocol revision `{options.protocol}`{hint}; there are {', '.join(REVISIONS)}")
     limits = Limits()
-    if options.timeout is not None:
-        limits = Limits(options.timeout, options.timeout, max(limits.total, 20 * options.timeout))
+    timeout = options.timeout if options.timeout is not None else timeout
+    if timeout is not None:
+        limits = Limits(timeout, timeout, max(limits.total, 20 * timeout))
     return Asking(limits, options.protocol)

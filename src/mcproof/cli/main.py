@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 from mcproof.errors import McproofError, UsageError, nearest
@@ -61,12 +62,14 @@ def run() -> None:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (it lives as long as the process)
     code = main(sys.argv[1:])
-    sys.stderr.flush()
+    with suppress(OSError):
+        sys.stderr.flush()
     os._exit(code)  # nothing is left to clean up, and freeing every object of a large catalog takes time
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command and return its exit code. Never raises."""
+    """Run one command and return its exit code, whatever happens."""
+    code = OK
     try:
         if sys.stdout is None:
             raise McproofError("standard output is closed; there is nowhere to print to")
@@ -75,11 +78,10 @@ def main(arguments: list[str]) -> int:
     except McproofError as error:
         return _fail(error, arguments)
     except KeyboardInterrupt:
-        sys.stderr.write("mcproof: interrupted\n")
+        _tell("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has gone, as `head` does; what was to be said is not known to be harmless
+    except BrokenPipeError:  # the reader has gone, as `head` does
         _discard_output()
-        return FINDINGS
     except OSError as error:  # every file is opened where its errors are caught: this is standard output
         _discard_output()
         return _fail(McproofError(f"the output cannot be written: {(error.strerror or str(error)).lower()}"), [])
@@ -115,19 +117,23 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
     wanted = _wanted_format(arguments)
     if wanted not in ("", "text", "concise") and sys.stdout is not None:
         from mcproof.report.formats import render_failure
+        from mcproof.report.terminal import print_document
 
         try:
-            sys.stdout.writelines(list(render_failure(error, arguments[0], wanted)))
-            sys.stdout.flush()
+            print_document(render_failure(error, arguments[0], wanted))
             return FAILED
         except OSError:
             _discard_output()
         except LookupError:  # no format at all
             pass
-    from mcproof.report.terminal import safe, without_commands
-
-    sys.stderr.write(without_commands(f"mcproof: {safe(str(error))}\n"))
+    _tell(str(error))
     return FAILED
+
+
+def _tell(sentence: str) -> None:
+    from mcproof.report.terminal import tell
+
+    tell(sentence)
 
 
 def _wanted_format(arguments: list[str]) -> str:
@@ -151,5 +157,6 @@ def _internal(error: Exception) -> str:
 
 
 def _discard_output() -> None:
-    """Let what is still buffered go nowhere, so that leaving does not fail on it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    from mcproof.report.terminal import discard_output
+
+    discard_output()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from mcproof.errors import UsageError
 from mcproof.pipeline import Depth
 from mcproof.report.formats import FORMATS, harmless, parse_output, render_target
-from mcproof.report.terminal import Style, print_lines, safe
+from mcproof.report.terminal import Style, discard_output, print_document, print_lines, tell
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mcproof.report.model import RunReport, TargetReport
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 class Outputs:
     """The formats that a command line asks for."""
 
-    def __init__(self, command: str, options: argparse.Namespace) -> None:
+    def __init__(self, command: str, options: argparse.Namespace, *, is_single: bool = True) -> None:
         self._command = command
+        self._is_single = is_single
         self._format = FORMATS[options.format]
         self._files = [parse_output(word) for word in options.output]
         self._report: str | None = options.report
         self._style = Style.of(sys.stdout)
-        self.is_single = True
         self._named = [*(each.file for each in self._files), *([self._report] if self._report is not None else [])]
         _refuse_impossible(self._named)
         wanted = [self._format, *(FORMATS[each.format] for each in self._files)]
@@ -41,12 +41,12 @@ class Outputs:
     def show(self, report: TargetReport) -> None:
         """Print one target at once, where people read along; and say on standard error what could not be done."""
         if report.trouble is not None:
-            if self._format.is_text or not self.is_single:
-                print_lines([f"mcproof: {safe(str(report.trouble))}\n"], sys.stderr)
+            if self._format.is_text or not self._is_single:
+                tell(str(report.trouble))
         elif self._format.is_text:
             name = self._format.name
-            shown = render_target(report, self._command, name, self._style, is_single=self.is_single)
-            print_lines(shown, sys.stdout)
+            shown = render_target(report, self._command, name, self._style, is_single=self._is_single)
+            _until_the_reader_goes(lambda: print_lines(shown, sys.stdout))
 
     def refuse_to_replace(self, kept: dict[str, str]) -> None:
         """Raise a UsageError where an output would take the place of a file that is still needed."""
@@ -56,17 +56,29 @@ class Outputs:
                 raise UsageError(f"`{file}` is {what}; name another file to write to")
 
     def write(self, run: RunReport) -> None:
-        """Write the files, then print what is printed as a whole: if a file fails, that is all there is to print."""
+        """Write the files. Before anything is printed as a whole: if one fails, that is all there is to print."""
         for output in self._files:
             _write(output.file, harmless(run, output.format, Style()))
         if self._report is not None:
             from mcproof.report.run import run_document
 
             _write(self._report, run_document(run))
+        if self._format.name == "github":
+            _append_job_summary(run)
+
+    def print(self, run: RunReport) -> None:
+        """Print what is printed as a whole."""
         if not self._format.is_text:
-            if self._format.name == "github":
-                _append_job_summary(run)
-            sys.stdout.writelines(list(harmless(run, self._format.name, self._style)))
+            pieces = list(harmless(run, self._format.name, self._style))
+            _until_the_reader_goes(lambda: print_document(pieces))
+
+
+def _until_the_reader_goes(write: Callable[[], None]) -> None:
+    """Print, and where nobody reads any more, as with `head`, go on without: the exit code still tells."""
+    try:
+        write()
+    except BrokenPipeError:
+        discard_output()
 
 
 def _write(file: str, pieces: Iterable[str]) -> None:

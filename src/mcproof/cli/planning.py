@@ -44,11 +44,13 @@ class Planning:
         self._plans: dict[str | None, Plan] = {}
         self._baselines: dict[str, Baseline] = {}
         self._given = given_settings(options)
+        self._here = self._given or settings_for(os.curdir)
+        self.timeout = self._here.timeout
         self.updates_baseline: bool = options.update_baseline
 
     def targets(self) -> list[str]:
         """The targets of the command line, names of the configuration resolved; without any, all that it names."""
-        settings = self._given or settings_for(os.curdir)
+        settings = self._here
         if not self._options.targets:
             if self._options.server_command:
                 return []
@@ -79,7 +81,13 @@ class Planning:
         ignored_by_settings = () if select else settings.ignore
         if command.selects and not select and not rulesets:
             select, rulesets = list(settings.select), list(settings.rulesets)
-        rules = choose(rulesets or command.rulesets, select=select, ignore=[*ignore, *ignored_by_settings])
+        try:
+            rules = choose(rulesets or command.rulesets, select=select, ignore=[*ignore, *ignored_by_settings])
+        except UsageError as error:
+            if not ignored_by_settings or ignore:
+                raise
+            place = settings.places["ignore"]
+            raise ConfigError(error.message, file=place.file, line=place.line) from None
         if command.grades and all(rule.ruleset != "grade" for rule in rules):
             place = settings.places["ignore"]
             message = "nothing to grade: `ignore` names every rule of the grade"
@@ -98,10 +106,10 @@ class Planning:
         self, rules: list[Rule], ignore: list[str], ignored_by_settings: Iterable[str], settings: Settings
     ) -> Iterator[Untested]:
         if ignore:
-            yield Untested(", ".join(_ids(ignore)), "left out by --ignore")
+            yield Untested.of(_ids(ignore), "left out by --ignore")
         if ignored_by_settings:
             place = settings.places["ignore"]
-            yield Untested(", ".join(_ids(ignored_by_settings)), f"left out by {place.file}:{place.line}")
+            yield Untested.of(_ids(ignored_by_settings), f"left out by {place.file}:{place.line}")
         if self._command.selects:
             running = {rule.ruleset for rule in rules}
             for name in RULESETS:

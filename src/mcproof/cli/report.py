@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from mcproof.cli.main import OK
 from mcproof.cli.options import Parser, add_outputs
 from mcproof.cli.outputs import Outputs
-from mcproof.report.terminal import print_lines, safe
+from mcproof.report.terminal import tell
 
 
 def parser() -> Parser:
@@ -24,11 +22,12 @@ def command(arguments: list[str]) -> int:
 
     source = Input(options.file)
     run = read_run(read_bytes(source), source.title)
-    outputs = Outputs(run.command, options)
+    outputs = Outputs(run.command, options, is_single=run.is_single)
     outputs.refuse_to_replace({options.file: "what is read"})
-    outputs.is_single = run.is_single
     for report in run.targets:
         outputs.show(report)
-    print_lines([f"mcproof: {safe(str(notice))}\n" for notice in run.notices], sys.stderr)
+    for notice in run.notices:
+        tell(str(notice))
     outputs.write(run)
+    outputs.print(run)
     return OK

@@ -12,7 +12,7 @@ from mcproof.errors import InputError, UsageError
 from mcproof.pipeline import judge
 from mcproof.report.build import report_findings
 from mcproof.report.model import TargetReport
-from mcproof.report.terminal import print_lines, safe
+from mcproof.report.terminal import print_lines, safe, tell
 from mcproof.report.text import plural
 
 if TYPE_CHECKING:
@@ -84,9 +84,12 @@ def _fix_targets(options: argparse.Namespace) -> int:
         if report.trouble is not None:
             if run.is_single:
                 raise report.trouble.as_error()
-            print_lines([f"mcproof: {safe(str(report.trouble))}\n"], sys.stderr)
+            tell(str(report.trouble))
         reports.append(report)
-    return run.exit_code(reports, run.notices())
+    notices = run.notices()
+    for notice in notices:
+        tell(str(notice))
+    return run.exit_code(reports, notices)
 
 
 def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
@@ -98,7 +101,7 @@ def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
         raise InputError("a live server cannot be rewritten; `mcproof capture` saves its catalog", file=catalog.name)
     judged = judge(*work)
     fixed = apply_fixes(catalog, judged.costing, keep_optional=options.keep_optional)
-    left = [finding for finding in judged.standing if finding.fix is None]
+    left = [finding for finding in judged.costing if finding.fix is None]
     document = catalog.document
     if options.diff:
         print_lines(map(_harmless, unified_diff(document.text, fixed.edits, catalog.name)), sys.stdout)
@@ -109,9 +112,9 @@ def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
     elif fixed.applied:
         replace_file(catalog.name, document.encode(document.text), document.encode(fixed.text))
     print_lines([_told(catalog, fixed, left, options)], sys.stderr)
-    # A diff changes nothing, so everything that was found is still there.
-    still_there = report_findings(catalog, judged.standing if options.diff else left)
-    return TargetReport(catalog.name, findings=still_there, fail_on=work.plan.fail_on)
+    # A diff changes nothing, so everything that was found is still there; what was accepted never counts.
+    still_there = [finding for finding in judged.standing if options.diff or finding.fix is None]
+    return TargetReport(catalog.name, findings=report_findings(catalog, still_there), fail_on=work.plan.fail_on)
 
 
 def _harmless(line: str) -> str:

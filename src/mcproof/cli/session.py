@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,11 +11,12 @@ from mcproof.cli.live import asking, live_options
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
 from mcproof.cli.outputs import Outputs
 from mcproof.cli.planning import Planning
+from mcproof.config import settings_for
 from mcproof.errors import InputError, McproofError, UsageError
 from mcproof.pipeline import NO_TOOLS, examine
 from mcproof.report.build import rule_facts
 from mcproof.report.model import Notice, RunReport, TargetReport, Trouble
-from mcproof.report.terminal import Progress, print_lines, safe
+from mcproof.report.terminal import Progress, tell
 from mcproof.report.text import plural
 from mcproof.suppress import IgnoreLedger
 from mcproof.targets.argument import find_inputs, is_single, read_catalog
@@ -44,33 +45,66 @@ class Work(NamedTuple):
 
 def check_targets(command: Command, options: argparse.Namespace) -> int:
     """Check every target and write down what comes of it. One that cannot be read does not hide the others."""
-    outputs = Outputs(command.name, options)
     run = Run(command, options)
-    depth = outputs.depth._replace(scores=outputs.depth.scores or command.grades)
+    outputs = Outputs(command.name, options, is_single=run.is_single)
     outputs.refuse_to_replace(run.to_keep())
-    outputs.is_single = run.is_single
+    depth = outputs.depth._replace(scores=outputs.depth.scores or command.grades)
     start, started = perf_counter(), now()
     reports = []
-    for report in run.over_targets(lambda work: examine(work.catalog, work.plan, depth, work.ledger, work.baseline)):
-        outputs.show(report)
-        _tell_skipped(report)
-        reports.append(report)
-    notices = run.notices()
-    code = run.exit_code(reports, notices)
-    outputs.write(
-        RunReport(
-            command.name,
-            _version(),
-            reports,
-            run.rules(),
-            notices,
-            code,
-            run.is_single,
-            started,
-            perf_counter() - start,
+    try:
+        for report in run.over_targets(
+            lambda work: examine(work.catalog, work.plan, depth, work.ledger, work.baseline)
+        ):
+            reports.append(report)
+            outputs.show(report)
+            _tell_skipped(report)
+    except KeyboardInterrupt:
+        tell("interrupted")
+        run.interrupt()
+    with _finished_first():
+        notices = run.notices()
+        for notice in notices:
+            tell(str(notice))
+        code = run.exit_code(reports, notices)
+        finished = RunReport(
+            command=command.name,
+            version=_version(),
+            targets=reports,
+            rules=run.rules(),
+            notices=notices,
+            exit_code=code,
+            is_single=run.is_single,
+            started=started,
+            seconds=perf_counter() - start,
         )
-    )
+        outputs.write(finished)
+        run.update_baselines(code)
+        outputs.print(finished)
     return code
+
+
+@contextmanager
+def _finished_first() -> Iterator[None]:
+    """Let an interrupt wait until what was found is written down; it ends the command then."""
+    import signal
+
+    came = False
+
+    def remember(*_: object) -> None:
+        nonlocal came
+        came = True
+
+    try:
+        before = signal.signal(signal.SIGINT, remember)
+    except ValueError:  # not the main thread, which alone is interrupted
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 class Run:
@@ -111,11 +145,15 @@ class Run:
                 raise KeyboardInterrupt
         except KeyboardInterrupt:
             progress.clear()
-            sys.stderr.write(f"mcproof: interrupted after {done} of {len(self._inputs)} targets\n")
-            self._interrupted = True
+            tell(f"interrupted after {done} of {len(self._inputs)} targets")
+            self.interrupt()
         if not done and not self._interrupted:
             listed = ", ".join(self._targets)
             raise InputError(f"nothing to check: no snapshot among the `.json` files of {listed}")
+
+    def interrupt(self) -> None:
+        """Take note that not all was seen."""
+        self._interrupted = True
 
     def _ask_servers(self, progress: Progress) -> LiveCatalogs | None:
         """Ask the live servers, all at once; None where there are none."""
@@ -123,7 +161,7 @@ class Run:
             return None
         from mcproof.targets.live import LiveCatalogs
 
-        return LiveCatalogs(self._inputs, asking(self._options), progress.step)
+        return LiveCatalogs(self._inputs, asking(self._options, self._planning.timeout), progress.step)
 
     def _look(
         self,
@@ -138,28 +176,30 @@ class Run:
         except McproofError as error:
             if _is_harmless(source, error):
                 if not self._planning.is_baseline(source.name):
-                    print_lines([f"mcproof: passed over {safe(source.name)}: no catalog in it\n"], sys.stderr)
+                    tell(f"passed over {source.name}: no catalog in it")
                 return None
             self._saw_all = False
             return TargetReport(source.title, Trouble.of(error))
 
     def notices(self) -> list[Notice]:
-        """What configuration and baselines say that is not needed any more, told on standard error too."""
-        notices = [] if self._interrupted else [*self._stale_entries(), *self._unused_ignores()]
-        for notice in notices:
-            print_lines([f"mcproof: {safe(str(notice))}\n"], sys.stderr)
-        return notices
+        """What configuration and baselines say that is not needed any more."""
+        return [] if self._interrupted else [*self._stale_entries(), *self._unused_ignores()]
 
     def _stale_entries(self) -> Iterator[Notice]:
-        for baseline in self._planning.baselines():
-            if self._planning.updates_baseline:
-                accepted, new, gone = baseline.update()
-                counted = f"{plural(accepted, 'finding')} accepted, {new:,} new, {gone:,} gone"
-                sys.stderr.write(f"mcproof: {safe(baseline.file)}: {counted}\n")
-                continue
+        for baseline in [] if self._planning.updates_baseline else self._planning.baselines():
             for entry, line in baseline.stale():
                 what = f"stale: {entry.rule} at {entry.subject}{entry.pointer} of {entry.target} no longer occurs"
                 yield Notice("stale-baseline", f"{what}; `--update-baseline` takes it out", baseline.file, line)
+
+    def update_baselines(self, code: int) -> None:
+        """Write the baselines anew where that was asked for, and where all targets were seen."""
+        for baseline in self._planning.baselines() if self._planning.updates_baseline else []:
+            if code in (FAILED, INTERRUPTED):
+                tell(f"{baseline.file}: not updated, as not all targets were checked")
+            else:
+                accepted, new, gone = baseline.update()
+                counted = f"{plural(accepted, 'finding')} accepted, {new:,} new, {gone:,} gone"
+                tell(f"{baseline.file}: {counted}")
 
     def _unused_ignores(self) -> Iterator[Notice]:
         for entry in self._ledger.unused() if self._saw_all else ():
@@ -184,9 +224,9 @@ class Run:
 
 def _tell_skipped(report: TargetReport) -> None:
     """Say which rules had nothing to look at, because no list of tools was read."""
-    for what, why in report.untested:
-        if why == NO_TOOLS:
-            print_lines([f"mcproof: {safe(report.target)}: {NO_TOOLS}, so skipped: {what}\n"], sys.stderr)
+    for each in report.untested:
+        if each.why == NO_TOOLS:
+            tell(f"{report.target}: {NO_TOOLS}, so skipped: {each.what}")
 
 
 def _is_harmless(source: Input, error: McproofError) -> bool:
@@ -211,7 +251,7 @@ def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
         return read_catalog(source)
     from mcproof.targets.live import LiveCatalogs
 
-    catalog = LiveCatalogs(inputs, asking(options), lambda *_: None).catalog(source)
+    catalog = LiveCatalogs(inputs, asking(options, settings_for(os.curdir).timeout), lambda *_: None).catalog(source)
     if catalog is None:
         raise KeyboardInterrupt
     return catalog

@@ -168,19 +168,19 @@ def _highlighted(text: str, span: Span) -> int:
 def rule_facts(rule: Rule) -> RuleFacts:
     """What a report says of a rule."""
     return RuleFacts(
-        rule.id,
-        rule.name,
-        rule.ruleset,
-        rule.category,
-        rule.severity,
-        rule.level,
-        rule.fault.id if rule.fault is not None else None,
-        rule.fixable,
-        rule.needs_language_model,
-        rule.since,
-        rule.summary,
-        rule.why,
-        rule.advice,
+        id=rule.id,
+        name=rule.name,
+        ruleset=rule.ruleset,
+        category=rule.category,
+        severity=rule.severity,
+        level=rule.level,
+        fault=rule.fault.id if rule.fault is not None else None,
+        fixable=rule.fixable,
+        needs_language_model=rule.needs_language_model,
+        since=rule.since,
+        summary=rule.summary,
+        why=rule.why,
+        fix=rule.advice,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcproof.finding import LEVELS
+from mcproof.registry import CRASHED
 from mcproof.report.grade_card import gate_sentence
 from mcproof.suppress import ACCEPTED, IGNORED
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
-CRASHED = "CAT-004"
-"""The rule that reports the crash of another."""
 
 SUPPRESSED = {IGNORED: "ignored by", ACCEPTED: "accepted by"}
 """What suppresses a finding, in words that go before the place."""
@@ -73,7 +72,7 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
     found = {each.rule.id for each in (*report.findings, *report.suppressed)}
     untested = _untested(report)
     for rule in run.rules if run.command != "diff" else ():
-        if f"ruleset {rule.ruleset}" in untested:
+        if rule.ruleset == "wire" and report.connection is None:
             continue  # it had nothing to look at here
         if rule.id in untested:
             yield Check(rule.ruleset, rule.id, "skipped", message=untested[rule.id])
@@ -90,7 +89,7 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
 
 def _untested(report: TargetReport) -> dict[str, str]:
     """The rules that could say nothing, or not all that they have to say, and why; none of them has passed."""
-    untested = {name: why for what, why in report.untested for name in what.split(", ")}
+    untested = {rule: each.why for each in report.untested for rule in each.rules}
     for each in (*report.findings, *report.suppressed):
         if each.rule.id == CRASHED and each.evidence is not None:
             untested[str(each.evidence.get("rule"))] = f"the rule crashed, see {CRASHED}"

@@ -127,13 +127,14 @@ def parse_output(word: str) -> Output:
         if not rest:
             raise UsageError(f"`--output {word}` names no file")
         return Output(prefix, rest)
+    if colon and len(prefix) > 1 and prefix.isalpha():  # a single letter is a drive of Windows
+        hint = nearest(prefix, list(FORMATS))
+        raise UsageError(f"unknown format `{prefix}`{hint}; there are {', '.join(FORMATS)}")
     name = os.path.basename(word).lower()
     extensions = {extension: each.name for each in FORMATS.values() for extension in each.extensions}
     for extension in sorted(extensions, key=len, reverse=True):
         if name.endswith(extension):
             return Output(extensions[extension], word)
-    if colon and len(prefix) > 1 and prefix.isalpha() and (hint := nearest(prefix, list(FORMATS))):
-        raise UsageError(f"unknown format `{prefix}`{hint}; there are {', '.join(FORMATS)}")
     raise UsageError(
         f"`--output {word}`: the format is not known by its extension ({', '.join(sorted(extensions))}); "
         f"write `FORMAT:{word}`, with one of {', '.join(FORMATS)}"

@@ -169,6 +169,13 @@ class Untested(NamedTuple):
 
     what: str
     why: str
+    rules: tuple[str, ...] = ()
+    """The ids of the rules, where it is about some."""
+
+    @classmethod
+    def of(cls, rules: Iterable[str], why: str) -> Untested:
+        ids = tuple(rules)
+        return cls(", ".join(ids), why, ids)
 
 
 class Notice(NamedTuple):

@@ -112,8 +112,11 @@ def read_run(data: bytes, name: str) -> RunReport:
     """A stored run report. Raises an InputError that says why this is none, or none that can be read."""
     try:
         document = json.loads(data, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        message = f"no run report: not JSON: {error.msg.lower()}"
+        raise InputError(message, file=name, line=error.lineno, column=error.colno) from None
     except ValueError:
-        raise InputError("no run report: not valid JSON", file=name) from None
+        raise InputError("no run report: not JSON in UTF-8", file=name) from None
     except RecursionError:
         raise InputError("no run report: nested too deeply", file=name) from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
@@ -196,20 +199,19 @@ def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: d
         return TargetReport(target, Trouble(**record["error"]))
     score, tokens = record["scores"].get("grade"), record["tokens"]
     return TargetReport(
-        target,
-        None,
-        record["server"],
-        record["protocol"],
-        record["connection"],
-        record["counts"],
-        [_read_finding(each, rules) for each in record["findings"]],
-        [_read_finding(each, rules) for each in record["suppressed"]],
-        _read_score(score) if score is not None else None,
-        Tokens(**tokens) if tokens is not None else None,
-        [Gate(**each) for each in record["gates"]],
-        record["fail_on"],
-        [Untested(**each) for each in record["not_tested"]],
-        seconds.get(target, 0.0),
+        target=target,
+        server=record["server"],
+        protocol=record["protocol"],
+        connection=record["connection"],
+        counts=record["counts"],
+        findings=[_read_finding(each, rules) for each in record["findings"]],
+        suppressed=[_read_finding(each, rules) for each in record["suppressed"]],
+        score=_read_score(score) if score is not None else None,
+        tokens=Tokens(**tokens) if tokens is not None else None,
+        gates=[Gate(**each) for each in record["gates"]],
+        fail_on=record["fail_on"],
+        untested=[Untested(each["what"], each["why"], tuple(each["rules"])) for each in record["not_tested"]],
+        seconds=seconds.get(target, 0.0),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -64,6 +65,26 @@ def harmless_lines(pieces: Iterable[str]) -> Iterator[str]:
 def print_lines(pieces: Iterable[str], stream: TextIO) -> None:
     """Write whole lines to a stream, each harmless."""
     stream.writelines(harmless_lines(pieces))
+
+
+def tell(sentence: str) -> None:
+    """Say something on standard error, on one line; where nobody can hear it, the work goes on all the same."""
+    with suppress(OSError):
+        sys.stderr.write(without_commands(f"mcproof: {safe(sentence)}\n"))
+        sys.stderr.flush()
+
+
+def print_document(pieces: Iterable[str]) -> None:
+    """Print a document in one go, all of it or nothing, in the encoding that documents have wherever they are read."""
+    encoded = [piece.encode("utf-8", "backslashreplace") for piece in pieces]
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(encoded)
+    sys.stdout.buffer.flush()
+
+
+def discard_output() -> None:
+    """Let what is still to be printed go nowhere, once its reader has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Style:

@@ -39,7 +39,9 @@ def missing_name(item: Item) -> Iterator[Problem]:
     """
     if item.is_object and not item.name and item.kind != "resource":
         if "name" in item.fields:
-            yield Problem(f"the name is {kind_of(item.fields['name'])}, not a non-empty string", at="/name")
+            found = item.fields["name"]
+            what = "is empty" if found == "" else f"is {kind_of(found)}, not a string"
+            yield Problem(f"the name {what}", at="/name")
         else:
             yield Problem("has no name")
 

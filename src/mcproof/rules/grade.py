@@ -56,6 +56,7 @@ def server_empty(catalog: Catalog) -> Iterator[Problem]:
     severity="warning",
     category="server",
     remedy="name the server",
+    needs="server",
 )
 def server_no_name(catalog: Catalog) -> Iterator[Problem]:
     """The server does not say its name when a client connects.
@@ -73,6 +74,7 @@ def server_no_name(catalog: Catalog) -> Iterator[Problem]:
     severity="warning",
     category="server",
     remedy="say the server's version",
+    needs="server",
 )
 def server_no_version(catalog: Catalog) -> Iterator[Problem]:
     """The server does not say its version when a client connects.

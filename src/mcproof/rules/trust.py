@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 MAX_BYTES, MAX_LEVELS = 65_536, 32
 
 
+def _identity(evidence: dict[str, Any]) -> str:
+    """All hits of a tool, in whatever order they were met; a size may change a little and stay the same fault."""
+    hits = {f"{hit['kind']} {hit['detail'] if hit['kind'].startswith('ref_') else ''}" for hit in evidence["hits"]}
+    return "\0".join(sorted(hits))
+
+
 @rule(
     "tool_input_schemas_well_formed",
     ruleset="trust",
@@ -30,7 +36,7 @@ MAX_BYTES, MAX_LEVELS = 65_536, 32
     weight=4,
     dimension="Schema quality",
     phase="post-handshake",
-    sums_up=True,
+    sums_up=_identity,
 )
 def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
     """An input schema is too large or too deep, or has a reference that leads out, nowhere or in a circle.

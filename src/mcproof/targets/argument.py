@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from mcproof.live.servers import Server
 
 
+LARGEST_INPUT = 1 << 30
+"""Where reading stops, for what has no end."""
+
+
 class LiveOptions(NamedTuple):
     """How live servers are to be started and reached."""
 
@@ -144,11 +148,15 @@ def read_bytes(source: Input) -> bytes:
         if source.is_stdin:
             if sys.stdin is None:
                 raise InputError("cannot be read: standard input is closed", file=source.title)
-            return sys.stdin.buffer.read()
-        with open(source.name, "rb") as file:
-            return file.read()
+            data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
+        else:
+            with open(source.name, "rb") as file:
+                data = file.read(LARGEST_INPUT + 1)
     except OSError as error:
         raise _unreadable(source.title, error) from None
+    if len(data) > LARGEST_INPUT:
+        raise InputError(f"larger than {LARGEST_INPUT:,} bytes; no catalog is", file=source.title)
+    return data
 
 
 def _unreadable(name: str, error: OSError) -> InputError:
