@@ -43,7 +43,10 @@ def rules_to_run(rule: Rule) -> list[Rule]:
 
 
 def findings(rule: Rule, text: str) -> list[Finding]:
-    found = check(read_snapshot(text.encode(), "case.json"), rules_to_run(rule))
+    catalog = read_snapshot(text.encode(), "case.json")
+    if rule.ruleset == "wire":
+        catalog.wire = asyncio.run(wire_of({}))
+    found = check(catalog, rules_to_run(rule))
     return [finding for finding in found if finding.rule is rule]
 
 

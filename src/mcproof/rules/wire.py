@@ -10,6 +10,7 @@ from mcproof.registry import rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.catalog import Catalog
     from mcproof.wire import Anomaly, Wire
 
 SLOW = 10.0
@@ -144,6 +145,17 @@ def unexpected_request(wire: Wire) -> Iterator[Problem]:
     """
     kinds = {"unexpected-request": "asks for a method that the client has not offered"}
     yield from _by_kind(wire, kinds, "")
+
+
+@rule("WIR-010", ruleset="wire", name="empty-server-version", severity="note", category="protocol")
+def empty_version(catalog: Catalog) -> Iterator[Problem]:
+    """A running server gives an empty version.
+
+    Why: the field is required, so something filled it in without knowing what; strict clients refuse the connection.
+    Fix: give the SDK the version of the package when the server is made.
+    """
+    if catalog.wire is not None and catalog.server_info.get("version") == "":
+        yield Problem("gives an empty text as its version", near=f"{catalog.server_info_pointer}/version")
 
 
 def _by_kind(wire: Wire, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
