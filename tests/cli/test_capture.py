@@ -59,6 +59,12 @@ def test_a_snapshot_and_standard_input_are_captured(tmp_path: Path) -> None:
     assert json.loads(run("capture", "-", stdin=json.dumps({"result": {"tools": tools}})).stdout) == expected
 
 
+@pytest.mark.parametrize("around", ["{}", '{{"result": {}}}'])
+def test_a_capture_of_a_snapshot_keeps_what_python_cannot_write(around: str) -> None:
+    page = '{"tools": [{"name": "a", "name": "b", "inputSchema": {"max": 1e999, "x": "\\ud800"}}], "nextCursor": "c"}'
+    assert run("capture", "-", stdin=around.format(page)).stdout == f"{page}\n"
+
+
 def test_an_address_and_a_configured_server_are_captured(tmp_path: Path) -> None:
     configured = config(tmp_path, here=entry("good"))
     started = json.loads(run("capture", f"{configured}#here").stdout)

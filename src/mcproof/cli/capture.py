@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -68,8 +67,15 @@ def _refuse_output(file: str, target: str | None) -> None:
 
 
 def _text(catalog: Catalog) -> str:
-    """The catalog in the shape of a capture; a list of tools, which knows no server, stays one."""
-    if catalog.wire is not None:
-        return catalog.document.text
-    document = catalog.server.raw or {"tools": [tool.raw for tool in catalog.tools]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    """The catalog as it was written, without what stands around it; a list of tools, which knows no server, gets a key.
+
+    Writing the values anew would lose what JSON can say and Python cannot, such as a number that is too large.
+    """
+    document = catalog.document
+    if catalog.server.raw:
+        whole = catalog.server.pointer
+    else:
+        whole = catalog.tools[0].pointer.rpartition("/")[0].removesuffix("/tools")
+    span = document.spans([whole])[whole]
+    text = document.text[span.start : span.end]
+    return f'{{"tools": {text}}}\n' if text.startswith("[") else f"{text}\n"
