@@ -103,7 +103,7 @@ class Baseline:
         running: Iterable[Rule],
     ) -> list[Suppression | None]:
         """Suppress what is accepted, of what nothing else suppresses, and remember what there is now."""
-        where = self._relative(catalog.name) if catalog.origin is None else f"{LIVE}{catalog.name}"
+        where = self._known_as(catalog)
         self._judged.update((where, rule.id) for rule in running)
         result = list(suppressions)
         for number, (finding, fingerprint) in enumerate(zip(findings, fingerprints(findings), strict=True)):
@@ -142,6 +142,15 @@ class Baseline:
         accepted = {**kept, **self._current}
         write_file(self.file, _document(accepted.values()).encode())
         return len(accepted), len(accepted.keys() - self._entries.keys()), len(self._entries.keys() - accepted.keys())
+
+    def _known_as(self, catalog: Catalog) -> str:
+        """What a catalog is called in this file. A configured server goes with the file that names it."""
+        origin = catalog.origin
+        if origin is None:
+            return self._relative(catalog.name)
+        if origin.line is None:
+            return f"{LIVE}{catalog.name}"
+        return f"{LIVE}{self._relative(origin.file)}{catalog.name.removeprefix(origin.file)}"
 
     def _relative(self, target: str) -> str:
         """A target as the file names it, wherever mcproof was started."""

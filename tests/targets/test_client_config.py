@@ -139,8 +139,17 @@ def test_variables_are_filled_in_everywhere(text: str, filled: str, monkeypatch:
     monkeypatch.setenv("MCPROOF_B", "${MCPROOF_A}")
     monkeypatch.delenv("MCPROOF_MISSING", raising=False)
     started = server({"command": text or "x", "args": [text], "env": {"E": text}, "cwd": text})
-    assert started == Command((filled, filled), {"E": filled}, filled)
-    assert server({"url": text, "headers": {"H": text}}) == Endpoint(filled, {"H": filled})
+    assert started._replace(filled=()) == Command((filled, filled), {"E": filled}, filled)
+    assert server({"url": text, "headers": {"H": text}})._replace(filled=()) == Endpoint(filled, {"H": filled})
+
+
+def test_a_value_of_the_environment_is_a_secret_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MCPROOF_A", "plain-word")
+    monkeypatch.setenv("HOME", "/home/someone")
+    started = server({"command": "x", "args": ["${MCPROOF_A}", "y=${MCPROOF_A}", "${HOME}/z", "${NO_SUCH:-default}"]})
+    assert started.described == {"command": ["x", "***", "y=***", "/home/someone/z", "default"]}
+    assert "plain-word" in started.secrets
+    assert server({"url": "https://host/${MCPROOF_A}/mcp"}).label == "https://host/***/mcp"
 
 
 def test_the_workspace_is_the_folder_of_the_file_and_not_that_of_the_editor() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from mcproof.cli.main import OK
 from mcproof.cli.options import Parser, add_live
+from mcproof.cli.outputs import refuse_impossible
 from mcproof.cli.session import read_one
 from mcproof.errors import UsageError
+from mcproof.report.terminal import print_lines, safe
 from mcproof.report.text import plural
 
 if TYPE_CHECKING:
@@ -40,21 +42,40 @@ def command(arguments: list[str]) -> int:
         raise UsageError("--all names several servers; a capture is of one")
     if options.target is None and not options.server_command:
         raise UsageError("nothing to capture: name a TARGET, or put `-- COMMAND ARG...` at the end")
+    if options.output is not None:
+        _refuse_output(options.output, options.target)
     catalog = read_one(options.target, options)
-    text = _text(catalog)
+    data = _text(catalog).encode("utf-8", "backslashreplace")
     if options.output is None:
-        sys.stdout.write(text)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
         return OK
     from mcproof.files import write_file
 
-    write_file(options.output, text.encode("utf-8", "backslashreplace"))
-    sys.stderr.write(f"mcproof: {options.output}: {plural(len(catalog.tools), 'tool')} captured\n")
+    write_file(options.output, data)
+    print_lines([f"mcproof: {safe(options.output)}: {plural(len(catalog.tools), 'tool')} captured\n"], sys.stderr)
     return OK
 
 
+def _refuse_output(file: str, target: str | None) -> None:
+    """Say before a server is started that the file cannot be written, or that it is the one that names the server."""
+    refuse_impossible([file])
+    configuration, mark, _ = (target or "").rpartition("#")
+    if mark and os.path.realpath(configuration) == os.path.realpath(file):
+        raise UsageError(f"`{file}` is what is read; name another file to write to")
+
+
 def _text(catalog: Catalog) -> str:
-    """The catalog in the shape of a capture; a list of tools, which knows no server, stays one."""
-    if catalog.wire is not None:
-        return catalog.document.text
-    document = catalog.server.raw or {"tools": [tool.raw for tool in catalog.tools]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    """The catalog as it was written, without what stands around it; a list of tools, which knows no server, gets a key.
+
+    Writing the values anew would lose what JSON can say and Python cannot, such as a number that is too large.
+    """
+    document = catalog.document
+    if catalog.server.raw:
+        whole = catalog.server.pointer
+    else:
+        whole = catalog.tools[0].pointer.rpartition("/")[0].removesuffix("/tools")
+    span = document.spans([whole])[whole]
+    text = document.text[span.start : span.end]
+    return f'{{"tools": {text}}}\n' if text.startswith("[") else f"{text}\n"

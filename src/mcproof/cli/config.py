@@ -94,18 +94,18 @@ def _simple(settings: Settings) -> dict[str, _Shown]:
     return {key: _Shown(value, _line(settings, key)) for key, value in values.items()}
 
 
-def _line(settings: Settings, key: str) -> int | None:
-    place = settings.places.get(key)
-    return place.line if place is not None else None
-
-
-def shown_target(target: str) -> str:
-    """A target without the secrets that an address may hold."""
-    if not target.startswith(("http://", "https://")):
+def _shown_target(target: str) -> str:
+    """A target as it may be shown: an address without what is secret in it."""
+    if "://" not in target:
         return target
     from mcproof.live.secrets import redacted_url
 
     return redacted_url(target)
+
+
+def _line(settings: Settings, key: str) -> int | None:
+    place = settings.places.get(key)
+    return place.line if place is not None else None
 
 
 # --- JSON ---------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _document(settings: Settings) -> dict[str, Any]:
         "ignore-for": _Shown([_ignore_record(each) for each in settings.ignores], _line(settings, "ignore-for")),
         "targets": _Shown(
             [
-                {"name": name, "target": shown_target(target), "line": _line(settings, f"targets.{name}")}
+                {"name": name, "target": _shown_target(target), "line": _line(settings, f"targets.{name}")}
                 for name, target in settings.targets.items()
             ],
             _line(settings, "targets"),
@@ -171,7 +171,7 @@ def _lines(settings: Settings, style: Style) -> Iterator[str]:
     yield from _table("severity", rows, style)
     yield from _table("ignore-for", [_ignore_row(each, style) for each in settings.ignores], style)
     targets = settings.targets.items()
-    rows = [[name, shown_target(target), origin(_line(settings, f"targets.{name}"))] for name, target in targets]
+    rows = [[name, _shown_target(target), origin(_line(settings, f"targets.{name}"))] for name, target in targets]
     yield from _table("targets", rows, style)
 
 

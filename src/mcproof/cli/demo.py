@@ -5,12 +5,20 @@ from __future__ import annotations
 import os
 import sys
 
+import mcproof
 from mcproof.cli import grade, lint
-from mcproof.cli.main import OK
+from mcproof.cli.main import FINDINGS, OK
 from mcproof.cli.options import Parser
 from mcproof.report.terminal import Style
 
 SERVER = ("python", "-m", "mcproof.demo.server")
+_BY_ITSELF = (
+    "--env",
+    f"PYTHONPATH={os.path.dirname(os.path.dirname(mcproof.__file__))}",
+    "--env",
+    "PYTHONSAFEPATH=1",
+)
+"""What lets the server be this package's, whatever lies in the folder where it is started."""
 
 
 def parser() -> Parser:
@@ -25,7 +33,9 @@ def command(arguments: list[str]) -> int:
     for name, run in (("lint", lint.command), ("grade", grade.command)):
         sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
         sys.stdout.flush()
-        run(["--no-config", "--", *SERVER])
+        code = run(["--no-config", *_BY_ITSELF, "--", *SERVER])
+        if code not in (OK, FINDINGS):
+            return code
         sys.stdout.write("\n")
     sys.stdout.write("Now try it on a server of your own: mcproof grade -- python server.py\n")
     return OK

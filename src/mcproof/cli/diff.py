@@ -51,6 +51,8 @@ def command(arguments: list[str]) -> int:
     try:
         old = read_one(options.old, Namespace(**{**vars(options), "server_command": ()}))
         new = read_one(options.new, options)
+    except UsageError:
+        raise
     except McproofError as error:
         report = TargetReport(error.file or new_name, Trouble.of(error))
     else:

@@ -44,9 +44,12 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def error(self, message: str) -> NoReturn:
+        from mcproof.live.secrets import redacted_command
+
         hint = ""
         if message.startswith("unrecognized arguments: -"):
             hint = nearest(message.split()[2].partition("=")[0], list(self._option_string_actions))
+        message = " ".join(redacted_command(message.split(" ")))
         raise UsageError(f"{message}{hint}; `{self.prog} --help` shows the options")
 
 

@@ -29,7 +29,7 @@ class Outputs:
         self._report: str | None = options.report
         self._style = Style.of(sys.stdout)
         self._named = [*(each.file for each in self._files), *([self._report] if self._report is not None else [])]
-        _refuse_impossible(self._named)
+        refuse_impossible(self._named)
         wanted = [self._format, *(FORMATS[each.format] for each in self._files)]
         everything = self._report is not None
         self.depth = Depth(
@@ -96,7 +96,7 @@ def _append_job_summary(run: RunReport) -> None:
         append_file(file, "".join(document(run)).encode("utf-8", "backslashreplace"))
 
 
-def _refuse_impossible(files: list[str]) -> None:
+def refuse_impossible(files: list[str]) -> None:
     """Say before the work, not after it, that a file cannot be written."""
     for number, file in enumerate(files):
         if any(os.path.realpath(file) == os.path.realpath(other) for other in files[:number]):

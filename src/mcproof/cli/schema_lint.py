@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs, add_selection, add_settings, add_targets
 from mcproof.cli.planning import Command
 from mcproof.cli.session import Run, check_targets
-from mcproof.errors import InputError, UsageError
+from mcproof.errors import UsageError
 from mcproof.pipeline import judge
 from mcproof.report.build import report_findings
 from mcproof.report.model import TargetReport
@@ -77,6 +77,8 @@ def _refuse_nonsense(options: argparse.Namespace) -> None:
 def _fix_targets(options: argparse.Namespace) -> int:
     """Mend every target: print it, replace it, or only show what would change."""
     run = Run(COMMAND, options)
+    if options.write and run.has_live:
+        raise UsageError("--write needs files: a live server cannot be rewritten; `mcproof capture` saves its catalog")
     if options.fix and not (options.write or options.diff) and run.has_several:
         raise UsageError("--fix prints one catalog; for several use --write or --diff")
     reports = []
@@ -97,8 +99,6 @@ def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
     from mcproof.fix import apply_fixes, unified_diff
 
     catalog = work.catalog
-    if options.write and catalog.origin is not None:
-        raise InputError("a live server cannot be rewritten; `mcproof capture` saves its catalog", file=catalog.name)
     judged = judge(*work)
     fixed = apply_fixes(catalog, judged.costing, keep_optional=options.keep_optional)
     left = [finding for finding in judged.costing if finding.fix is None]

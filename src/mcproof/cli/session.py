@@ -122,6 +122,7 @@ class Run:
         self._saw_all = True
         self.is_single = not options.all and is_single([*self._targets, *(["--"] if options.server_command else [])])
         self.has_several = len(self._inputs) > 1
+        self.has_live = any(source.server is not None for source in self._inputs)
 
     def to_keep(self) -> dict[str, str]:
         """The files that no output may replace, each with what it is."""
@@ -157,7 +158,7 @@ class Run:
 
     def _ask_servers(self, progress: Progress) -> LiveCatalogs | None:
         """Ask the live servers, all at once; None where there are none."""
-        if all(source.server is None for source in self._inputs):
+        if not self.has_live:
             return None
         from mcproof.targets.live import LiveCatalogs
 
@@ -217,8 +218,7 @@ class Run:
 
     def rules(self) -> list[RuleFacts]:
         """The rules that ran, for whichever target; those about connections only where there was one."""
-        live = any(source.server is not None for source in self._inputs)
-        ran = [rule for rule in self._planning.rules() if live or rule.ruleset != "wire"]
+        ran = [rule for rule in self._planning.rules() if self.has_live or rule.ruleset != "wire"]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 

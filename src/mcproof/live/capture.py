@@ -10,7 +10,7 @@ import re
 import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.live.connection import Limits, connect_http, connect_stdio
+from mcproof.live.connection import Limits, connect_http, connect_stdio, in_seconds
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.listing import list_everything
 from mcproof.live.secrets import hiding
@@ -57,7 +57,7 @@ async def capture(server: Server, asking: Asking) -> Capture:
         async with asyncio.timeout(asking.limits.total):
             return await _capture(server, asking)
     except TimeoutError:
-        raise ConnectError(f"not done within {asking.limits.total:g} seconds", file=server.label) from None
+        raise ConnectError(f"not done within {in_seconds(asking.limits.total)}", file=server.label) from None
     except (ConnectError, LostError) as error:
         raise ConnectError(hiding(server.secrets)(error.message), file=server.label) from None
 

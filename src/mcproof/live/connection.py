@@ -145,12 +145,16 @@ async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol:
     except TimeoutError:
         signs = _signs(connection.transport)  # before it has more to say about being ended
         await connection.transport.close()
-        raise ConnectError(f"no answer within {limits.start:g} seconds{signs}") from None
+        raise ConnectError(f"no answer within {in_seconds(limits.start)}{signs}") from None
     except BaseException:
         await connection.transport.close()
         raise
     connection.seconds_to_answer = perf_counter() - start
     return connection
+
+
+def in_seconds(limit: float) -> str:
+    return "1 second" if limit == 1 else f"{limit:g} seconds"
 
 
 def _signs(transport: Transport) -> str:
@@ -266,7 +270,7 @@ async def connect_http(url: str, headers: dict[str, str], limits: Limits, protoc
                 await _handshake(connection, protocol if protocol in HANDSHAKE else HANDSHAKE[-1])
     except TimeoutError:
         await connection.transport.close()
-        raise ConnectError(f"no answer within {limits.start:g} seconds") from None
+        raise ConnectError(f"no answer within {in_seconds(limits.start)}") from None
     except BaseException:
         await connection.transport.close()
         raise

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import McproofError
 from mcproof.jsontext import kind_of
+from mcproof.live.errors import ConnectError
 from mcproof.wire import Anomaly, cropped
 
 if TYPE_CHECKING:
@@ -191,8 +192,13 @@ class Peer:
             self._resolve(message, raw)
             return
         self._check_version(message, raw)
-        if "id" in message:
-            self._answer(message["id"], message["method"])
+        if "id" not in message:
+            return
+        asked = self._pending.get(message["id"]) if isinstance(message["id"], int) else None
+        if asked is not None and asked[0] == message["method"]:
+            self.fail(ConnectError("it sends back what it was sent; this is no MCP server"))
+            return
+        self._answer(message["id"], message["method"])
 
     def _check_version(self, message: dict[str, Any], raw: bytes) -> None:
         if message.get("jsonrpc") != "2.0":

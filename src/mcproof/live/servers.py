@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.live.secrets import redacted_command, redacted_url, secrets_of_command, secrets_of_url
+from mcproof.live.secrets import hiding, redacted_command, redacted_url, secrets_of_command, secrets_of_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,21 +17,24 @@ class Command(NamedTuple):
     environment: Mapping[str, str]
     """What it gets beyond the minimum."""
     directory: str | None = None
+    filled: tuple[str, ...] = ()
+    """Values of variables that stand in the words, whatever those look like."""
 
     @property
     def label(self) -> str:
         import shlex
 
-        return shlex.join(redacted_command(self.words))
+        return shlex.join(self.described["command"])
 
     @property
     def secrets(self) -> list[str]:
         """What no report may repeat."""
-        return [*self.environment.values(), *secrets_of_command(self.words)]
+        return [*self.environment.values(), *self.filled, *secrets_of_command(self.words)]
 
     @property
     def described(self) -> dict[str, Any]:
-        return {"command": redacted_command(self.words)}
+        hide = hiding(self.filled)
+        return {"command": [hide(word) for word in redacted_command(self.words)]}
 
 
 class Endpoint(NamedTuple):
@@ -39,20 +42,22 @@ class Endpoint(NamedTuple):
 
     url: str
     headers: Mapping[str, str]
+    filled: tuple[str, ...] = ()
+    """Values of variables that stand in the URL, wherever that may be."""
 
     @property
     def label(self) -> str:
-        return redacted_url(self.url)
+        return hiding(self.filled)(redacted_url(self.url))
 
     @property
     def secrets(self) -> list[str]:
         """What no report may repeat."""
         values = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
-        return [*values, *secrets_of_url(self.url)]
+        return [*values, *self.filled, *secrets_of_url(self.url)]
 
     @property
     def described(self) -> dict[str, Any]:
-        return {"url": redacted_url(self.url)}
+        return {"url": self.label}
 
 
 Server = Command | Endpoint

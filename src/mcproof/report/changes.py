@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.finding import identity_of, level_of
 from mcproof.report.build import find_spans, snippet_at
 from mcproof.report.model import Reported, RuleFacts
-from mcproof.report.text import plural
+from mcproof.report.text import place_of, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def report_changes(old: Catalog, new: Catalog, changes: list[Change]) -> list[Re
     reported = []
     for at, change in enumerate(changes):
         catalog, span, (line, column) = places[at]
-        item = change.item
+        item, origin = change.item, catalog.origin
         snippet = snippet_at(catalog.document, line, column, span)
         key = (change.kind.id, item.kind, item.given_name, change.pointer)
         twin = seen[key] = seen.get(key, -1) + 1
@@ -52,12 +52,12 @@ def report_changes(old: Catalog, new: Catalog, changes: list[Change]) -> list[Re
                 change.pointer,
                 change.message,
                 None,
-                catalog.name,
-                line,
-                column,
+                catalog.name if origin is None else origin.file,
+                line if origin is None else origin.line,
+                column if origin is None else None,
                 None,
                 identity_of(*key, str(twin)),
-                column + max(1, snippet.end - snippet.start),
+                column + max(1, snippet.end - snippet.start) if origin is None else None,
                 snippet,
             )
         )
@@ -97,7 +97,7 @@ def changes_text(report: TargetReport, format: str, style: Style) -> Iterator[st
     """The changes, by what they are about; then how many break callers."""
     about = None
     for each in report.findings:
-        place = f"{style.text(each.file)}:{each.line}:{each.column}"
+        place = place_of(each, style)
         word = style.paint(WORDS[each.level], each.level)
         if format == "concise":
             whose = f"{style.text(each.label, 100)}: " if each.label else ""

@@ -104,4 +104,5 @@ def _check(each: Reported, outcome: Outcome) -> Check:
         message = f"{SUPPRESSED[by]} {place}" + (f": {reason}" if reason else "")
         detail = each.message
     name = " ".join(part for part in (each.rule.id, f"{each.label}{each.pointer}") if part)
-    return Check(each.rule.ruleset, name, outcome, each.level, message, detail, each.file, each.line)
+    where = each.file if each.line is not None else None  # a live server is no file
+    return Check(each.rule.ruleset, name, outcome, each.level, message, detail, where, each.line)

@@ -43,7 +43,8 @@ def _annotation(group: Group) -> tuple[Level, str]:
     place = {"line": shown.line, "col": shown.column, "endColumn": shown.end_column}
     title = ", ".join((shown.rule.id, *group.also))
     advice = [f"help: {shown.rule.fix}"] if shown.rule.fix else []
-    return shown.level, _command(shown.file, place, title, shown.sentence, *advice)
+    file = shown.file if shown.line is not None else None  # a live server is no file
+    return shown.level, _command(file, place, title, shown.sentence, *advice)
 
 
 def _command(file: str | None, place: dict[str, int | None], title: str, *lines: str) -> str:

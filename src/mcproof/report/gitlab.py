@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from mcproof.report.places import repository_path
+from mcproof.report.places import relative_path, repository_path
 from mcproof.report.records import encode, printable
 from mcproof.report.terminal import safe
 
@@ -34,23 +34,26 @@ def _issues(run: RunReport) -> Iterator[tuple[str, dict[str, Any]]]:
         if report.trouble is not None:
             trouble = report.trouble
             file = trouble.file or report.target
-            yield repository_path(file), _issue("mcproof", "blocker", trouble.message, file, trouble.line)
+            path = repository_path(file)
+            yield path, _issue("mcproof", "blocker", trouble.message, path, trouble.line)
         for each in report.findings:
-            identity = f"{repository_path(each.file)}\0{each.fingerprint}"
-            yield identity, _issue(each.rule.id, _SEVERITIES[each.level], each.sentence, each.file, each.line)
+            path = relative_path(each.file, each.line)
+            identity = f"{path}\0{each.fingerprint}"
+            yield identity, _issue(each.rule.id, _SEVERITIES[each.level], each.sentence, path, each.line)
     for notice in run.notices:
         identity = f"{notice.kind}\0{notice.message}"
-        yield identity, _issue(notice.kind, _SEVERITIES[notice.level], notice.message, notice.file, notice.line)
+        path = repository_path(notice.file)
+        yield identity, _issue(notice.kind, _SEVERITIES[notice.level], notice.message, path, notice.line)
 
 
 def _fingerprint(identity: str) -> str:
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _issue(rule: str, severity: str, text: str, file: str, line: int | None) -> dict[str, Any]:
+def _issue(rule: str, severity: str, text: str, path: str, line: int | None) -> dict[str, Any]:
     return {
         "description": safe(text),
         "check_name": rule,
         "severity": severity,
-        "location": {"path": repository_path(file), "lines": {"begin": line or 1}},
+        "location": {"path": path, "lines": {"begin": line or 1}},
     }

@@ -105,7 +105,7 @@ def _summary(report: TargetReport, groups: list[Group], run: RunReport) -> str:
     if report.tokens is not None:
         parts.append(plural(report.tokens.total, "token"))
     if report.title != report.target:
-        parts.append(_code(repository_path(report.target)))
+        parts.append(_code(repository_path(report.target) if report.connection is None else report.target))
     return " · ".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.finding import LEVELS
-from mcproof.report.places import repository_path
+from mcproof.report.places import relative_path, repository_path
 from mcproof.report.records import encode, listed, printable
 from mcproof.report.terminal import safe
 from mcproof.rulebook import sentence
@@ -103,21 +103,20 @@ def _notification(level: str, message: str, file: str | None, line: int | None) 
     notification: dict[str, Any] = {"level": level, "message": _message(message)}
     if file is not None:
         region = {"startLine": line} if line is not None else None
-        notification["locations"] = [{"physicalLocation": _physical(file, region)}]
+        notification["locations"] = [{"physicalLocation": _physical(repository_path(file), region)}]
     return notification
 
 
-def _physical(file: str, region: dict[str, int] | None) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": _artifact(file)}
+def _physical(path: str, region: dict[str, int] | None) -> dict[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": _artifact(path)}
     if region is not None:
         location["region"] = region
     return location
 
 
-def _artifact(file: str) -> dict[str, str]:
+def _artifact(path: str) -> dict[str, str]:
     from urllib.parse import quote
 
-    path = repository_path(file)
     try:
         uri = quote(path.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:  # no name of a file; only a stored report can say so
@@ -155,7 +154,7 @@ def _location(each: Reported) -> dict[str, Any]:
             region["startColumn"] = each.column
             if each.end_column is not None:
                 region["endColumn"] = each.end_column
-    location: dict[str, Any] = {"physicalLocation": _physical(each.file, region)}
+    location: dict[str, Any] = {"physicalLocation": _physical(relative_path(each.file, each.line), region)}
     kind, _, name = each.item.partition(":")
     if name:
         logical = {"name": safe(name), "kind": _LOGICAL_KINDS[kind]}
@@ -171,5 +170,5 @@ def _fix(file: str, fix: Fix) -> dict[str, Any]:
     change = {"deletedRegion": region, "insertedContent": {"text": text}}
     return {
         "description": {"text": f"set `{fix.key}`"},
-        "artifactChanges": [{"artifactLocation": _artifact(file), "replacements": [change]}],
+        "artifactChanges": [{"artifactLocation": _artifact(repository_path(file)), "replacements": [change]}],
     }

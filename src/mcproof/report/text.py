@@ -30,10 +30,11 @@ def concise(report: TargetReport, style: Style) -> Iterator[str]:
     for shown, also in group_by_fault(report.findings):
         level = style.paint(shown.level, shown.level)
         others = f" [also {', '.join(also)}]" if also else ""
-        yield f"{_place(shown, style)}: {level} {shown.rule.id} {_sentence(shown, style)}{others}\n"
+        yield f"{place_of(shown, style)}: {level} {shown.rule.id} {_sentence(shown, style)}{others}\n"
 
 
-def _place(shown: Reported, style: Style) -> str:
+def place_of(shown: Reported, style: Style) -> str:
+    """Where something stands, as far as that is known: of a live server there is only the name."""
     parts = [style.text(shown.file), shown.line, shown.column]
     return ":".join(str(part) for part in parts if part is not None)
 
@@ -51,7 +52,7 @@ def _frame(group: Group, style: Style) -> str:
     pointer = style.paint(f"  {style.text(shown.pointer)}", "dim") if shown.pointer else ""
     lines = [
         f"{head} {style.paint(_sentence(shown, style), 'bold')}",
-        f"{' ' * (gutter - 1)}{style.paint('-->', 'help')} {_place(shown, style)}{pointer}",
+        f"{' ' * (gutter - 1)}{style.paint('-->', 'help')} {place_of(shown, style)}{pointer}",
     ]
     if shown.snippet is not None:
         lines += _excerpt(shown, shown.snippet, gutter, style)

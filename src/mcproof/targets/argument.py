@@ -68,15 +68,24 @@ def find_inputs(targets: Iterable[str], live: LiveOptions) -> list[Input]:
     for target in targets:
         try:
             for each in _inputs(target, live):
-                found.setdefault(each.name, each)
+                _add(found, each)
         except InputError as error:
-            found.setdefault(target, Input(target, obstacle=error))
+            _add(found, Input(error.file or target, obstacle=error))
     if live.command:
         from mcproof.live.servers import Command
 
         server = Command(live.command, live.environment, live.directory)
-        found.setdefault(server.label, Input(server.label, server=server, origin=Origin(server.label)))
+        _add(found, Input(server.label, server=server, origin=Origin(server.label)))
     return list(found.values())
+
+
+def _add(found: dict[str, Input], each: Input) -> None:
+    """Add an input that is not there yet. Servers whose names differ only in what is hidden are told apart."""
+    name, number = each.name, 1
+    while name in found and found[name].server != each.server:
+        number += 1
+        name = f"{each.name} ({number})"
+    found.setdefault(name, each._replace(name=name))
 
 
 def is_single(targets: list[str]) -> bool:
@@ -85,10 +94,13 @@ def is_single(targets: list[str]) -> bool:
 
 
 def _inputs(target: str, live: LiveOptions) -> list[Input]:
-    if target.startswith(("http://", "https://")):
+    scheme, mark, _ = target.partition("://")
+    if mark and not os.path.exists(target):
         from mcproof.live.servers import Endpoint
 
         endpoint = Endpoint(target, live.headers)
+        if scheme.lower() not in ("http", "https"):
+            raise InputError("no address that can be reached: neither http:// nor https://", file=endpoint.label)
         return [Input(endpoint.label, server=endpoint, origin=Origin(endpoint.label))]
     if target.endswith(".py"):
         instead = "start the server with `-- python FILE`, or save the answer to `tools/list` and name that file"
@@ -114,7 +126,13 @@ def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
     """One server of a client configuration, or all of them; a file that is none is a snapshot."""
     from mcproof.targets.client_config import pick, read_servers, server_of
 
-    servers = read_servers(decoded(read_bytes(Input(file)), file), file)
+    text = decoded(read_bytes(Input(file)), file)
+    try:
+        servers = read_servers(text, file)
+    except InputError:
+        if name is not None:
+            raise
+        return [Input(file)]  # whatever is wrong with it will be said by who reads it as a snapshot
     if servers is None:
         if name is None:
             return [Input(file)]
@@ -165,9 +183,17 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 def read_catalog(source: Input) -> Catalog:
     """The catalog in a file or on standard input."""
-    from mcproof.targets.snapshot import read_snapshot
+    from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
-    return read_snapshot(read_bytes(source), source.title)
+    data = read_bytes(source)
+    try:
+        return read_snapshot(data, source.title)
+    except InputError as error:
+        from mcproof.targets.client_config import listing
+
+        if (listed := listing(data, source.title)) is None:
+            raise
+        raise NoCatalogError(listed, file=source.title) from error
 
 
 def decoded(data: bytes, name: str) -> str:

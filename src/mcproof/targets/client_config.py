@@ -33,7 +33,7 @@ class ConfiguredServer(NamedTuple):
     """An entry of a client configuration."""
 
     name: str
-    entry: dict[str, Any]
+    entry: Any
     file: str
     line: int
 
@@ -53,9 +53,25 @@ def read_servers(text: str, file: str) -> list[ConfiguredServer] | None:
     names = sorted(servers, key=lambda name: spans[pointers[name]].anchor)
     positions = document.positions([spans[pointers[name]].anchor for name in names])
     return [
-        ConfiguredServer(name, _entry(servers[name], name, file, place.line), file, place.line)
-        for name, place in zip(names, positions, strict=True)
+        ConfiguredServer(name, servers[name], file, place.line) for name, place in zip(names, positions, strict=True)
     ]
+
+
+def listing(data: bytes, file: str) -> str | None:
+    """What to say about a client configuration where a catalog should be; None where the file is no such thing."""
+    if not any(f'"{key}"'.encode() in data for key in KEYS):
+        return None
+    try:
+        servers = read_servers(data.decode("utf-8-sig"), file)
+    except (InputError, UnicodeDecodeError):
+        return None
+    if servers is None:
+        return None
+    names = ", ".join(sorted(each.name for each in servers)) or "none"
+    return (
+        f"no catalog: this is a client configuration (servers: {names}); nothing was started; "
+        f"name one as {file}#NAME, or use --all"
+    )
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -75,10 +91,12 @@ def _servers_in(value: Any) -> tuple[str, dict[str, Any]] | None:
     return None
 
 
-def _entry(value: Any, name: str, file: str, line: int) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"the server `{name}` is {kind_of(value)}, not an object", file=file, line=line)
-    return value
+def _entry(configured: ConfiguredServer) -> dict[str, Any]:
+    entry = configured.entry
+    if isinstance(entry, dict):
+        return entry
+    message = f"the server `{configured.name}` is {kind_of(entry)}, not an object"
+    raise InputError(message, file=configured.file, line=configured.line)
 
 
 def pick(servers: list[ConfiguredServer], name: str, file: str) -> ConfiguredServer:
@@ -95,7 +113,7 @@ def server_of(configured: ConfiguredServer) -> Server:
     """How to start or reach a configured server, its variables filled in from the environment."""
     from mcproof.live.servers import Command, Endpoint
 
-    entry, fill = configured.entry, _filler(configured)
+    entry, fill, secrets = _entry(configured), *_filler(configured)
     url = next((entry[key] for key in _URL_KEYS if isinstance(entry.get(key), str)), None)
     command = entry.get("command")
     if isinstance(command, dict):  # Zed: {"path", "args", "env"}
@@ -107,10 +125,11 @@ def server_of(configured: ConfiguredServer) -> Server:
         directory = entry.get("cwd")
         if not isinstance(directory, str | None):
             raise _wrong("cwd", "a text", configured)
-        return Command(tuple(fill(word) for word in words), environment, fill(directory) if directory else None)
+        filled = tuple(fill(word) for word in words)
+        return Command(filled, environment, fill(directory) if directory else None, tuple(secrets))
     if url is not None:
         headers = {name: fill(value) for name, value in _pairs(entry.get("headers", {}), "headers", configured).items()}
-        return Endpoint(fill(url), headers)
+        return Endpoint(fill(url), headers, tuple(secrets))
     raise InputError(
         f"the server `{configured.name}` has neither a `command` nor a `url`",
         file=configured.file,
@@ -118,10 +137,16 @@ def server_of(configured: ConfiguredServer) -> Server:
     )
 
 
-def _filler(configured: ConfiguredServer) -> Callable[[str], str]:
-    """What puts the environment's values, and the few others that clients know, in the place of variables."""
+def _filler(configured: ConfiguredServer) -> tuple[Callable[[str], str], list[str]]:
+    """What puts the environment's values, and the few others that clients know, in the place of variables.
+
+    With it goes the list of the values that it has taken from the environment: wherever they stand, they are secrets.
+    """
+    from mcproof.live.capture import INHERITED
+
     folder = os.path.dirname(os.path.abspath(configured.file))
     workspace = os.path.dirname(folder) if os.path.basename(folder) == ".vscode" else folder
+    secrets: list[str] = []
     known = {"${workspaceFolder}": workspace, "${userHome}": os.path.expanduser("~"), "${/}": os.sep}
 
     def value_of(found: re.Match[str]) -> str:
@@ -133,6 +158,8 @@ def _filler(configured: ConfiguredServer) -> Callable[[str], str]:
                 file=configured.file,
                 line=configured.line,
             )
+        if name in os.environ and name not in INHERITED:
+            secrets.append(value)
         return value
 
     def fill(text: str) -> str:
@@ -148,7 +175,7 @@ def _filler(configured: ConfiguredServer) -> Callable[[str], str]:
                 )
         return _VARIABLE.sub(value_of, text)
 
-    return fill
+    return fill, secrets
 
 
 def _texts(value: Any, key: str, configured: ConfiguredServer) -> list[str]:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.catalog import Catalog
+    from mcproof.errors import McproofError
     from mcproof.live.capture import Asking, Capture
     from mcproof.live.errors import ConnectError
     from mcproof.targets.argument import Input
@@ -41,7 +42,16 @@ class LiveCatalogs:
         if result is None:
             return None
         if isinstance(result, McproofError):
-            raise result
+            raise _placed(result, source)
         catalog = read_snapshot(result.text.encode("utf-8", "surrogatepass"), source.title)
         catalog.wire, catalog.origin = result.wire, source.origin
         return catalog
+
+
+def _placed(error: McproofError, source: Input) -> McproofError:
+    """An error of a configured server at the line that names it; a command or a URL says itself which it is."""
+    origin = source.origin
+    if origin is None or origin.line is None:
+        return error
+    name = source.name.removeprefix(f"{origin.file}#")
+    return type(error)(f"server `{name}`: {error.message}", file=origin.file, line=origin.line)

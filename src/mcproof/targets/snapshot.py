@@ -20,7 +20,6 @@ SHAPES = (
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SPEAKS_OF_SERVER = ("server", "initialize", "discover")
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
-_CLIENT_CONFIG_KEYS = ("mcpServers", "servers")
 
 
 class NoCatalogError(InputError):
@@ -111,18 +110,8 @@ def _entries(make: Callable[[Any, str, int], Entry], listed: list[Any], pointer:
 
 
 def _no_catalog(value: Any, name: str) -> InputError:
-    if isinstance(value, dict):
-        for key in _CLIENT_CONFIG_KEYS:
-            servers = value.get(key)
-            if isinstance(servers, dict):
-                listed = ", ".join(sorted(map(str, servers))) or "none"
-                return NoCatalogError(
-                    f"no catalog: this is a client configuration (servers: {listed}); nothing was started; "
-                    f"name one as {name}#NAME, or use --all",
-                    file=name,
-                )
-        if "tools" in value:
-            return NoCatalogError(f"no catalog: `tools` is {_described(value['tools'])}, not a list", file=name)
+    if isinstance(value, dict) and "tools" in value:
+        return NoCatalogError(f"no catalog: `tools` is {_described(value['tools'])}, not a list", file=name)
     return NoCatalogError(f"no catalog in this JSON: it is {_described(value)}; mcproof reads {SHAPES}", file=name)
 
 
