@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from mcproof.engine import check
-from mcproof.finding import Finding, Problem, fingerprints
-from mcproof.registry import Rule, choose, find_rule
+from mcproof.finding import Finding, fingerprints
+from mcproof.registry import Rule, choose
 from mcproof.report.build import report_findings
 from mcproof.report.model import group_by_fault
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.catalog import Catalog
 
 LOOSE = {"type": "object", "properties": {"q": {"description": "Words."}}}
@@ -32,19 +28,6 @@ def tool(name: str, **fields: Any) -> dict[str, Any]:
 
 def ids(findings: list[Finding]) -> list[str]:
     return [finding.rule.id for finding in findings]
-
-
-@pytest.fixture
-def broken_rule(monkeypatch: pytest.MonkeyPatch) -> Rule:
-    """A rule that yields one problem and then fails, as long as the test runs."""
-    rule = find_rule("SCH-002")
-
-    def fails(tree: object) -> Iterator[Problem]:
-        yield Problem("seen before the failure")
-        raise ZeroDivisionError("on purpose")
-
-    monkeypatch.setattr(rule, "check", fails)
-    return rule
 
 
 def test_a_rule_that_crashes_becomes_one_finding_and_the_others_still_run(broken_rule: Rule) -> None:

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from mcproof.engine import check
-from mcproof.errors import WriteError
-from mcproof.files import replace_file
 from mcproof.fix import Fixed, apply_fixes, unified_diff
 from mcproof.jsontext import Edit
 from mcproof.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def fix(text: str, *, keep_optional: bool = False) -> Fixed:
@@ -279,93 +272,3 @@ def test_the_diff_makes_of_the_file_what_the_fix_makes_of_it(tools: int, end: st
     fixed = fix(text)
     assert fixed.text != text
     assert applied(text, list(unified_diff(text, fixed.edits, "f.json"))) == fixed.text
-
-
-@pytest.fixture
-def snapshot(tmp_path: Path) -> Path:
-    file = tmp_path / "catalog.json"
-    file.write_bytes(b"before")
-    return file
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(entry.name for entry in folder.iterdir())
-
-
-def test_a_file_is_replaced_and_nothing_is_left_beside_it(snapshot: Path) -> None:
-    replace_file(str(snapshot), b"before", b"after\r\n")
-    assert snapshot.read_bytes() == b"after\r\n"
-    assert names(snapshot.parent) == ["catalog.json"]
-
-
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o755])
-def test_the_mode_of_the_file_is_kept(snapshot: Path, mode: int) -> None:
-    snapshot.chmod(mode)
-    replace_file(str(snapshot), b"before", b"after")
-    assert stat.S_IMODE(snapshot.stat().st_mode) == mode
-
-
-def test_a_read_only_file_is_refused_and_untouched(snapshot: Path) -> None:
-    snapshot.chmod(0o444)
-    with pytest.raises(WriteError, match="read-only") as refused:
-        replace_file(str(snapshot), b"before", b"after")
-    assert refused.value.file == str(snapshot)
-    assert snapshot.read_bytes() == b"before"
-    assert names(snapshot.parent) == ["catalog.json"]
-
-
-def test_a_file_that_is_gone_is_refused_and_not_made_again(snapshot: Path) -> None:
-    snapshot.unlink()
-    with pytest.raises(WriteError):
-        replace_file(str(snapshot), b"before", b"after")
-    assert names(snapshot.parent) == []
-
-
-def test_a_folder_that_is_gone_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WriteError):
-        replace_file(str(tmp_path / "gone" / "catalog.json"), b"before", b"after")
-    assert names(tmp_path) == []
-
-
-def test_a_file_that_somebody_else_changed_is_refused_and_keeps_the_change(snapshot: Path) -> None:
-    snapshot.write_bytes(b"changed meanwhile")
-    with pytest.raises(WriteError, match="changed"):
-        replace_file(str(snapshot), b"before", b"after")
-    assert snapshot.read_bytes() == b"changed meanwhile"
-    assert names(snapshot.parent) == ["catalog.json"]
-
-
-def test_a_symbolic_link_is_followed_and_stays_a_link(snapshot: Path) -> None:
-    (snapshot.parent / "folder").mkdir()
-    link = snapshot.parent / "folder" / "link.json"
-    link.symlink_to(os.path.join("..", "catalog.json"))
-    replace_file(str(link), b"before", b"after")
-    assert link.is_symlink()
-    assert snapshot.read_bytes() == b"after"
-    assert names(link.parent) == ["link.json"]
-
-
-def test_a_write_that_fails_leaves_the_original_and_nothing_beside_it(
-    snapshot: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full_disk(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(WriteError, match="no space left on device"):
-        replace_file(str(snapshot), b"before", b"after")
-    assert snapshot.read_bytes() == b"before"
-    assert names(snapshot.parent) == ["catalog.json"]
-
-
-def test_a_replacement_that_fails_leaves_the_original_and_nothing_beside_it(
-    snapshot: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(source: str, target: str) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(WriteError):
-        replace_file(str(snapshot), b"before", b"after")
-    assert snapshot.read_bytes() == b"before"
-    assert names(snapshot.parent) == ["catalog.json"]

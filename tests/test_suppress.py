@@ -9,15 +9,12 @@ import pytest
 
 from mcproof.config import IgnoreFor, Place
 from mcproof.engine import check
-from mcproof.finding import Problem
 from mcproof.pipeline import Plan, judge
-from mcproof.registry import Rule, choose, find_rule
+from mcproof.registry import Rule, choose
 from mcproof.suppress import IGNORED, IgnoreLedger, Suppression
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.catalog import Catalog
 
 STRICT = choose(["strict"])
@@ -81,19 +78,6 @@ def test_an_entry_with_a_rule_that_did_not_run_is_not_unused(rules: tuple[str, .
     ledger = IgnoreLedger()
     suppressed(ledger, catalog_of("a"), entry(*rules, tool="b"))
     assert ledger.unused() == []
-
-
-@pytest.fixture
-def broken_rule(monkeypatch: pytest.MonkeyPatch) -> Rule:
-    """A rule that yields one problem and then fails, as long as the test runs."""
-    rule = find_rule("SCH-002")
-
-    def fails(tree: object) -> Iterator[Problem]:
-        yield Problem("seen before the failure")
-        raise ZeroDivisionError("on purpose")
-
-    monkeypatch.setattr(rule, "check", fails)
-    return rule
 
 
 def test_a_rule_that_failed_makes_no_entry_unused_and_is_suppressed_all_the_same(broken_rule: Rule) -> None:

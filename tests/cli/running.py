@@ -122,3 +122,12 @@ def write(path: Path, value: Any) -> str:
 def rules_in(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The rules that a run in JSON reports, each once, sorted."""
     return sorted({finding["rule"] for finding in document_of(done, "lint")["findings"]})
+
+
+def report_of(cwd: Path, *arguments: str) -> Any:
+    """The run report of a command, which must keep to its schema."""
+    done = run(*arguments, "--report", "report.json", cwd=cwd)
+    document = json.loads((cwd / "report.json").read_text(encoding="utf-8"))
+    validator("run").validate(document)
+    assert document["exit_code"] == done.returncode
+    return document

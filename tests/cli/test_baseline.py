@@ -22,6 +22,7 @@ from .running import (
     environment,
     error_of,
     fails,
+    report_of,
     run,
     validator,
     write,
@@ -63,15 +64,6 @@ def entries(path: Path) -> list[dict[str, str]]:
 
 def rules_of(path: Path, target: str | None = None) -> list[str]:
     return sorted({entry["rule"] for entry in entries(path) if target in (None, entry["target"])})
-
-
-def report_of(cwd: Path, *arguments: str) -> Any:
-    """The run report of a command, which must keep to its schema."""
-    done = run(*arguments, "--report", "report.json", cwd=cwd)
-    document = json.loads((cwd / "report.json").read_text(encoding="utf-8"))
-    validator("run").validate(document)
-    assert document["exit_code"] == done.returncode
-    return document
 
 
 # --- what is accepted, what is new, what is gone ------------------------------------------------------------------

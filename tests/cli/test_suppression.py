@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.registry import RULESETS
 
-from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, fails, rules_in, run, validator, write
+from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, fails, report_of, rules_in, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,15 +35,6 @@ def configure(cwd: Path, text: str) -> None:
 def ignore(*rules: str, **scope: str) -> str:
     lines = [f"{key} = {json.dumps(value)}" for key, value in scope.items()]
     return "\n".join(["[[ignore-for]]", *lines, f"rules = {json.dumps(rules)}", ""])
-
-
-def report_of(cwd: Path, *arguments: str) -> Any:
-    """The run report of a command, which must keep to its schema."""
-    done = run(*arguments, "--report", "report.json", cwd=cwd)
-    document = json.loads((cwd / "report.json").read_text(encoding="utf-8"))
-    validator("run").validate(document)
-    assert document["exit_code"] == done.returncode
-    return document
 
 
 # --- findings that do not count -----------------------------------------------------------------------------------
