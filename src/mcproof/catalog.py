@@ -212,6 +212,13 @@ class Catalog:
         return revision if isinstance(revision, str) else None
 
     @property
+    def missing(self) -> str | None:
+        """What a live server promised and did not serve, in words; None where everything came."""
+        if self.wire is None or not self.wire.unserved:
+            return None
+        return "; ".join(f"`{method}` is not served: {instead}" for method, instead in self.wire.unserved)
+
+    @property
     def counts(self) -> dict[str, int]:
         """How many items of each kind there are."""
         return {
@@ -229,4 +236,4 @@ class Catalog:
     @property
     def is_empty(self) -> bool:
         """Whether there is no tool, resource or prompt to use."""
-        return not (self.tools or self.resources or self.prompts)
+        return not (self.tools or self.resources or self.prompts) and self.missing is None

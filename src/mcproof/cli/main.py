@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> int:
     except McproofError as error:
         return _fail(error, arguments)
     except KeyboardInterrupt:
-        _tell("interrupted")
+        _fail(McproofError("interrupted"), arguments)
         return INTERRUPTED
     except BrokenPipeError:  # the reader has gone, as `head` does
         _discard_output()

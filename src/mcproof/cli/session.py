@@ -118,6 +118,7 @@ class Run:
         # Before anything is printed or changed, so that a mistake in the settings of the last target costs nothing.
         self._plans = [self._planning.plan_for(source.configured_near) for source in self._inputs]
         self._ledger = IgnoreLedger()
+        self._needs_all = command.grades
         self._interrupted = False
         self._saw_all = True
         self.is_single = not options.all and is_single([*self._targets, *(["--"] if options.server_command else [])])
@@ -173,7 +174,11 @@ class Run:
     ) -> TargetReport | None:
         try:
             catalog = live.catalog(source) if live is not None and source.server is not None else read_catalog(source)
-            return None if catalog is None else look(Work(catalog, plan[0], self._ledger, plan[1]))
+            if catalog is None:
+                return None
+            if self._needs_all:
+                _refuse_partial(catalog)
+            return look(Work(catalog, plan[0], self._ledger, plan[1]))
         except McproofError as error:
             if _is_harmless(source, error):
                 if not self._planning.is_baseline(source.name):
@@ -254,7 +259,14 @@ def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
     catalog = LiveCatalogs(inputs, asking(options, settings_for(os.curdir).timeout), lambda *_: None).catalog(source)
     if catalog is None:
         raise KeyboardInterrupt
+    _refuse_partial(catalog)
     return catalog
+
+
+def _refuse_partial(catalog: Catalog) -> None:
+    """Raise an InputError where a server did not serve what it promised: a part must not pass for the whole."""
+    if catalog.missing is not None:
+        raise InputError(f"not the whole catalog: {catalog.missing}", file=catalog.name)
 
 
 def _version() -> str:

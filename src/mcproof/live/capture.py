@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.live.connection import Limits, connect_http, connect_stdio, in_seconds
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.listing import list_everything
-from mcproof.live.secrets import hiding
+from mcproof.live.secrets import hiding, hiding_in_catalogs
 from mcproof.live.servers import Endpoint
 from mcproof.wire import Wire, cropped
 
@@ -29,9 +29,6 @@ INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPD
 
 AT_ONCE = 8
 """How many servers are asked at the same time."""
-
-_LONG_SECRET = 8
-"""How long a value must be to be hidden in a catalog too, where a short one would hide words that matter."""
 
 _LARGEST_FLOAT = 1.7976931348623157e308
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -98,7 +95,7 @@ def _document(server: Server, connection: Connection, listing: Listing) -> str:
     """What the server serves, as JSON that any reader reads."""
     key = "discover" if connection.era == "stateless" else "initialize"
     served = {key: connection.introduction, **listing.lists}
-    _clean(served, hiding(server.secrets, _LONG_SECRET))
+    _clean(served, hiding_in_catalogs(server.named_secrets))
     document = {"server": server.described, **served}
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False)
@@ -128,7 +125,12 @@ def _clean(document: dict[str, Any], hide: Callable[[str], str]) -> None:
         if isinstance(holder, list):
             holder[:] = [cleaned(value) for value in holder]
         else:
-            members = [(hide(key), cleaned(value)) for key, value in holder.items()]
+            members: dict[str, Any] = {}
+            for key, value in holder.items():
+                shown = hide(key)
+                while shown in members:  # two that look alike now stay two
+                    shown += "*"
+                members[shown] = cleaned(value)
             holder.clear()
             holder.update(members)
 
@@ -158,6 +160,9 @@ def capture_all(servers: Iterable[Server], asking: Asking, done: Callable[[Serve
                     results[number] = await capture(listed[number], asking)
                 except ConnectError as error:
                     results[number] = error
+                except Exception as error:  # one server must not take the others down with it
+                    message = f"internal error, please report it: {type(error).__name__}"
+                    results[number] = ConnectError(message, file=listed[number].label)
                 done(listed[number])
 
         tasks = [asyncio.create_task(one(number)) for number in range(len(listed))]
@@ -201,7 +206,7 @@ def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
     """
     loop = asyncio.get_running_loop()
     handled = []
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
         # Not on Windows, and not outside the main thread.
         with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
             number = getattr(signal, name)

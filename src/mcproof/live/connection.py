@@ -8,6 +8,7 @@ not a timeout.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -31,6 +32,10 @@ CLIENT = {"name": "mcproof", "version": __version__}
 _META = "io.modelcontextprotocol"
 _UNSUPPORTED_VERSION = -32022
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
+PATIENCE = 10
+"""How many times the grace a server gets that has refused the handshake, to answer in the newer era after all."""
 
 
 class Limits(NamedTuple):
@@ -92,7 +97,7 @@ class Connection:
         if self.era == "stateless":
             return _stateless_headers(self.requested, message)
         agreed = self.agreed or ""
-        is_sendable = agreed.isascii() and agreed.isprintable() and 0 < len(agreed) < 100
+        is_sendable = agreed.isascii() and agreed.isprintable() and agreed == agreed.strip() and 0 < len(agreed) < 100
         return {"MCP-Protocol-Version": agreed} if is_sendable else {}
 
 
@@ -178,7 +183,7 @@ async def _introduce(connection: Connection, protocol: str | None) -> None:
             await asyncio.wait([discovery], timeout=connection.limits.grace)
             if not discovery.done() or isinstance(discovery.result(), str):
                 handshake = asyncio.create_task(_initialize(connection, HANDSHAKE[0]))
-                await _first_success(discovery, handshake, connection.limits.grace)
+                await _first_success(discovery, handshake, PATIENCE * connection.limits.grace)
             found = discovery.result() if discovery.done() else ""
             if isinstance(found, dict):
                 connection.settle("stateless", STATELESS[0], found)
@@ -194,7 +199,7 @@ async def _introduce(connection: Connection, protocol: str | None) -> None:
 
 
 async def _first_success(
-    discovery: asyncio.Task[dict[str, Any] | str], handshake: asyncio.Task[dict[str, Any]], grace: float
+    discovery: asyncio.Task[dict[str, Any] | str], handshake: asyncio.Task[dict[str, Any]], patience: float
 ) -> None:
     """Wait until one of the two questions is answered, or neither will be.
 
@@ -204,7 +209,7 @@ async def _first_success(
     if not handshake.done() and isinstance(discovery.result(), str):
         await asyncio.wait([handshake])
     elif handshake.done() and handshake.exception() is not None:
-        await asyncio.wait([discovery], timeout=grace)
+        await asyncio.wait([discovery], timeout=patience)
 
 
 async def _settle_by_discovery(connection: Connection, revision: str) -> None:
@@ -296,19 +301,30 @@ async def _introduce_http(connection: Connection, protocol: str | None) -> Conne
         if refusal.is_final or refusal.status >= 500:
             raise
         return refusal
+    except ConnectError:
+        # It may be of the newer era after all, and have taken its time to start.
+        patience = PATIENCE * connection.limits.grace
+        if protocol is None and await _is_stateless(connection, transport, None, patience):
+            return None
+        raise
     transport.protocol_headers = connection.protocol_headers
-    await transport.peer.notify("notifications/initialized")
+    with contextlib.suppress(TimeoutError):  # nobody needs the answer to a notification
+        async with asyncio.timeout(2 * connection.limits.grace):
+            await transport.peer.notify("notifications/initialized")
     return None
 
 
-async def _is_stateless(connection: Connection, transport: StreamableHttp, protocol: str | None) -> bool:
+async def _is_stateless(
+    connection: Connection, transport: StreamableHttp, protocol: str | None, patience: float | None = None
+) -> bool:
     """Ask in the newer era, and settle it where the answer is one. Raises where no other era is allowed."""
     from mcproof.live.http import HttpStatusError
 
     revision = protocol or STATELESS[0]
     transport.protocol_headers = lambda message: _stateless_headers(revision, message)
     try:
-        async with asyncio.timeout(connection.limits.start if protocol else 2 * connection.limits.grace):
+        quick = 2 * connection.limits.grace
+        async with asyncio.timeout(patience or (connection.limits.start if protocol else quick)):
             found = await _discover(connection, revision)
     except (HttpStatusError, LostError, TimeoutError) as error:
         if protocol is not None or getattr(error, "is_final", False):

@@ -93,7 +93,7 @@ class StreamableHttp:
             raise LostError(f"the server answered {response.status_code} without a body")
         if kind != "application/json":
             self.peer.note("content-type", kind or "none", sent["method"])
-        self.peer.receive(body)
+        self.peer.receive(body, answers=sent["id"])
         if self.peer.awaits(sent["id"]):
             raise LostError(f"the server's answer is no JSON-RPC message: {cropped(body.decode(errors='replace'))}")
 
@@ -245,6 +245,8 @@ async def _sent(
         raise ConnectError("a header has characters that HTTP does not allow") from None
     except httpx2.HTTPError as error:
         raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+    except (OSError, OverflowError, ExceptionGroup):  # such as a port that does not exist
+        raise ConnectError("the server cannot be reached: there is no such address") from None
     try:
         yield response
     except httpx2.HTTPError as error:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 METHOD_NOT_FOUND = -32601
+PATIENCE = 0.3
+"""How long an answer with a foreign id waits for one with the right id, in seconds."""
 MOST_ANOMALIES = 1_000
 """How many are kept; a server that floods is known by then."""
 
@@ -69,6 +71,10 @@ class Peer:
         self._replies: set[asyncio.Task[None]] = set()
         self._last_id = 0
         self._lost: Exception | None = None
+        self._candidates: dict[int, tuple[asyncio.TimerHandle, bytes]] = {}
+        """Answers with foreign ids, by the request that each may be for."""
+        self._answered: int | None = None
+        """The request that the message at hand is known to answer."""
         self.anomalies: list[Anomaly] = []
 
     def note(self, kind: str, detail: str, method: str | None = None) -> None:
@@ -123,8 +129,9 @@ class Peer:
             task.cancel()
         await asyncio.gather(*self._replies, return_exceptions=True)
 
-    def receive(self, raw: bytes) -> None:
-        """Take what a server sent as one message."""
+    def receive(self, raw: bytes, *, answers: int | None = None) -> None:
+        """Take what a server sent as one message; it may be known which request it answers, whatever its id."""
+        self._answered = answers
         value = self._read(raw)
         if isinstance(value, list):
             self.note("batch", _shown(raw))
@@ -237,6 +244,9 @@ class Peer:
             self.note("not-an-object", _shown(raw))  # such as a line of a log, which may well have an `error`
             return
         number = self._guess(given, message) if asked is None else None
+        if number is not None and given is not None and given != str(number) and number != self._answered:
+            self._settle_later(number, message, raw)
+            return
         if number is None:
             self._check_version(message, raw)
             self.note("unmatched-id", _shown(raw))
@@ -244,6 +254,21 @@ class Peer:
         if given is not None or "result" in message:  # an error may have no id where none could be read
             self.note("wrong-id", f"{_quoted(given)} for the request {number}", self._pending[number][0])
         self._settle(number, message, raw)
+
+    def _settle_later(self, number: int, message: dict[str, Any], raw: bytes) -> None:
+        """Take an answer with a foreign id for this request's, unless the right one comes in a moment."""
+        given = _quoted(message.get("id"))
+
+        def settle() -> None:
+            del self._candidates[number]
+            if self.awaits(number):
+                self.note("wrong-id", f"{given} for the request {number}", self._pending[number][0])
+                self._settle(number, message, raw)
+
+        if number in self._candidates:
+            self.note("unmatched-id", _shown(raw))
+        else:
+            self._candidates[number] = (asyncio.get_running_loop().call_later(PATIENCE, settle), raw)
 
     def _guess(self, given: Any, message: dict[str, Any]) -> int | None:
         """The request that an answer with a wrong id is for."""
@@ -257,6 +282,10 @@ class Peer:
         return waiting[place] if waiting else None
 
     def _settle(self, number: int, message: dict[str, Any], raw: bytes) -> None:
+        if number in self._candidates:  # it was another's, or nobody's
+            timer, stray = self._candidates.pop(number)
+            timer.cancel()
+            self.note("unmatched-id", _shown(stray))
         method, future = self._pending[number]
         self._check_version(message, raw)
         result, error = message.get("result"), message.get("error")

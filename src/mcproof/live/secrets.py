@@ -6,16 +6,23 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 HIDDEN = "***"
+LONGEST_EVIDENCE = 2_000
+"""What is longer was not cropped, so nothing in it was cut off."""
 SHORTEST = 4
 """What is shorter is no secret, and hiding it would hide half of every text."""
 
-_SECRET_WORD = re.compile(
-    r"(^|[-_.=]|(?<=[a-z])(?=[A-Z]))"
-    r"(?i:api[-_.]?key|key|token|secret|password|passwd|pwd|auth|authorization|credentials?|bearer)s?$"
+_WORDS = (
+    r"api[-_.]?key|access[-_.]?key|key|token|secret|pass|passphrase|password|passwd|pwd|pat|auth|authorization|"
+    r"credentials?|bearer|cookie"
 )
+_SECRET_WORD = re.compile(rf"(^|[-_.=\s]|(?<=[a-z])(?=[A-Z]))(?i:{_WORDS})s?([-_.](?i:value|id))?$")
+_ASSIGNED = re.compile(
+    rf"(?i)((?:^|[^A-Za-z0-9])(?:{_WORDS})s?[\"']?\s?[=:]\s?[\"']?)([^\s\"';,&]{{4,}})",
+)
+"""A name and its value inside a word, as in `Server=x;Password=y` or `sh -c 'TOKEN=z server'`."""
 _SECRET_SHAPE = re.compile(
     r"(sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abps]|AKIA|AIza|ey[JK])[-_A-Za-z0-9.]{12,}|[A-Fa-f0-9]{32,}|[-_A-Za-z0-9+/]{40,}={0,2}"
 )
@@ -43,7 +50,7 @@ def _redacted_command(command: Sequence[str], found: Callable[[str], None]) -> l
     shown: list[str] = []
     hide_next = False
     for word in command:
-        if hide_next and not word.startswith("-"):
+        if hide_next and not word.startswith("--"):
             shown.append(hidden(word))
             hide_next = False
             continue
@@ -88,7 +95,11 @@ def _without_shapes(text: str, found: Callable[[str], None]) -> str:
         found(shape[0])
         return HIDDEN
 
-    return _SECRET_SHAPE.sub(hidden, text)
+    def hidden_value(pair: re.Match[str]) -> str:
+        found(pair[2])
+        return f"{pair[1]}{HIDDEN}"
+
+    return _ASSIGNED.sub(hidden_value, _SECRET_SHAPE.sub(hidden, text))
 
 
 def redacted_url(url: str) -> str:
@@ -131,20 +142,61 @@ def _redacted_url(url: str, found: Callable[[str], None]) -> str:
     return urlunsplit((parts.scheme, host, path, "&".join(query), ""))
 
 
-def hiding(secrets: Iterable[str], shortest: int = SHORTEST) -> Callable[[str], str]:
-    """What hides known secrets in a text, wherever a server may repeat them: whole, a line of them, or cut off."""
-    known = {part for secret in secrets for part in (secret, secret.strip(), *_long_lines(secret))}
-    longest_first = sorted((each for each in known if len(each) >= shortest), key=lambda each: (-len(each), each))
+def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
+    """What hides known secrets in evidence, wherever a server may repeat them: whole, in part, escaped, or cut off."""
+    longest_first = _longest_first(part for secret in secrets for part in _parts(secret))
 
     def hide(text: str) -> str:
         for secret in longest_first:
             if secret in text:
                 text = text.replace(secret, HIDDEN)
-        for secret in longest_first:
-            text = _without_cut(text, secret)
+        if len(text) <= LONGEST_EVIDENCE:
+            for secret in longest_first:
+                text = _without_cut(text, secret)
         return text
 
     return hide
+
+
+def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]:
+    """What hides secrets in a catalog: only what is one by its name or its looks, and only whole.
+
+    `MODE=production` is a setting; hiding it would rewrite what the server says.
+    """
+    longest_first = _longest_first(value for name, value in named if _is_secret(name, value))
+
+    def hide(text: str) -> str:
+        for secret in longest_first:
+            if secret in text:
+                text = text.replace(secret, HIDDEN)
+        return text
+
+    return hide
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if len(value) < 8:
+        return False
+    return _SECRET_WORD.search(name) is not None or _SECRET_SHAPE.fullmatch(value) is not None
+
+
+def _longest_first(secrets: Iterable[str]) -> list[str]:
+    known = {each for each in secrets if len(each) >= SHORTEST}
+    return sorted(known, key=lambda each: (-len(each), each))
+
+
+def _parts(secret: str) -> Iterator[str]:
+    """A secret in the ways that a server may repeat it."""
+    import json
+
+    whole = (secret, secret.strip(), *_long_lines(secret))
+    inside = [part for part in re.split(r"[\s;,=]+", secret) if len(part) >= 8]  # the parts of a cookie, say
+    urls = secrets_of_url(secret) if "://" in secret else []
+    for part in (*whole, *inside, *urls):
+        yield part
+        yield json.dumps(part)[1:-1]
+        yield json.dumps(part, ensure_ascii=False)[1:-1]
+        yield repr(part)[1:-1]
 
 
 def _long_lines(secret: str) -> list[str]:

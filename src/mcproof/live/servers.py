@@ -32,6 +32,12 @@ class Command(NamedTuple):
         return [*self.environment.values(), *self.filled, *secrets_of_command(self.words)]
 
     @property
+    def named_secrets(self) -> list[tuple[str, str]]:
+        """The same, each with the name that it goes by."""
+        values = [*self.filled, *secrets_of_command(self.words)]
+        return [*self.environment.items(), *(("token", value) for value in values)]
+
+    @property
     def described(self) -> dict[str, Any]:
         hide = hiding(self.filled)
         return {"command": [hide(word) for word in redacted_command(self.words)]}
@@ -54,6 +60,11 @@ class Endpoint(NamedTuple):
         """What no report may repeat."""
         values = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
         return [*values, *self.filled, *secrets_of_url(self.url)]
+
+    @property
+    def named_secrets(self) -> list[tuple[str, str]]:
+        """The same, each with the name that it goes by."""
+        return [("token", value) for value in self.secrets]
 
     @property
     def described(self) -> dict[str, Any]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LONGEST_LINE = 64 * 1024 * 1024
 KEPT_STDERR = 64 * 1024
 CHUNK = 256 * 1024
+MARK = "MCPROOF_SERVER"
+"""The variable by which all that a server has started is known."""
 GRACE = 2.0
 """How long a process may take to end by itself, and again after it was asked to."""
 
@@ -36,7 +38,8 @@ class Stdio:
 
     def __init__(self, command: Sequence[str], environment: dict[str, str], directory: str | None) -> None:
         self._command = list(command)
-        self._environment = environment
+        self._mark = os.urandom(8).hex()
+        self._environment = {**environment, MARK: self._mark}
         self._directory = directory
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -78,6 +81,13 @@ class Stdio:
             raise LostError(self.obituary()) from None
 
     async def _read_lines(self) -> None:
+        """Read messages until the output ends; whatever goes wrong here is told to whoever waits."""
+        try:
+            await self._read_to_the_end()
+        except Exception as error:  # such as a message that memory does not hold
+            self.peer.fail(LostError(f"its output cannot be read: {type(error).__name__}"))
+
+    async def _read_to_the_end(self) -> None:
         assert self._process is not None and self._process.stdout is not None  # noqa: S101, PT018
         line = bytearray()
         is_too_long = False
@@ -152,6 +162,7 @@ class Stdio:
                     how = "killed"
         finally:
             _signal_group(process, signal.SIGKILL)  # whatever it has started, or itself
+            _kill_marked(self._mark)
             await self._stop(process)
         if how == "killed" and process.returncode == -signal.SIGTERM:
             how = "terminated"  # it was on its way
@@ -183,6 +194,21 @@ async def _ends(process: asyncio.subprocess.Process, limit: float) -> bool:
 def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+def _kill_marked(mark: str) -> None:
+    """End what a server has started and sent out of its group, by what it has inherited; where the system tells."""
+    wanted = f"{MARK}={mark}".encode()
+    try:
+        numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return
+    for number in numbers:
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{number}/environ", "rb") as environment:
+                is_marked = wanted in environment.read(1_000_000).split(b"\0")
+            if is_marked and number != os.getpid():
+                os.kill(number, signal.SIGKILL)
 
 
 def _signal_name(number: int) -> str:

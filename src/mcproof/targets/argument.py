@@ -105,9 +105,11 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
     if target.endswith(".py"):
         instead = "start the server with `-- python FILE`, or save the answer to `tools/list` and name that file"
         raise InputError(f"Python source cannot be read yet; {instead}", file=target)
-    file, mark, name = target.rpartition("#")
-    if mark and not os.path.exists(target) and os.path.isfile(file):
-        return _configured(file, name, live)
+    if "#" in target and not os.path.exists(target):
+        parts = target.split("#")
+        for number in range(1, len(parts)):  # a name may have a `#` as well
+            if os.path.isfile(file := "#".join(parts[:number])):
+                return _configured(file, "#".join(parts[number:]), live)
     if live.all_configured and os.path.isfile(target):
         return _configured(target, None, live)
     if target == "-" or not os.path.isdir(target):
@@ -155,7 +157,9 @@ def _with_options(server: Server, live: LiveOptions) -> Server:
     if isinstance(server, Command):
         environment = {**server.environment, **live.environment}
         return server._replace(environment=environment, directory=live.directory or server.directory)
-    return server._replace(headers={**server.headers, **live.headers})
+    given = {name.lower() for name in live.headers}
+    kept = {name: value for name, value in server.headers.items() if name.lower() not in given}
+    return server._replace(headers={**kept, **live.headers})
 
 
 def read_bytes(source: Input) -> bytes:

@@ -126,7 +126,8 @@ def server_of(configured: ConfiguredServer) -> Server:
         if not isinstance(directory, str | None):
             raise _wrong("cwd", "a text", configured)
         filled = tuple(fill(word) for word in words)
-        return Command(filled, environment, fill(directory) if directory else None, tuple(secrets))
+        folder = os.path.join(os.path.dirname(configured.file), fill(directory)) if directory else None
+        return Command(filled, environment, folder, tuple(secrets))
     if url is not None:
         headers = {name: fill(value) for name, value in _pairs(entry.get("headers", {}), "headers", configured).items()}
         return Endpoint(fill(url), headers, tuple(secrets))
