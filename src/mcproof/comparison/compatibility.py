@@ -14,9 +14,11 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from mcproof.comparison.alternatives import UNIONS, compare_unions, is_union
-from mcproof.comparison.containment import DYNAMIC, VALUE_KEYWORDS, Effort, Side, ask, contains
+from mcproof.comparison.containment import Effort, ask, contains
+from mcproof.comparison.keywords import DYNAMIC, VALUE_KEYWORDS
 from mcproof.comparison.properties import compare_properties, dotted
 from mcproof.comparison.sameness import Place, asserts, same_json, same_keyword, same_schema, settled
+from mcproof.comparison.side import Side
 from mcproof.comparison.values import Effect, shown, value_effects
 from mcproof.jsontext import escape
 

@@ -15,12 +15,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mcproof.schemas import SchemaTree
+from mcproof.comparison.keywords import ASSERTIONS, DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mcproof.references import Reference
+    from mcproof.comparison.side import Side
 
 _MOST_LEVELS = 40
 _MOST_SCHEMAS = 600
@@ -34,88 +32,11 @@ _MOST_REPEATS = 1_000
 _MOST_EFFORT = 100_000
 """How much is asked in one comparison of two catalogs, in schemas times combinations: a few seconds at worst."""
 
-SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
-SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
-SINGLE_SCHEMAS = frozenset(
-    {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
-    | {"additionalItems", "unevaluatedItems", "unevaluatedProperties"}
-)
-VALUE_KEYWORDS = frozenset(
-    {"type", "enum", "const", "pattern", "multipleOf", "uniqueItems"}
-    | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength"}
-    | {"minItems", "maxItems", "minProperties", "maxProperties"}
-)
-"""Keywords that speak of a value as a whole, without schemas for its parts."""
-DYNAMIC = frozenset({"$dynamicRef", "$recursiveRef"})
-ASSERTIONS = (
-    SCHEMA_MAPS
-    | SCHEMA_LISTS
-    | SINGLE_SCHEMAS
-    | VALUE_KEYWORDS
-    | DYNAMIC
-    | {"$ref", "format", "required", "dependentRequired", "minContains", "maxContains"}
-)
-"""Keywords that can refuse a value; all others are notes."""
-
 _COMBINING = frozenset(
     {"anyOf", "oneOf", "allOf", "if", "then", "else", "not", "dependentSchemas", "dependencies", "$ref"}
 )
 _WELCOMING = ("additionalProperties", "patternProperties", "unevaluatedProperties")
 _UNIONS = ("anyOf", "oneOf")
-_DRAFTS = {"2020-12": 20, "2019-09": 19, "draft-07": 7, "draft-06": 6, "draft-04": 4}
-DEFAULT_DRAFT = 20
-"""What MCP says a schema without `$schema` is written in: draft 2020-12."""
-
-
-class Side:
-    """One of the two schemas of a comparison, with its references."""
-
-    def __init__(self, root: dict[str, Any], base: str) -> None:
-        self.root = root
-        self.base = base
-        self._tree = SchemaTree(root, base)
-        self._references: dict[int, Reference] | None = None
-        self._names: frozenset[str] | None = None
-
-    @property
-    def draft(self) -> int | None:
-        """The number of the draft that it is written in; None for one that is unknown."""
-        dialect = self.root.get("$schema")
-        if dialect is None:
-            return DEFAULT_DRAFT
-        return next((number for name, number in _DRAFTS.items() if f"/{name}/schema" in str(dialect)), None)
-
-    def reference(self, schema: dict[str, Any]) -> Reference | None:
-        """The `$ref` of a schema, if it leads somewhere."""
-        if self._references is None:
-            self._references = {
-                id(each.holder.schema): each
-                for each in self._tree.references.all
-                if each.keyword == "$ref" and each.is_resolved
-            }
-        return self._references.get(id(schema))
-
-    def pointer_of(self, reference: Reference) -> str | None:
-        """Where the target of a reference stands, from the item; None for `true` and `false`."""
-        node = self._tree.references.target_node(reference)
-        return None if node is None else node.pointer
-
-    def schemas(self) -> Iterator[dict[str, Any]]:
-        """Every schema of the document that is an object."""
-        return (node.schema for node in self._tree.nodes if isinstance(node.schema, dict))
-
-    @property
-    def declared_names(self) -> frozenset[str]:
-        """Every name that any object of the schema declares."""
-        if self._names is None:
-            maps = [schema["properties"] for schema in self.schemas() if isinstance(schema.get("properties"), dict)]
-            self._names = frozenset(name for properties in maps for name in properties)
-        return self._names
-
-    def release(self) -> None:
-        """Let go of the walk, which refers to itself."""
-        self._references = None
-        self._tree.release()
 
 
 class Effort:

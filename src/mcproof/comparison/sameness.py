@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.comparison.containment import ASSERTIONS, DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS
+from mcproof.comparison.keywords import ASSERTIONS, DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from mcproof.comparison.containment import Side
+    from mcproof.comparison.side import Side
 
 _MOST_STEPS = 5_000
 _MOST_HOPS = 100
