@@ -213,6 +213,7 @@ def test_tools_of_one_name_are_matched_by_what_they_are_and_then_in_order() -> N
 
     assert changes([one, two], [two, one]) == []
     assert verdicts(changes([one, two], [two])) == [("tool-removed", True)]
+    assert verdicts(changes([two], [one, two])) == [("tool-added", False)]
     (change,) = changes([one, two], [two, {"name": "x", "description": "Three."}])
     assert change.message == 'description changed from "One." to "Three."'
 

@@ -11,7 +11,7 @@ output schema.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from mcproof.catalog import Item
 from mcproof.comparison.compatibility import compare_schemas, told
@@ -72,49 +72,50 @@ def _change(
 # Which items belong together
 
 
-class _Matches(NamedTuple):
+class _Matches(NamedTuple, Generic[Entry]):
     """The items of two lists: each new one with its old one, if there is one, and the old ones that are left."""
 
-    new: list[tuple[Any, Any]]
-    removed: list[Any]
+    new: list[tuple[Entry | None, Entry]]
+    removed: list[Entry]
 
 
-def _match(old: Sequence[Entry], new: Sequence[Entry], key: str) -> _Matches:
+def _match(old: Sequence[Entry], new: Sequence[Entry], key: str) -> _Matches[Entry]:
     """Pair items by a member that identifies them; what lacks it is paired with what lacks it."""
-    waiting: dict[Hashable, list[Entry]] = {}
-    for item in old:
-        waiting.setdefault(_identity(item, key), []).append(item)
-    partners: dict[int, Entry] = {}
-    same: dict[Hashable, dict[Hashable, list[Entry]]] = {}
-    left: list[Entry] = []
-    for item in new:
-        candidates = waiting.get(_identity(item, key), [])
-        if len(candidates) <= 1:
-            left.append(item)
-            continue
-        identity = _identity(item, key)
-        if identity not in same:
-            same[identity] = {}
-            for candidate in reversed(candidates):
-                same[identity].setdefault(key_of(candidate.raw), []).append(candidate)
-        equal = same[identity].get(key_of(item.raw))
-        if equal:
-            partners[id(item)] = equal.pop()
-        else:
-            left.append(item)
-    taken = {id(item) for item in partners.values()}
-    rest = {identity: [each for each in items if id(each) not in taken][::-1] for identity, items in waiting.items()}
-    for item in left:
-        candidates = rest.get(_identity(item, key), [])
-        if candidates:
-            partners[id(item)] = candidates.pop()
+    before, after = _grouped(old, key), _grouped(new, key)
+    partners = {
+        id(item): partner
+        for identity, items in after.items()
+        for partner, item in _paired(before.get(identity, []), items)
+    }
     taken = {id(item) for item in partners.values()}
     return _Matches([(partners.get(id(item)), item) for item in new], [item for item in old if id(item) not in taken])
 
 
-def _identity(item: Item, key: str) -> Hashable:
-    value = item.fields.get(key)
-    return value if isinstance(value, str) else None
+def _grouped(items: Sequence[Entry], key: str) -> dict[str | None, list[Entry]]:
+    """Items by the member that identifies them."""
+    groups: dict[str | None, list[Entry]] = {}
+    for item in items:
+        value = item.fields.get(key)
+        groups.setdefault(value if isinstance(value, str) else None, []).append(item)
+    return groups
+
+
+def _paired(old: list[Entry], new: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
+    """The items of one name: the same with the same, then the first with the first."""
+    if len(old) == len(new) == 1:
+        yield old[0], new[0]
+        return
+    waiting: dict[Hashable, list[Entry]] = {}
+    for item in reversed(old):
+        waiting.setdefault(key_of(item.raw), []).append(item)
+    taken, left = set(), []
+    for item in new:
+        if equal := waiting.get(key_of(item.raw)):
+            taken.add(id(equal[-1]))
+            yield equal.pop(), item
+        else:
+            left.append(item)
+    yield from zip((item for item in old if id(item) not in taken), left, strict=False)
 
 
 # Tools

@@ -16,6 +16,8 @@ class Kind(NamedTuple):
     """Why it matters to a caller."""
     advice: str
     """What the author can do about it."""
+    since: str = "0.1.0"
+    """The version of mcproof that first told it."""
 
 
 _KEEP_TOOL = "keep it for a while beside its replacement, and say in its description what to use instead"

@@ -74,19 +74,19 @@ def kind_facts(kind: Kind, breaking: bool | None) -> RuleFacts:
     """A kind of change in the shape of a rule, as serious as this change is."""
     severity = SEVERITIES[breaking]
     return RuleFacts(
-        kind.id,
-        kind.id,
-        "diff",
-        "change",
-        severity,
-        level_of(severity),
-        None,
-        False,
-        False,
-        "0.1.0",
-        kind.summary,
-        kind.why,
-        kind.advice,
+        id=kind.id,
+        name=kind.id,
+        ruleset="diff",
+        category="change",
+        severity=severity,
+        level=level_of(severity),
+        fault=None,
+        fixable=False,
+        needs_language_model=False,
+        since=kind.since,
+        summary=kind.summary,
+        why=kind.why,
+        fix=kind.advice,
     )
 
 
