@@ -585,3 +585,78 @@ def test_broken_schemas_are_never_called_compatible_and_never_crash(direction: A
             assert is_same == (found == [])
             assert is_same or any(change.breaking is not False for change in found)
             compare_schemas(old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, direction)
+
+
+# Names that a schema asks for without declaring them
+
+CONSTRAINTS = [
+    {"anyOf": [{"required": ["zip"]}]},
+    {"not": {"required": ["city"]}},
+    {"allOf": [{"properties": {"city": {"maxLength": 3}}}]},
+    {"dependentRequired": {"city": ["zip"]}},
+    {"if": {}, "then": {"required": ["zip"]}},
+]
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=lambda each: next(iter(each)))
+@pytest.mark.parametrize(
+    "demand",
+    [
+        {"required": ["city", "day"]},
+        {"required": ["city"], "dependentRequired": {"city": ["day"]}},
+        {"required": ["city"], "minProperties": 3},
+    ],
+    ids=lambda each: list(each)[-1],
+)
+def test_a_schema_that_asks_for_more_than_it_declares_can_still_be_narrowed(demand: Any, constraint: Any) -> None:
+    old = obj({"city": STRING, "zip": STRING}, **demand)
+
+    for before, after in ((old, {**old, **constraint}), (obj({"q": old}), obj({"q": {**old, **constraint}}))):
+        assert any(change.breaking is not False for change in sent(before, after))
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=lambda each: next(iter(each)))
+def test_a_required_name_that_is_not_declared_breaks_callers_as_any_other_does(constraint: Any) -> None:
+    old = obj({"city": STRING, "zip": STRING}, required=["city", "day"])
+
+    assert [change.breaking for change in sent(old, {**old, **constraint})] == [True]
+    assert [change.breaking for change in sent({**old, **constraint}, old)] == [False]
+
+
+def test_listed_objects_are_sent_whether_or_not_their_properties_are_declared() -> None:
+    old = obj({"q": obj({"a": {}}, enum=[{"a": 1}, {"b": 1}])})
+    new = obj({"q": obj({"a": {}}, enum=[{"a": 1}, {"b": 1}], **{"not": {"required": ["b"]}})})
+
+    assert verdicts(sent(old, new)) == [("constraint-changed", True)]
+
+
+def test_a_property_and_a_pattern_for_its_name_declare_what_is_in_it_together() -> None:
+    old = obj({"a": obj({"x": {}})}, patternProperties={"^a": obj({"y": {}})})
+    new = {**old, "not": {"properties": {"a": {"required": ["x", "y"]}}, "required": ["a"]}}
+
+    assert verdicts(sent(old, new)) == [("constraint-changed", None)]
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        obj({"a": STRING}, dependentRequired={"a": ["b"]}),
+        obj({"a": STRING}, minProperties=2),
+        obj({"a": STRING}, anyOf=[{"required": ["a"]}, {"required": ["b"]}]),
+        obj({"a": STRING}, propertyNames={"maxLength": 9}),
+    ],
+    ids=["dependentRequired", "minProperties", "required in a branch", "propertyNames"],
+)
+def test_callers_may_have_sent_a_new_parameter_that_was_asked_for(old: Any) -> None:
+    new = {**old, "properties": {**old["properties"], "b": STRING}}
+
+    assert ("parameter-added", None) in verdicts(sent(old, new))
+
+
+def test_a_new_parameter_where_the_declared_ones_are_enough_is_compatible() -> None:
+    old, new = (
+        obj({"a": STRING, "b": STRING}, minProperties=1),
+        obj({"a": STRING, "b": STRING, "c": STRING}, minProperties=1),
+    )
+
+    assert verdicts(sent(old, new)) == [("parameter-added", False)]

@@ -4,7 +4,7 @@ The library compares two schemas as wholes. It is asked about copies without ann
 is replaced by what it leads to, so a definition may be renamed or inlined. The copies are small: what
 is too large, too deep or goes round in a circle is not asked about, and the answer is "nobody knows".
 
-Callers send what a schema declares. A property that the old schema neither declares nor welcomes (by an
+Callers send what a schema declares or requires. A property that the old schema neither names nor welcomes (by an
 `additionalProperties` of its own, by a pattern, or by being an object that declares nothing) is left out of the
 question: otherwise every new optional parameter of an open object would refuse what was accepted.
 """
@@ -16,6 +16,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from mcproof.comparison.keywords import ASSERTIONS, DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS
+from mcproof.comparison.names import asks_for_more, declared, demanded, required
 
 if TYPE_CHECKING:
     from mcproof.comparison.side import Side
@@ -128,6 +129,8 @@ class Copy:
         if keyword == "properties" and isinstance(value, dict):
             self.names.update(value.keys())
             alone = alone and "patternProperties" not in schema
+        elif keyword == "patternProperties" and isinstance(value, dict):
+            alone = alone and len(value) == 1 and not schema.get("properties")
         elif keyword in {"contains", "items", "prefixItems"}:
             alone = alone and "contains" not in schema
         if keyword in SCHEMA_MAPS and isinstance(value, dict):
@@ -142,16 +145,26 @@ class Copy:
         return value
 
     def _close(self, copy: dict[str, Any], *, alone: bool, is_root: bool) -> None:
-        """Leave what an object neither declares nor welcomes out of the question, where that is sound."""
-        if any(copy.get(keyword, False) is not False for keyword in _WELCOMING) or not (
-            copy.get("properties") or is_root
-        ):
+        """Leave what an object neither declares nor welcomes out of the question, where that is sound.
+
+        It is not where that could leave out every object: a schema that accepts nothing is within all others.
+        """
+        is_described = bool(copy.get("properties")) or is_root
+        if not is_described or any(copy.get(keyword, False) is not False for keyword in _WELCOMING):
             self.welcomes = True
-        if all(keyword not in copy for keyword in _WELCOMING) and (copy.get("properties") or is_root):
-            if alone and self._is_closing:
-                copy["additionalProperties"] = False
-            else:
-                self.is_open = True
+        if not is_described or any(keyword in copy for keyword in _WELCOMING):
+            return
+        asks = asks_for_more(copy)
+        self.welcomes |= asks
+        if asks or not alone or not self._is_closing or copy.get("minProperties", 0) > len(required(copy)):
+            self.is_open = True
+            return
+        if not isinstance(copy.get("properties", {}), dict):
+            raise _NotAskedError
+        undeclared = [name for name in demanded(copy) if name not in declared(copy)]
+        self.names.update(undeclared)
+        copy["properties"] = declared(copy) | dict.fromkeys(undeclared, True)
+        copy["additionalProperties"] = False
 
 
 def contains(

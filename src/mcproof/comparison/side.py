@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.comparison.names import declared, demanded
 from mcproof.schemas import SchemaTree
 
 if TYPE_CHECKING:
@@ -54,11 +55,12 @@ class Side:
         return (node.schema for node in self._tree.nodes if isinstance(node.schema, dict))
 
     @property
-    def declared_names(self) -> frozenset[str]:
-        """Every name that any object of the schema declares."""
+    def names(self) -> frozenset[str]:
+        """Every name that any object of the schema declares or asks for."""
         if self._names is None:
-            maps = [schema["properties"] for schema in self.schemas() if isinstance(schema.get("properties"), dict)]
-            self._names = frozenset(name for properties in maps for name in properties)
+            self._names = frozenset(
+                name for schema in self.schemas() for name in (*declared(schema), *demanded(schema))
+            )
         return self._names
 
     def release(self) -> None:
