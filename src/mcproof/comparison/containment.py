@@ -15,10 +15,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mcproof.comparison.keywords import ASSERTIONS, DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS
+from mcproof.comparison.keywords import ASSERTIONS, DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS, unknown
 from mcproof.comparison.names import asks_for_more, declared, demanded, required
+from mcproof.comparison.sameness import key_of
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from mcproof.comparison.side import Side
 
 _MOST_LEVELS = 40
@@ -68,7 +71,9 @@ class Copy:
         self.names: Counter[str] = Counter()
         """The declared names, with how often each is declared."""
         self.welcomes = False
-        """Whether some object says that it takes properties which it does not declare."""
+        """Whether some object takes properties which it does not declare, by its words or by saying nothing."""
+        self.unknown: Counter[Hashable] = Counter()
+        """The members that nobody knows the meaning of; the library is not asked about them."""
         self.is_open = False
         """Whether undeclared properties are part of the question at some object."""
         self.schema = self._copy(schema, 0, alone=True, is_root=is_root)
@@ -76,6 +81,7 @@ class Copy:
     def _copy(self, schema: Any, level: int, *, alone: bool, is_root: bool = False) -> Any:
         """A copy of one schema; `alone` says whether no other schema judges the same value."""
         if isinstance(schema, bool):
+            self.welcomes |= schema
             return schema
         self.count += 1
         if (
@@ -87,6 +93,8 @@ class Copy:
         ):
             raise _NotAskedError
         self._open.add(id(schema))
+        if not ("$ref" in schema and self._side.ignores_siblings):
+            self.unknown.update((keyword, key_of(value)) for keyword, value in unknown(schema).items())
         copy = self._members(schema, level + 1, alone=alone, is_root=is_root)
         self._open.discard(id(schema))
         return copy
@@ -98,7 +106,7 @@ class Copy:
             if reference is None:
                 raise _NotAskedError
             others = [keyword for keyword in keywords if keyword != "$ref"]
-            if not others or (self._side.draft or 0) < 19:
+            if not others or self._side.ignores_siblings:
                 return self._copy(reference.target, level, alone=alone, is_root=is_root)
             beside = {keyword: schema[keyword] for keyword in others}
             return {
@@ -115,6 +123,7 @@ class Copy:
             copy[keyword] = self._value(keyword, schema[keyword], level, schema, alone=alone and is_simple)
         if "object" in _types_of(schema) or isinstance(schema.get("properties"), dict):
             self._close(copy, alone=alone and is_simple, is_root=is_root)
+        self.welcomes |= _takes_anything(schema)
         return copy
 
     def _union(self, branches: Any, level: int, *, alone: bool) -> list[Any]:
@@ -195,7 +204,9 @@ def contains(
                 del outer.names[name]
         is_mixed_up = inner.is_open and bool(outer.names - inner.names)
     answer = ask(outer.schema, inner.schema, draft, effort, outer.count + inner.count)
-    return None if answer is False and is_mixed_up else answer
+    if (answer is False and is_mixed_up) or (answer and inner.unknown != outer.unknown):
+        return None
+    return answer
 
 
 def ask(wider: Any, narrower: Any, draft: int, effort: Effort, size: int = 2) -> bool | None:
@@ -218,6 +229,17 @@ def ask(wider: Any, narrower: Any, draft: int, effort: Effort, size: int = 2) ->
     if answer == jsonschema_rs.canonical.Containment.YES:
         return True
     return False if answer == jsonschema_rs.canonical.Containment.NO else None
+
+
+def _takes_anything(schema: dict[str, Any]) -> bool:
+    """Whether there may be objects in what a schema accepts that it does not describe."""
+    types = _types_of(schema)
+    if not types and "properties" not in schema:
+        values = [schema["const"]] if "const" in schema else schema.get("enum")
+        if values is None:
+            return "allOf" not in schema
+        return not isinstance(values, list) or any(isinstance(each, (dict, list)) for each in values)
+    return "array" in types and "items" not in schema
 
 
 def _types_of(schema: Any) -> list[Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
 SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
 SINGLE_SCHEMAS = frozenset(
@@ -23,4 +25,19 @@ ASSERTIONS = (
     | DYNAMIC
     | {"$ref", "format", "required", "dependentRequired", "minContains", "maxContains"}
 )
-"""Keywords that can refuse a value; all others are notes."""
+"""Keywords that can refuse a value, by the specification."""
+NOTES = frozenset(
+    {"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment"}
+    | {"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions"}
+    | {"enumNames", "enumDescriptions", "markdownDescription", "externalDocs", "discriminator"}
+)
+"""Keywords that refuse nothing: notes for people and agents, and what only names or keeps other schemas."""
+
+
+def unknown(schema: dict[str, Any]) -> dict[str, Any]:
+    """The members of a schema of which nobody can say whether they refuse a value: `nullable`, `contentEncoding`."""
+    return {
+        keyword: value
+        for keyword, value in schema.items()
+        if keyword not in ASSERTIONS and keyword not in NOTES and not keyword.startswith("x-")
+    }

@@ -35,6 +35,11 @@ class Side:
             return DEFAULT_DRAFT
         return next((number for name, number in _DRAFTS.items() if f"/{name}/schema" in str(dialect)), None)
 
+    @property
+    def ignores_siblings(self) -> bool:
+        """Whether a `$ref` makes its siblings mean nothing, as in the drafts before 2019-09."""
+        return (self.draft or DEFAULT_DRAFT) < 19
+
     def reference(self, schema: dict[str, Any]) -> Reference | None:
         """The `$ref` of a schema, if it leads somewhere."""
         if self._references is None:
