@@ -28,7 +28,7 @@ _MOST_PAIRS = 20_000
 _MOST_USES = 20
 """How many uses of one definition that changed are reported each on its own."""
 _MOST_MEMBER_PAIRS = 400
-_MOST_KEYWORDS = 20
+_MOST_NAMES = 20
 _LONGEST_LABEL = 120
 _TEXTS = {
     "title": ("title", "title-changed"),
@@ -351,7 +351,7 @@ class Comparison:
         if not changed:
             return
         keyword = changed[0]
-        message = f"{_quoted(changed)} of {self.subject(pair)} changed"
+        message = f"{quoted(changed)} of {self.subject(pair)} changed"
         if len(changed) == 1:
             values = ((side.get(keyword), "", keyword in side) for side in (before, after))
             message = f"`{shortened(keyword)}` of {self.subject(pair)} {_become(*values)}"
@@ -436,7 +436,7 @@ class Comparison:
         if differing:
             at = f"{pair.new.pointer}/{differing[0]}" if differing[0] in new else None
             breaking = self.breaks(pair.old, pair.new)
-            self.say("constraint-changed", breaking, f"{_quoted(differing)} of {self.subject(pair)} changed", pair, at)
+            self.say("constraint-changed", breaking, f"{quoted(differing)} of {self.subject(pair)} changed", pair, at)
         return below
 
     def _parts(self, keyword: str, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair] | None:
@@ -504,11 +504,11 @@ def _members(schema: Any) -> dict[str, Any]:
     return schema if isinstance(schema, dict) else {}
 
 
-def _quoted(keywords: list[str]) -> str:
-    """Keywords for a sentence; an author may have made up any number of them, of any length."""
-    shortest = ", ".join(f"`{shortened(keyword)}`" for keyword in keywords[:_MOST_KEYWORDS])
-    more = len(keywords) - _MOST_KEYWORDS
-    return shortest if more <= 0 else f"{shortest} and {more} more"
+def quoted(names: list[str]) -> str:
+    """Names for a sentence; an author may have made up any number of them, of any length."""
+    first = ", ".join(f"`{shortened(name)}`" for name in names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return first if more <= 0 else f"{first} and {more} more"
 
 
 def shortened(name: str) -> str:
