@@ -115,8 +115,9 @@ def changes_text(report: TargetReport, format: str, style: Style) -> Iterator[st
 
 
 def _summary(report: TargetReport, style: Style) -> str:
+    between = f"from {style.text(report.compared_with or '?')} to {style.text(report.target)}"
     if not report.findings:
-        return f"{style.paint(style.symbol('✓', 'ok:'), 'good')} no change\n"
+        return f"{style.paint(style.symbol('✓', 'ok:'), 'good')} no change {between}\n"
     levels = report.levels()
     counts = [style.paint(f"{levels[level]:,} {WORDS[level]}", level) for level in levels if levels[level]]
-    return f"{plural(len(report.findings), 'change')}: {', '.join(counts)}\n"
+    return f"{plural(len(report.findings), 'change')} {between}: {', '.join(counts)}\n"
