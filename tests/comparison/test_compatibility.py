@@ -427,6 +427,20 @@ def test_of_a_definition_that_is_used_very_often_the_rest_is_counted() -> None:
     ] * 21
 
 
+def test_definitions_that_use_each_other_leave_room_for_the_rest() -> None:
+    def tangled(name: Any) -> Any:
+        names = [f"d{at}" for at in range(60)]
+        refs = {each: {"$ref": f"#/$defs/{each}"} for each in names}
+        definitions = {each: obj({"name": dict(name), **refs}) for each in names}
+        return obj({**refs, "last": name}, **{"$defs": json.loads(json.dumps(definitions))})
+
+    found = sent(tangled(STRING), tangled(INTEGER))
+
+    assert "not-compared" not in {change.kind for change in found}
+    assert "type of `last` changed from string to integer" in {change.message for change in found}
+    assert len(found) < 1500
+
+
 def test_a_definition_that_uses_itself_is_reported_once_for_each_parameter() -> None:
     def trees(name: Any) -> Any:
         node = obj({"name": name, "left": {"$ref": "#/$defs/Node"}, "right": {"$ref": "#/$defs/Node"}})

@@ -27,6 +27,8 @@ MOST_LEVELS = 200
 _MOST_PAIRS = 20_000
 _MOST_USES = 20
 """How many uses of one definition that changed are reported each on its own."""
+_MOST_REPEATS = 5_000
+"""How many pairs of schemas are gone through again; beyond that every further use of a definition is only counted."""
 _MOST_MEMBER_PAIRS = 400
 _MOST_NAMES = 20
 _LONGEST_LABEL = 120
@@ -138,6 +140,7 @@ class Comparison:
         self.is_input = is_input
         self.found: list[SchemaChange] = []
         self._met: dict[Key, Met] = {}
+        self._repeats = 0
         self._open: set[Key] = set()  # those that the walk is in
         self._answers: dict[tuple[object, ...], bool | None] = {}
         self._made: list[dict[str, Any]] = []  # kept, so that no id is used twice
@@ -157,7 +160,7 @@ class Comparison:
                 self._leave(pair)
                 continue
             pairs += 1
-            if pairs > _MOST_PAIRS:
+            if pairs - self._repeats > _MOST_PAIRS:
                 self.say("not-compared", None, f"the schema of {self.subject(root)} is too large to compare", root)
                 break
             self.found += pair.notes
@@ -286,17 +289,18 @@ class Comparison:
             self._compare_odd(pair, one, other)
             return []
         met = Met(pair, key, len(self.found), is_combined=_is_combined(one) or _is_combined(other))
-        self._met.setdefault(key, met)
+        is_repeated = self._met.setdefault(key, met) is not met
         self._open.add(key)
         is_either = is_union(one) or is_union(other)
         below = compare_unions(self, pair, one, other) if is_either else self._compare_keywords(pair, one, other)
+        self._repeats += len(below) if is_repeated else 0
         return [*below, met]
 
     def _is_worth_another(self, met: Met) -> bool:
         """Whether to go through a pair again that was met already, for the place that it is used in now."""
         if met.key in self._open or met.begin == met.end:  # it is below itself, or nothing changed
             return False
-        if met.uses < _MOST_USES:
+        if met.uses < _MOST_USES and self._repeats < _MOST_REPEATS:
             met.uses += 1
             return True
         met.more += 1
