@@ -113,6 +113,10 @@ DAMAGE: dict[str, Callable[[Any], Any]] = {
     "one target that is two": lambda report: report["targets"].append(report["targets"][0]),
     "a grade without a score": lambda report: report.update(command="grade"),
     "a change of no severity": lambda report: (report.update(command="diff"), _first(report).update(severity="high")),
+    "a comparison with nothing": lambda report: (
+        report.update(command="diff"),
+        report["targets"][0].update(findings=[], suppressed=[]),
+    ),
     "a rule with a command in its id": lambda report: report["rules"][0].update(id="\n::error::x"),
     "no targets": lambda report: report.update(targets=None),
 }

@@ -125,7 +125,6 @@ PAIRS = [
         search(schema(filter={"type": "object", "properties": {"status": STATUS}})),
         search(schema(filter={"type": "object", "properties": {"status": {"type": "string"}}})),
         [
-            ("type-narrowed", False, "type of `filter.status` was narrowed from any to string"),
             ("values-added", False, '`filter.status` is no longer limited to "open" or "closed"'),
         ],
         id="a nested parameter takes any text",
@@ -213,6 +212,7 @@ def test_tools_of_one_name_are_matched_by_what_they_are_and_then_in_order() -> N
 
     assert changes([one, two], [two, one]) == []
     assert verdicts(changes([one, two], [two])) == [("tool-removed", True)]
+    assert verdicts(changes([two], [one, two])) == [("tool-added", False)]
     (change,) = changes([one, two], [two, {"name": "x", "description": "Three."}])
     assert change.message == 'description changed from "One." to "Three."'
 
@@ -253,6 +253,7 @@ def test_a_tool_that_may_be_on_a_page_that_was_not_read_is_not_called_removed_fo
         ({}, {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}, []),
         ({"readOnlyHint": "yes"}, {"readOnlyHint": 1}, []),
         ({"title": "Search"}, {"title": "Find"}, [("title-changed", False)]),
+        ({"costHint": 1}, {"costHint": 2}, [("annotation-changed", None)]),
     ],
 )
 def test_a_tool_that_loses_a_harmless_hint_breaks_what_users_agreed_to(
@@ -261,6 +262,45 @@ def test_a_tool_that_loses_a_harmless_hint_breaks_what_users_agreed_to(
     before, after = ({"tools": [{"name": "x", "annotations": hints}]} for hints in (old, new))
 
     assert verdicts(changes(before, after)) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({}, {"taskSupport": "required"}, [("execution-changed", True)]),
+        ({"taskSupport": "optional"}, {"taskSupport": "required"}, [("execution-changed", True)]),
+        ({"taskSupport": "required"}, {"taskSupport": "optional"}, [("execution-changed", None)]),
+        ({"taskSupport": "optional"}, {}, [("execution-changed", None)]),
+        ({"taskSupport": "required"}, {"taskSupport": "required", "other": 1}, [("execution-changed", None)]),
+        ({}, 7, [("execution-changed", None)]),
+        ({}, {"taskSupport": "forbidden"}, []),
+    ],
+)
+def test_a_tool_that_runs_only_as_a_task_now_refuses_plain_calls(old: Any, new: Any, expected: Any) -> None:
+    assert verdicts(changes([{"name": "x", "execution": old}], [{"name": "x", "execution": new}])) == expected
+
+
+def test_a_tool_says_nothing_about_tasks_and_later_forbids_them() -> None:
+    assert changes([{"name": "x"}], [{"name": "x", "execution": {"taskSupport": "forbidden"}}]) == []
+
+
+@pytest.mark.parametrize("word", ["tools", "resources", "prompts"])
+def test_what_else_an_item_says_about_itself_is_told(word: str) -> None:
+    old = {word: [{"name": "x", "uri": "file:///x", "_meta": {"a": 1}, "icons": []}]}
+    new = {word: [{"name": "x", "uri": "file:///x", "_meta": {"a": 2}}]}
+    odd = {word: [{"name": "x", "uri": "file:///x", "icons": [], "_meta": {"a": 1}, "color": "red"}]}
+
+    assert summary(changes(old, new)) == [("metadata-changed", False, "`_meta`, `icons` changed")]
+    assert summary(changes(old, odd)) == [("metadata-changed", None, "`color` changed")]
+    assert changes(odd, odd) == []
+
+
+def test_any_number_of_odd_members_is_one_change() -> None:
+    odd = {"name": "x", **{f"member{at}": at for at in range(1000)}}
+
+    (change,) = changes([{"name": "x"}], [odd])
+
+    assert change.message.endswith("`member19` and 980 more changed")
 
 
 def test_texts_are_reported_and_break_nobody() -> None:
@@ -353,6 +393,12 @@ def test_changes_of_prompts(old: Any, new: Any, expected: tuple[str, bool | None
     assert verdicts(changes(old, new)) == [expected]
 
 
+def test_what_an_argument_of_a_prompt_means_is_told() -> None:
+    old, new = ({"prompts": [{"name": "p", "arguments": [{"name": "code", "description": each}]}]} for each in "ab")
+
+    assert summary(changes(old, new)) == [("description-changed", False, "`description` of `code` changed")]
+
+
 def test_malformed_arguments_of_a_prompt_are_passed_over() -> None:
     odd = {"prompts": [{"name": "review", "arguments": [7, {"name": 3}, {"required": True}]}, None, "x"]}
 
@@ -368,6 +414,11 @@ def test_a_bare_list_of_tools_says_nothing_about_the_rest() -> None:
 
 
 # The server
+
+
+def introduced(**members: Any) -> dict[str, Any]:
+    """A server with further members in its first answer."""
+    return {"initialize": {**server()["initialize"], **members}, "tools": []}
 
 
 def server(name: str = "tickets", version: str = "1.0", **capabilities: Any) -> dict[str, Any]:
@@ -387,6 +438,20 @@ def server(name: str = "tickets", version: str = "1.0", **capabilities: Any) -> 
             server(resources={"subscribe": False}),
             ("capability-removed", None),
             "/initialize/capabilities/resources/subscribe",
+        ),
+        (
+            introduced(instructions="Search first."),
+            introduced(instructions="Ask first."),
+            ("instructions-changed", False),
+            "/initialize/instructions",
+        ),
+        (server(), introduced(instructions="Ask."), ("instructions-changed", False), "/initialize/instructions"),
+        (introduced(instructions="Ask."), server(), ("instructions-changed", False), ""),
+        (
+            introduced(protocolVersion="2025-06-18"),
+            introduced(protocolVersion="2025-11-25"),
+            ("protocol-changed", None),
+            "/initialize/protocolVersion",
         ),
     ],
 )

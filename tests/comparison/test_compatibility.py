@@ -194,7 +194,12 @@ def test_what_is_neither_narrower_nor_wider_breaks_callers_both_ways(old: Any, n
         pytest.param({}, True, id="no schema and true"),
         pytest.param({**STRING, "minLength": 0}, STRING, id="a bound that says nothing"),
         pytest.param({"type": "string"}, {"type": ["string"]}, id="one type in a list"),
-        pytest.param(STRING, {**STRING, "examples": ["x"], "x-order": 1}, id="notes"),
+        pytest.param(STRING, {**STRING, "$comment": "x", "readOnly": True, "x-order": 1}, id="notes"),
+        pytest.param({"enum": ["a"]}, {**STRING, "enum": ["a"]}, id="a type that the values have anyway"),
+        pytest.param({**INTEGER, "const": 1}, {"const": 1}, id="a type that the value has anyway"),
+        pytest.param(
+            {"allOf": [STRING, {"maxLength": 2}]}, {"allOf": [{"maxLength": 2}, STRING]}, id="the order of allOf"
+        ),
         pytest.param(STRING, {"allOf": [STRING]}, id="allOf of one"),
     ],
 )
@@ -207,7 +212,6 @@ def test_another_spelling_of_the_same_is_no_change(old: Any, new: Any) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        pytest.param({"enum": ["a"]}, {**STRING, "enum": ["a"]}, id="a type that the values have anyway"),
         pytest.param({**INTEGER, "minimum": 1}, {**INTEGER, "exclusiveMinimum": 0}, id="another bound, same values"),
         pytest.param(
             {"type": ["string", "null"], "enum": ["a"]}, {**STRING, "enum": ["a"]}, id="a type without values"
@@ -393,17 +397,59 @@ def test_a_definition_that_was_renamed_or_inlined_is_no_change() -> None:
             assert read(old, new) == []
 
 
-def test_a_change_in_a_definition_is_reported_once_and_where_it_stands() -> None:
-    def using(name: dict[str, Any]) -> Any:
-        return obj(
-            {"u": {"$ref": "#/$defs/User"}, "v": {"$ref": "#/$defs/User"}}, **{"$defs": {"User": obj({"name": name})}}
-        )
+def users(name: dict[str, Any], *parameters: str) -> dict[str, Any]:
+    """Parameters that share a definition."""
+    properties = {each: {"$ref": "#/$defs/User"} for each in parameters}
+    return obj(properties, **{"$defs": {"User": obj({"name": name})}})
 
-    (change,) = sent(using(STRING), using(INTEGER))
 
-    assert change.pointer == "/inputSchema/$defs/User/properties/name/type"
-    assert change.message == "type of `u.name` changed from string to integer"
-    assert change.parameter == "u"
+def test_a_change_in_a_definition_is_reported_for_each_parameter_and_where_it_stands() -> None:
+    found = sent(users(STRING, "u", "v"), users(INTEGER, "u", "v"))
+
+    assert {change.pointer for change in found} == {"/inputSchema/$defs/User/properties/name/type"}
+    assert [(change.parameter, change.message) for change in found] == [
+        ("u", "type of `u.name` changed from string to integer"),
+        ("v", "type of `v.name` changed from string to integer"),
+    ]
+
+
+def test_of_a_definition_that_is_used_very_often_the_rest_is_counted() -> None:
+    names = [f"p{at}" for at in range(25)]
+
+    found = sent(users(STRING, *names), users(INTEGER, *names))
+
+    assert [change.parameter for change in found[:20]] == names[:20]
+    (rest,) = found[20:]
+    assert rest.breaking is True
+    assert rest.message == "the definition of `p0` is used in 5 more places, where the same changed"
+    assert [change.breaking for change in sent(users(INTEGER, *names), users({"type": "number"}, *names))] == [
+        False
+    ] * 21
+
+
+def test_definitions_that_use_each_other_leave_room_for_the_rest() -> None:
+    def tangled(name: Any) -> Any:
+        names = [f"d{at}" for at in range(60)]
+        refs = {each: {"$ref": f"#/$defs/{each}"} for each in names}
+        definitions = {each: obj({"name": dict(name), **refs}) for each in names}
+        return obj({**refs, "last": name}, **{"$defs": json.loads(json.dumps(definitions))})
+
+    found = sent(tangled(STRING), tangled(INTEGER))
+
+    assert "not-compared" not in {change.kind for change in found}
+    assert "type of `last` changed from string to integer" in {change.message for change in found}
+    assert len(found) < 1500
+
+
+def test_a_definition_that_uses_itself_is_reported_once_for_each_parameter() -> None:
+    def trees(name: Any) -> Any:
+        node = obj({"name": name, "left": {"$ref": "#/$defs/Node"}, "right": {"$ref": "#/$defs/Node"}})
+        return obj({"a": {"$ref": "#/$defs/Node"}, "b": {"$ref": "#/$defs/Node"}}, **{"$defs": {"Node": node}})
+
+    assert [change.message for change in sent(trees(STRING), trees(INTEGER))] == [
+        "type of `a.name` changed from string to integer",
+        "type of `b.name` changed from string to integer",
+    ]
 
 
 def test_notes_of_a_definition_are_reported_once_and_notes_beside_references_each() -> None:
@@ -520,7 +566,7 @@ def test_references_that_would_unfold_without_end_are_compared_in_no_time(keywor
         parts: dict[str, Any] = {"d40": leaf}
         for at in range(40):
             below = {"$ref": f"#/$defs/d{at + 1}"}
-            other = obj({f"b{at}": below})
+            other = {"properties": {f"b{at}": below}}  # no type, so that texts pass all of `allOf`
             parts[f"d{at}"] = {keyword: {"a": below, "b": below} if keyword == "properties" else [below, other]}
         return obj({"q": {"$ref": "#/$defs/d0"}}, **{"$defs": parts})
 
@@ -585,3 +631,197 @@ def test_broken_schemas_are_never_called_compatible_and_never_crash(direction: A
             assert is_same == (found == [])
             assert is_same or any(change.breaking is not False for change in found)
             compare_schemas(old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, direction)
+
+
+# Names that a schema asks for without declaring them
+
+CONSTRAINTS = [
+    {"anyOf": [{"required": ["zip"]}]},
+    {"not": {"required": ["city"]}},
+    {"allOf": [{"properties": {"city": {"maxLength": 3}}}]},
+    {"dependentRequired": {"city": ["zip"]}},
+    {"if": {}, "then": {"required": ["zip"]}},
+]
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=lambda each: next(iter(each)))
+@pytest.mark.parametrize(
+    "demand",
+    [
+        {"required": ["city", "day"]},
+        {"required": ["city"], "dependentRequired": {"city": ["day"]}},
+        {"required": ["city"], "minProperties": 3},
+    ],
+    ids=lambda each: list(each)[-1],
+)
+def test_a_schema_that_asks_for_more_than_it_declares_can_still_be_narrowed(demand: Any, constraint: Any) -> None:
+    old = obj({"city": STRING, "zip": STRING}, **demand)
+
+    for before, after in ((old, {**old, **constraint}), (obj({"q": old}), obj({"q": {**old, **constraint}}))):
+        assert any(change.breaking is not False for change in sent(before, after))
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS, ids=lambda each: next(iter(each)))
+def test_a_required_name_that_is_not_declared_breaks_callers_as_any_other_does(constraint: Any) -> None:
+    old = obj({"city": STRING, "zip": STRING}, required=["city", "day"])
+
+    assert [change.breaking for change in sent(old, {**old, **constraint})] == [True]
+    assert [change.breaking for change in sent({**old, **constraint}, old)] == [False]
+
+
+def test_listed_objects_are_sent_whether_or_not_their_properties_are_declared() -> None:
+    old = obj({"q": obj({"a": {}}, enum=[{"a": 1}, {"b": 1}])})
+    new = obj({"q": obj({"a": {}}, enum=[{"a": 1}, {"b": 1}], **{"not": {"required": ["b"]}})})
+
+    assert verdicts(sent(old, new)) == [("constraint-changed", True)]
+
+
+def test_a_property_and_a_pattern_for_its_name_declare_what_is_in_it_together() -> None:
+    old = obj({"a": obj({"x": {}})}, patternProperties={"^a": obj({"y": {}})})
+    new = {**old, "not": {"properties": {"a": {"required": ["x", "y"]}}, "required": ["a"]}}
+
+    assert verdicts(sent(old, new)) == [("constraint-changed", None)]
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        obj({"a": STRING}, dependentRequired={"a": ["b"]}),
+        obj({"a": STRING}, minProperties=2),
+        obj({"a": STRING}, anyOf=[{"required": ["a"]}, {"required": ["b"]}]),
+        obj({"a": STRING}, propertyNames={"maxLength": 9}),
+    ],
+    ids=["dependentRequired", "minProperties", "required in a branch", "propertyNames"],
+)
+def test_callers_may_have_sent_a_new_parameter_that_was_asked_for(old: Any) -> None:
+    new = {**old, "properties": {**old["properties"], "b": STRING}}
+
+    assert ("parameter-added", None) in verdicts(sent(old, new))
+
+
+def test_a_new_parameter_where_the_declared_ones_are_enough_is_compatible() -> None:
+    old, new = (
+        obj({"a": STRING, "b": STRING}, minProperties=1),
+        obj({"a": STRING, "b": STRING, "c": STRING}, minProperties=1),
+    )
+
+    assert verdicts(sent(old, new)) == [("parameter-added", False)]
+
+
+# Combined schemas as wholes
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param({"allOf": [STRING, {"maxLength": 2}]}, {**STRING, "maxLength": 2}, id="allOf merged"),
+        pytest.param({"allOf": [STRING, {"maxLength": 2}], "minLength": 1}, {**STRING, "maxLength": 3}, id="and wider"),
+        pytest.param(
+            {"allOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]},
+            {"allOf": [{"enum": ["b"]}, {"enum": ["b", "c"]}]},
+            id="a member that others narrow anyway",
+        ),
+        pytest.param({"$ref": "#/$defs/text", "maxLength": 2}, {**STRING, "maxLength": 2}, id="inlined reference"),
+    ],
+)
+def test_parts_that_look_narrower_do_not_break_callers_where_the_whole_is_not(old: Any, new: Any) -> None:
+    definitions = {"$defs": {"text": STRING}}
+
+    for changes in (
+        sent(obj({"q": old}, **definitions), obj({"q": new}, **definitions)),
+        read(obj({"q": new}, **definitions), obj({"q": old}, **definitions)),
+    ):
+        assert {change.breaking for change in changes} <= {False}
+
+
+def test_a_combined_schema_that_is_narrower_as_a_whole_breaks_callers() -> None:
+    old, new = {"allOf": [STRING, {"maxLength": 3}]}, {**STRING, "maxLength": 2}
+
+    assert True in {change.breaking for change in sent(obj({"q": old}), obj({"q": new}))}
+
+
+def test_a_field_that_is_gone_breaks_callers_whatever_the_whole_accepts() -> None:
+    old, new = {"allOf": [obj({"a": STRING, "b": STRING})]}, {"allOf": [obj({"a": STRING}), {}]}
+
+    assert True in {change.breaking for change in read(obj({"q": old}), obj({"q": new}))}
+
+
+@pytest.mark.parametrize(("dialect", "breaking"), [("draft-07", False), ("draft-04", False), ("draft/2020-12", True)])
+def test_what_stands_beside_a_reference_counts_only_where_the_draft_says_so(dialect: str, breaking: bool) -> None:
+    def using(**beside: Any) -> Any:
+        schema = obj({"q": {"$ref": "#/definitions/text", **beside}}, definitions={"text": STRING})
+        return {"$schema": f"http://json-schema.org/{dialect}/schema#", **schema}
+
+    for before, after in ((using(), using(maxLength=3)), (using(maxLength=5), using(maxLength=3, minLength=1))):
+        found = sent(before, after)
+        assert bool(found) == breaking
+        assert any(change.breaking for change in found) == breaking
+
+
+def test_what_is_not_described_at_all_may_have_any_property() -> None:
+    tagged = [obj({"tag": {"const": tag}}, required=["tag"]) for tag in "ab"]
+    old, new = {"not": {"const": 1}}, {"not": {"oneOf": [{"const": 1}, *tagged]}}
+
+    assert [change.breaking for change in sent(obj({"q": old}), obj({"q": new}))] == [True]
+
+
+# Keywords of unknown meaning, and notes
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value"),
+    [("contentEncoding", "base64"), ("contentMediaType", "image/png"), ("nullable", True), ("divisibleBy", 2)],
+)
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda schema: {"properties": {"q": schema}},
+        lambda schema: {"properties": {"q": {"anyOf": [schema, NULL]}}},
+        lambda schema: {"properties": {"q": {"not": schema}}},
+        lambda schema: {"properties": {"q": {"$ref": "#/$defs/d"}}, "$defs": {"d": schema}},
+    ],
+    ids=["property", "branch", "not", "definition"],
+)
+def test_a_keyword_that_nobody_knows_cannot_be_told(around: Any, keyword: str, value: Any) -> None:
+    old, new = ({"type": "object", **around(schema)} for schema in (STRING, {**STRING, keyword: value}))
+
+    for before, after in ((old, new), (new, old)):
+        assert verdicts(sent(before, after)) == [("constraint-changed", None)]
+        assert verdicts(read(before, after)) == [("constraint-changed", None)]
+
+
+def test_an_unknown_keyword_is_named_with_its_values_and_its_place() -> None:
+    (change,) = sent(obj({"q": {**STRING, "nullable": True}}), obj({"q": {**STRING, "nullable": False}}))
+    assert change.message == "`nullable` of `q` changed from true to false"
+    assert change.pointer == "/inputSchema/properties/q/nullable"
+
+    (change,) = sent(
+        obj({"q": {"$ref": "#/$defs/d"}}, **{"$defs": {"d": STRING}}),
+        obj({"q": {"$ref": "#/$defs/d", "nullable": True}}, **{"$defs": {"d": STRING}}),
+    )
+    assert (change.breaking, change.message) == (None, "`nullable` of `q` was added: true")
+    assert change.pointer == "/inputSchema/properties/q/nullable"
+
+
+def test_any_number_of_unknown_keywords_is_one_change() -> None:
+    many = {f"keyword{'!' * 200}{at}": at for at in range(1000)}
+
+    (change,) = sent(obj({"q": STRING}), obj({"q": {**STRING, **many}}))
+
+    assert change.breaking is None
+    assert len(change.message) < 3000
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value", "kind", "message"),
+    [
+        ("title", "Words", "title-changed", "title of `q` was added"),
+        ("examples", ["a b"], "description-changed", "list of examples of `q` was added"),
+        ("deprecated", True, "description-changed", "deprecation of `q` was added"),
+    ],
+)
+def test_notes_on_a_parameter_are_told_and_break_nobody(keyword: str, value: Any, kind: str, message: str) -> None:
+    (change,) = sent(obj({"q": STRING}), obj({"q": {**STRING, keyword: value}}))
+
+    assert (change.kind, change.breaking, change.message) == (kind, False, message)
+    assert change.pointer == f"/inputSchema/properties/q/{keyword}"

@@ -279,6 +279,7 @@ class Instances:
         if kind == "object":
             names = {name: random.random() < 0.75 for schema in judging for name in schema.get("properties", ())}
             names |= {name: True for schema in judging for name in schema.get("required", ()) if random.random() < 0.9}
+            names |= {name: random.random() < 0.7 for name in _beside(judging, names) if name not in names}
             names |= {name: True for name in NAMES if random.random() < 0.08}
             return {name: self._likely(_of_property(judging, name), depth + 1) for name in names if names[name]}
         if kind == "array":
@@ -323,6 +324,14 @@ def _kinds(schema: dict[str, Any]) -> list[str]:
     if "properties" in schema or "patternProperties" in schema or "required" in schema:
         return ["object"]
     return ["array"] if "items" in schema or "prefixItems" in schema or "contains" in schema else []
+
+
+def _beside(judging: list[dict[str, Any]], names: dict[str, bool]) -> Iterator[str]:
+    """The names that schemas require beside those that are there."""
+    for schema in judging:
+        for name, needed in schema.get("dependentRequired", {}).items():
+            if names.get(name):
+                yield from needed
 
 
 def _of_property(judging: list[dict[str, Any]], name: str) -> list[Schema]:

@@ -72,6 +72,19 @@ SCALARS: tuple[Any, ...] = (
 )
 
 
+EDITS = ("drop", "leaf", "property", "property", "required", "additional", "combine", "whole", "type", "bound")
+WHOLES: tuple[dict[str, Any], ...] = (
+    *({"anyOf": [{"required": ["b"]}]}, {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
+    *({"not": {"required": ["a"]}}, {"not": {"required": ["a", "b"]}}),
+    *({"allOf": [{"properties": {"a": {"maxLength": 1}}}]}, {"allOf": [{"required": ["c d"]}]}),
+    *({"dependentRequired": {"a": ["b"]}}, {"dependentRequired": {"a": ["c d", "e/~"]}}),
+    *({"if": {}, "then": {"required": ["b"]}}, {"if": {"required": ["a"]}, "then": {"maxProperties": 1}}),
+    *({"minProperties": 1}, {"minProperties": 3}, {"propertyNames": {"maxLength": 1}}),
+    *({"enum": [{"a": 1}, {"b": "x"}, {}]}, {"dependentSchemas": {"a": {"required": ["b"]}}}),
+)
+"""Keywords that judge an object as a whole."""
+
+
 def catalog_of(schema: Any, key: str = "inputSchema") -> Catalog:
     return read_snapshot(json.dumps([{"name": "tool", key: schema}]).encode(), "catalog.json")
 
@@ -90,9 +103,9 @@ def mutated(schema: Any, random: Random) -> Any:
 
 
 def _edit(schema: dict[str, Any], random: Random) -> None:
-    edit = random.choice(("drop", "leaf", "property", "property", "required", "additional", "combine", "type", "bound"))
+    edit = random.choice(EDITS)
     leaf = copy.deepcopy(random.choice(LEAVES))
-    name = random.choice(NAMES[:3])
+    name = random.choice(NAMES[:4])
     properties = schema.get("properties")
     if edit == "drop" and schema:
         del schema[random.choice(list(schema))]
@@ -109,6 +122,8 @@ def _edit(schema: dict[str, Any], random: Random) -> None:
     elif edit == "combine":
         keyword = random.choice(("allOf", "anyOf", "oneOf"))
         schema.setdefault(keyword, []).append(leaf)
+    elif edit == "whole":
+        schema.update(copy.deepcopy(random.choice(WHOLES)))
     elif edit == "type":
         schema["type"] = random.choice(("object", "string", ["object", "null"], "integer"))
     elif edit == "bound":
@@ -139,21 +154,45 @@ def simple_schemas(draw: st.DrawFn) -> Any:
         names = draw(st.lists(st.sampled_from(NAMES[:3]), unique=True, max_size=3))
         schema: dict[str, Any] = {"type": "object", "properties": {name: part(level) for name in names}}
         if draw(st.booleans()):
-            schema["required"] = draw(st.lists(st.sampled_from(NAMES[:3]), unique=True, max_size=2))
+            schema["required"] = draw(st.lists(st.sampled_from(NAMES[:4]), unique=True, max_size=2))
         if draw(st.booleans()):
             schema["additionalProperties"] = draw(st.sampled_from((False, True, {"type": "string"})))
         if draw(st.integers(0, 7)) == 0:
             schema["patternProperties"] = {draw(st.sampled_from(PATTERNS)): part(0)}
+        if draw(st.integers(0, 3)) == 0:
+            schema |= copy.deepcopy(draw(st.sampled_from(WHOLES)))
         return schema
 
     return shape(2)
 
 
+@st.composite
+def demanding_pairs(draw: st.DrawFn) -> tuple[Any, Any]:
+    """An object that asks for more than it declares, before and after one thing is said about it as a whole."""
+    leaves = st.sampled_from(({"type": "string"}, {"type": ["string", "integer"]}, {}, {"maxLength": 3}))
+    old: dict[str, Any] = {"type": "object", "properties": draw(st.dictionaries(st.sampled_from(NAMES[:3]), leaves))}
+    for keyword, values in DEMANDS.items():
+        if draw(st.booleans()):
+            old[keyword] = draw(st.sampled_from(values))
+    new = copy.deepcopy(old) | copy.deepcopy(draw(st.sampled_from(WHOLES)))
+    if draw(st.booleans()):
+        new["properties"] |= draw(st.dictionaries(st.sampled_from(NAMES), leaves, max_size=1))
+    if draw(st.integers(0, 3)) == 0:
+        old, new = ({"type": "object", "properties": {"a": each}, "required": ["a"]} for each in (old, new))
+    return old, new
+
+
+DEMANDS: dict[str, tuple[Any, ...]] = {
+    "required": (["a", "b"], ["a", "c d"], ["c d"], ["e/~"]),
+    "dependentRequired": ({"a": ["b"]}, {"a": ["c d", "e/~"]}, {"c d": ["a"]}),
+    "minProperties": (1, 2, 3),
+}
+
 schemas = st.one_of(simple_schemas(), input_schemas(friendly=True), input_schemas())
 
 
 def plain(schema: Any) -> Any:
-    """The schema without what it neither declares nor welcomes: callers are not expected to send that."""
+    """The schema without what it neither names nor welcomes: callers are not expected to send that."""
     schema = copy.deepcopy(schema)
     waiting = [(schema, True)]
     while waiting:
@@ -165,14 +204,42 @@ def plain(schema: Any) -> Any:
         for keyword in ("items", "additionalProperties"):
             waiting.append((here.get(keyword), False))
         waiting += [(each, False) for each in here.get("prefixItems", [])]
+        branches = branches_of(here)
         for keyword in ("allOf", "anyOf", "oneOf"):
             for branch in here.get(keyword, []):
                 if isinstance(branch, dict):
                     waiting += [(each, False) for each in branch.get("properties", {}).values()]
+        demanded = dict.fromkeys((name for branch in branches for name in demanded_by(branch)), True)
+        if any("enum" in branch or "const" in branch or "propertyNames" in branch for branch in branches):
+            continue
+        if max(branch.get("minProperties", 0) for branch in branches) > len(here.get("properties", {}) | demanded):
+            continue
         says_something = bool(here.get("properties")) or not COMBINING.isdisjoint(here)
         if (says_something or is_root) and "unevaluatedProperties" not in here and "additionalProperties" not in here:
             here["unevaluatedProperties"] = False
+            here["properties"] = demanded | here.get("properties", {})
     return schema
+
+
+def branches_of(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """A schema, and those in it that judge the same value; references are not followed."""
+    found: list[dict[str, Any]] = []
+    waiting: list[Any] = [schema]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            found.append(here)
+            waiting += [each for keyword in ("allOf", "anyOf", "oneOf") for each in here.get(keyword, [])]
+            waiting += [here.get(keyword) for keyword in ("not", "if", "then", "else")]
+            waiting += here.get("dependentSchemas", {}).values()
+    return found
+
+
+def demanded_by(schema: dict[str, Any]) -> list[str]:
+    """The names that a schema requires, always or beside others."""
+    dependent = schema.get("dependentRequired", {})
+    needed = [name for names in dependent.values() for name in names]
+    return [*schema.get("required", []), *dependent, *needed]
 
 
 def instances_of(schema: Any, random: Random, count: int = 25) -> list[Any]:
@@ -203,7 +270,16 @@ def validator(schema: Any) -> jsonschema_rs.Validator:
 @thorough
 @given(schemas, schemas, seeds)
 def test_whoever_sends_what_is_refused_now_has_been_warned(old: Any, other: Any, random: Random) -> None:
-    old, new = pair_of(old, other, random)
+    assert_that_senders_are_warned(*pair_of(old, other, random), random)
+
+
+@thorough
+@given(demanding_pairs(), seeds)
+def test_whoever_sends_what_is_required_but_not_declared_has_been_warned(pair: tuple[Any, Any], random: Random) -> None:
+    assert_that_senders_are_warned(*pair, random)
+
+
+def assert_that_senders_are_warned(old: Any, new: Any, random: Random) -> None:
     before, expected, after = validator(old), validator(plain(old)), validator(new)
     refused = [
         instance

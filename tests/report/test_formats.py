@@ -73,3 +73,12 @@ def test_two_runs_print_the_same_bytes(
         main([*RUNS[name].arguments, "--format", format])
         printed.append(capsys.readouterr())
     assert printed[0] == printed[1]
+
+
+def test_a_comparison_without_a_change_names_both_catalogs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "same.json").write_bytes((folder / "old.json").read_bytes())
+    capsys.readouterr()
+
+    assert main(["diff", "old.json", "same.json"]) == 0
+
+    assert capsys.readouterr().out.endswith("no change from old.json to same.json\n")

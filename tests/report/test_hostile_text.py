@@ -10,11 +10,13 @@ import junitparser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcproof.comparison.changes import compare
 from mcproof.pipeline import Depth, Plan, examine
 from mcproof.registry import all_rules
 from mcproof.report.build import rule_facts
+from mcproof.report.changes import report_changes
 from mcproof.report.formats import FORMATS, harmless
-from mcproof.report.model import RunReport
+from mcproof.report.model import RunReport, TargetReport
 from mcproof.report.run import read_run, run_document
 from mcproof.report.terminal import Style
 from mcproof.suppress import IgnoreLedger
@@ -101,3 +103,23 @@ def test_a_stored_report_renders_as_the_run_did(text: str) -> None:
     stored = read_run("".join(run_document(run)).encode(), "run.json")
     for name in NAMES:
         assert _text(stored, name) == _text(run, name)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(catalogs(), catalogs(), hostile.filter(bool), hostile.filter(bool))
+def test_a_comparison_of_whatever_servers_say_can_be_read_and_nothing_in_it_acts(
+    old: str, new: str, before: str, after: str
+) -> None:
+    catalogs = read_snapshot(old.encode(), before), read_snapshot(new.encode(), after)
+    changes = report_changes(*catalogs, compare(*catalogs))
+    report = TargetReport(after, counts=catalogs[1].counts, findings=changes, compared_with=before)
+    kinds = list({each.rule.id: each.rule for each in changes}.values())
+    run = RunReport("diff", "0.0.0", [report], kinds, exit_code=1)
+
+    stored = read_run("".join(run_document(run)).encode(), "run.json")
+
+    for name in NAMES:
+        document = _text(run, name)
+        assert document == _text(stored, name)
+        assert name == "github" or acts(document) == [], name
+    refuse_markup(_text(run, "markdown"))

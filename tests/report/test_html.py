@@ -107,7 +107,8 @@ def _change(level: Any, tool: str, message: str, file: str) -> Reported:
 def diff_run(*levels: str) -> RunReport:
     """A comparison of two catalogs with changes of these levels."""
     changes = [_change(level, f"tool_{number}", "is different", "new.json") for number, level in enumerate(levels)]
-    return run_of(TargetReport("old.json → new.json", findings=changes), command="diff", rules=[])
+    report = TargetReport("catalogs/new.json", findings=changes, compared_with="<old>.json")
+    return run_of(report, command="diff", rules=[])
 
 
 def page_of(run: RunReport) -> Page:
@@ -511,6 +512,13 @@ def test_a_comparison_speaks_of_changes_and_has_no_grade(levels: list[str], head
     assert page.one("p", name="tile").text.endswith(f" {sign}")
     assert headline in page.one("title").text
     assert "of 100" not in page.text
+
+
+def test_a_comparison_names_both_catalogs() -> None:
+    page = page_of(diff_run("note"))
+    assert page.one("h1").text == "catalogs/new.json"
+    assert "Compared with<old>.json" in page.one("dl", name="facts").text.replace("\n", "")
+    assert "Compared with" not in page_of(run_of(report_of(MIXED))).text
 
 
 def test_changes_have_words_of_their_own_for_their_levels() -> None:

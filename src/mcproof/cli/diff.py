@@ -62,6 +62,7 @@ def command(arguments: list[str]) -> int:
             findings=report_changes(old, new, compare(old, new)),
             fail_on=options.fail_on or "error",
             seconds=perf_counter() - start,
+            compared_with=old.name,
         )
     outputs.show(report)
     code = FAILED if report.trouble is not None else OK if report.passed else FINDINGS

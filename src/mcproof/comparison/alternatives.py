@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.comparison.containment import DYNAMIC
+from mcproof.comparison.keywords import DYNAMIC
 from mcproof.comparison.sameness import Place, asserts, key_of, same_schema, settled
 from mcproof.comparison.values import Effect, for_type, shown, type_effect, types_of
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from mcproof.comparison.compatibility import Comparison, Pair
-    from mcproof.comparison.containment import Side
+    from mcproof.comparison.side import Side
 
 UNIONS = ("anyOf", "oneOf")
 _MOST_BRANCH_PAIRS = 400

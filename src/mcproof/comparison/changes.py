@@ -5,16 +5,16 @@ name is therefore a removal and an addition. Of several with one name those that
 and then the first with the first; what has no name is matched in the same way.
 
 Changes come in the order of the new catalog: the server, the tools, the resources, the templates, the prompts; what
-was removed follows after what is there, in the old order. Within a tool: its texts, its hints, the input schema, the
-output schema.
+was removed follows after what is there, in the old order. Within a tool: its texts, its hints, how it runs, the input
+schema, the output schema, and whatever else it says.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from mcproof.catalog import Item
-from mcproof.comparison.compatibility import compare_schemas, told
+from mcproof.comparison.compatibility import compare_schemas, quoted, told
 from mcproof.comparison.containment import Effort
 from mcproof.comparison.kinds import KINDS, Kind
 from mcproof.comparison.sameness import key_of, same_json
@@ -53,7 +53,12 @@ class Change(NamedTuple):
 
 
 def compare(old: Catalog, new: Catalog) -> list[Change]:
-    """All differences between two catalogs that a caller could notice."""
+    """What changed between two catalogs, as far as their JSON says it.
+
+    Every member of a tool, a resource, a template or a prompt counts, unless it is malformed before and after. Of the
+    server it is its name and version, its instructions, the protocol revision, and which capabilities it offers. What
+    a bare list of tools does not speak of is not compared.
+    """
     return [
         *_server_changes(old, new),
         *_tool_changes(old, new),
@@ -72,49 +77,50 @@ def _change(
 # Which items belong together
 
 
-class _Matches(NamedTuple):
+class _Matches(NamedTuple, Generic[Entry]):
     """The items of two lists: each new one with its old one, if there is one, and the old ones that are left."""
 
-    new: list[tuple[Any, Any]]
-    removed: list[Any]
+    new: list[tuple[Entry | None, Entry]]
+    removed: list[Entry]
 
 
-def _match(old: Sequence[Entry], new: Sequence[Entry], key: str) -> _Matches:
+def _match(old: Sequence[Entry], new: Sequence[Entry], key: str) -> _Matches[Entry]:
     """Pair items by a member that identifies them; what lacks it is paired with what lacks it."""
-    waiting: dict[Hashable, list[Entry]] = {}
-    for item in old:
-        waiting.setdefault(_identity(item, key), []).append(item)
-    partners: dict[int, Entry] = {}
-    same: dict[Hashable, dict[Hashable, list[Entry]]] = {}
-    left: list[Entry] = []
-    for item in new:
-        candidates = waiting.get(_identity(item, key), [])
-        if len(candidates) <= 1:
-            left.append(item)
-            continue
-        identity = _identity(item, key)
-        if identity not in same:
-            same[identity] = {}
-            for candidate in reversed(candidates):
-                same[identity].setdefault(key_of(candidate.raw), []).append(candidate)
-        equal = same[identity].get(key_of(item.raw))
-        if equal:
-            partners[id(item)] = equal.pop()
-        else:
-            left.append(item)
-    taken = {id(item) for item in partners.values()}
-    rest = {identity: [each for each in items if id(each) not in taken][::-1] for identity, items in waiting.items()}
-    for item in left:
-        candidates = rest.get(_identity(item, key), [])
-        if candidates:
-            partners[id(item)] = candidates.pop()
+    before, after = _grouped(old, key), _grouped(new, key)
+    partners = {
+        id(item): partner
+        for identity, items in after.items()
+        for partner, item in _paired(before.get(identity, []), items)
+    }
     taken = {id(item) for item in partners.values()}
     return _Matches([(partners.get(id(item)), item) for item in new], [item for item in old if id(item) not in taken])
 
 
-def _identity(item: Item, key: str) -> Hashable:
-    value = item.fields.get(key)
-    return value if isinstance(value, str) else None
+def _grouped(items: Sequence[Entry], key: str) -> dict[str | None, list[Entry]]:
+    """Items by the member that identifies them."""
+    groups: dict[str | None, list[Entry]] = {}
+    for item in items:
+        value = item.fields.get(key)
+        groups.setdefault(value if isinstance(value, str) else None, []).append(item)
+    return groups
+
+
+def _paired(old: list[Entry], new: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
+    """The items of one name: the same with the same, then the first with the first."""
+    if len(old) == len(new) == 1:
+        yield old[0], new[0]
+        return
+    waiting: dict[Hashable, list[Entry]] = {}
+    for item in reversed(old):
+        waiting.setdefault(key_of(item.raw), []).append(item)
+    taken, left = set(), []
+    for item in new:
+        if equal := waiting.get(key_of(item.raw)):
+            taken.add(id(equal[-1]))
+            yield equal.pop(), item
+        else:
+            left.append(item)
+    yield from zip((item for item in old if id(item) not in taken), left, strict=False)
 
 
 # Tools
@@ -145,8 +151,10 @@ def _changes_of_tool(old: Tool, new: Tool, effort: Effort) -> Iterator[Change]:
         return
     yield from _text_changes(old, new)
     yield from _hint_changes(old, new)
+    yield from _execution_changes(old, new)
     yield from _schema_changes(old, new, "input", effort)
     yield from _schema_changes(old, new, "output", effort)
+    yield from _other_changes(old, new, _TOOL_MEMBERS)
 
 
 def _text_changes(old: Item, new: Item) -> Iterator[Change]:
@@ -188,6 +196,10 @@ def _hint_changes(old: Tool, new: Tool) -> Iterator[Change]:
             message += ", which is assumed where nothing is said"
         pointer = f"/annotations/{hint}" if hint in _hints(new) else new.place_of("annotations")
         yield _change(kind, breaking, message, new, pointer)
+    others = [key for key in _changed(_hints(old), _hints(new)) if key not in _HINT_DEFAULTS and key != "title"]
+    if others:
+        message = f"{quoted(others)} of the annotations changed"
+        yield _change("annotation-changed", None, message, new, new.place_of("annotations"))
 
 
 def _effective_hints(tool: Tool) -> dict[str, bool]:
@@ -195,6 +207,48 @@ def _effective_hints(tool: Tool) -> dict[str, bool]:
     return {
         hint: hints[hint] if isinstance(hints.get(hint), bool) else assumed for hint, assumed in _HINT_DEFAULTS.items()
     }
+
+
+def _execution_changes(old: Tool, new: Tool) -> Iterator[Change]:
+    """How a tool runs. One that runs only as a task refuses plain calls; absent support is `forbidden`."""
+    before, after = (_execution(tool) for tool in (old, new))
+    if same_json(before, after):
+        return
+    support = [each.get("taskSupport") if isinstance(each, dict) else None for each in (before, after)]
+    if support[1] == "required" != support[0]:
+        message = "can be called only as a task now: `taskSupport` is `required`"
+        yield _change("execution-changed", True, message, new, "/execution/taskSupport")
+    else:
+        yield _change("execution-changed", None, "`execution` changed", new, new.place_of("execution"))
+
+
+def _execution(tool: Tool) -> Any:
+    execution = tool.fields.get("execution", {})
+    return {"taskSupport": "forbidden", **execution} if isinstance(execution, dict) else execution
+
+
+_TOOL_MEMBERS = frozenset({"name", "title", "description", "annotations", "execution", "inputSchema", "outputSchema"})
+_RESOURCE_MEMBERS = frozenset({"uri", "uriTemplate", "title", "description", "mimeType"})
+_PROMPT_MEMBERS = frozenset({"name", "title", "description", "arguments"})
+_HARMLESS = frozenset({"_meta", "icons", "annotations", "size", "name"})
+"""Members that say something about an item and change nothing about its use."""
+
+
+def _other_changes(old: Item, new: Item, compared: frozenset[str]) -> Iterator[Change]:
+    """Members that nothing else compares: one change for those that break nobody, one for those that nobody knows."""
+    changed = [key for key in _changed(old.fields, new.fields) if key not in compared]
+    for keys, breaking in (
+        ([key for key in changed if key in _HARMLESS], False),
+        ([key for key in changed if key not in _HARMLESS], None),
+    ):
+        if keys:
+            pointer = f"/{escape(keys[0])}" if keys[0] in new.fields else ""
+            yield _change("metadata-changed", breaking, f"{quoted(keys)} changed", new, pointer)
+
+
+def _changed(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """The members that differ."""
+    return [key for key in {**new, **old} if (key in old) != (key in new) or not same_json(old[key], new[key])]
 
 
 def _schema_changes(old: Tool, new: Tool, direction: Direction, effort: Effort) -> Iterator[Change]:
@@ -250,7 +304,12 @@ def _listed_changes(list_name: str, word: str, key: str, old: Listed, new: Liste
             yield _change(f"{word}-added", False, "was added", after)
         elif not same_json(before.raw, after.raw):
             yield from _text_changes(before, after)
-            yield from _argument_changes(before, after) if word == "prompt" else _type_changes(before, after)
+            if word == "prompt":
+                yield from _argument_changes(before, after)
+                yield from _other_changes(before, after, _PROMPT_MEMBERS)
+            else:
+                yield from _type_changes(before, after)
+                yield from _other_changes(before, after, _RESOURCE_MEMBERS)
     for item in matches.removed:
         message = "was removed" if is_listed else f"is gone: the new catalog has no `{list_name}` at all"
         yield _change(f"{word}-removed", True if is_listed else None, message, item, is_old=True)
@@ -263,31 +322,48 @@ def _type_changes(old: Item, new: Item) -> Iterator[Change]:
         yield _change("mime-type-changed", breaking, told("type", before, after), new, new.place_of("mimeType"))
 
 
+class _Argument(NamedTuple):
+    """An argument of a prompt, and where it stands."""
+
+    fields: dict[str, Any]
+    pointer: str
+
+    @property
+    def is_required(self) -> bool:
+        return self.fields.get("required") is True
+
+
 def _argument_changes(old: Item, new: Item) -> Iterator[Change]:
     before, after = _arguments(old), _arguments(new)
-    for name, (pointer, is_required) in after.items():
+    for name, argument in after.items():
         kind, breaking, message = "", False, ""
+        is_required = argument.is_required
         if name not in before:
             kind = "prompt-argument-required" if is_required else "prompt-argument-added"
             breaking, message = is_required, f"`{name}` was added" + (", and is required" if is_required else "")
-        elif before[name][1] != is_required:
+        elif before[name].is_required != is_required:
             state = "required" if is_required else "optional"
             kind, breaking, message = f"prompt-argument-{state}", is_required, f"`{name}` became {state}"
         if kind:
-            yield Change(KINDS[kind], breaking, message, new, False, pointer, name)
-    for name, (pointer, _) in before.items():
+            yield Change(KINDS[kind], breaking, message, new, False, argument.pointer, name)
+        if name in before:
+            others = [key for key in _changed(before[name].fields, argument.fields) if key != "required"]
+            if others:
+                message = f"{quoted(others)} of `{name}` changed"
+                yield Change(KINDS["description-changed"], False, message, new, False, argument.pointer, name)
+    for name, argument in before.items():
         if name not in after:
             message = f"`{name}` was removed"
-            yield Change(KINDS["prompt-argument-removed"], True, message, old, True, pointer, name)
+            yield Change(KINDS["prompt-argument-removed"], True, message, old, True, argument.pointer, name)
 
 
-def _arguments(prompt: Item) -> dict[str, tuple[str, bool]]:
-    """Where each argument of a prompt stands, and whether it is required; of several with one name the first."""
+def _arguments(prompt: Item) -> dict[str, _Argument]:
+    """The arguments of a prompt; of several with one name the first."""
     listed = prompt.fields.get("arguments")
-    found: dict[str, tuple[str, bool]] = {}
+    found: dict[str, _Argument] = {}
     for at, argument in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(argument, dict) and isinstance(argument.get("name"), str):
-            found.setdefault(argument["name"], (f"/arguments/{at}", argument.get("required") is True))
+            found.setdefault(argument["name"], _Argument(argument, f"/arguments/{at}"))
     return found
 
 
@@ -303,6 +379,7 @@ def _server_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
         if before != after:
             at = f"{pointer}/{key}" if key in new.server_info else pointer
             yield _change(f"server-{key}-changed", False, told(key, before, after), new.server, at)
+    yield from _introduction_changes(old, new)
     offered_before, offered = _capabilities(old), _capabilities(new)
     for name, at in offered.items():
         if name not in offered_before:
@@ -311,6 +388,29 @@ def _server_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
         if name not in offered:
             message = f"does not offer `{name}` any more"
             yield _change("capability-removed", None, message, old.server, at, is_old=True)
+
+
+def _introduction_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
+    """What a server says about itself before it lists anything."""
+    before, after = _instructions(old), _instructions(new)
+    if before[0] != after[0]:
+        message = told("text of the instructions", before[0], after[0])
+        yield _change("instructions-changed", False, message, new.server, after[1])
+    if old.protocol and new.protocol and old.protocol != new.protocol:
+        handshake = new.server.fields.get("initialize")
+        is_written = isinstance(handshake, dict) and "protocolVersion" in handshake
+        pointer = "/initialize/protocolVersion" if is_written else ""
+        message = told("protocol revision", old.protocol, new.protocol)
+        yield _change("protocol-changed", None, message, new.server, pointer)
+
+
+def _instructions(catalog: Catalog) -> tuple[str, str]:
+    """What a server tells agents about itself, and where."""
+    for era in ("initialize", "discover"):
+        answer = catalog.server.fields.get(era)
+        if isinstance(answer, dict) and (text := _text(answer.get("instructions"))):
+            return text, f"/{era}/instructions"
+    return "", ""
 
 
 def _capabilities(catalog: Catalog) -> dict[str, str]:

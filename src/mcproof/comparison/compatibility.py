@@ -1,8 +1,9 @@
 """What changed between two JSON Schemas, and who is hurt: those who send values, or those who read them.
 
 Both schemas are walked side by side. Keywords are compared one by one, which is sound: where each keyword accepts at
-least what it did, so does the schema. The walk follows references on both sides, so a definition may move, and meets
-every pair of schemas once, so a circle ends. What one keyword alone cannot tell (`oneOf`, `not`, `if` and their
+least what it did, so does the schema. Where that makes a combined schema look narrower, it is compared as a whole
+before anybody is alarmed. The walk follows references on both sides, so a definition may move; a pair of schemas that
+comes up again below itself ends there. What one keyword alone cannot tell (`oneOf`, `not`, `if` and their
 like) is asked of `containment`; what nobody can tell is said to be unknown, never to be compatible.
 
 For an input a narrower schema breaks callers, for an output a wider one does: there they read what they were not
@@ -14,15 +15,37 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from mcproof.comparison.alternatives import UNIONS, compare_unions, is_union
-from mcproof.comparison.containment import DYNAMIC, VALUE_KEYWORDS, Effort, Side, ask, contains
+from mcproof.comparison.containment import Effort, ask, contains
+from mcproof.comparison.keywords import DYNAMIC, VALUE_KEYWORDS
 from mcproof.comparison.properties import compare_properties, dotted
-from mcproof.comparison.sameness import Place, asserts, same_json, same_keyword, same_schema, settled
+from mcproof.comparison.sameness import Place, asserts, hops, same_json, same_keyword, same_schema, unknown_on_the_way
+from mcproof.comparison.side import Side
 from mcproof.comparison.values import Effect, shown, value_effects
 from mcproof.jsontext import escape
 
 MOST_LEVELS = 200
 _MOST_PAIRS = 20_000
+_MOST_USES = 20
+"""How many uses of one definition that changed are reported each on its own."""
+_MOST_REPEATS = 5_000
+"""How many pairs of schemas are gone through again; beyond that every further use of a definition is only counted."""
+_MOST_MEMBER_PAIRS = 400
+_MOST_NAMES = 20
 _LONGEST_LABEL = 120
+_TEXTS = {
+    "title": ("title", "title-changed"),
+    "description": ("description", "description-changed"),
+    "examples": ("list of examples", "description-changed"),
+    "deprecated": ("deprecation", "description-changed"),
+}
+"""What a schema tells people and agents about a value: what to call it, and the kind that a change of it is of."""
+_BY_ACCEPTANCE = frozenset(
+    {"type-narrowed", "type-widened", "type-changed", "values-removed", "values-added", "values-changed"}
+    | {"const-changed", "bound-narrowed", "bound-widened", "bound-changed", "pattern-changed"}
+    | {"union-narrowed", "union-widened", "union-changed", "constraint-changed"}
+    | {"parameter-required", "parameter-added-required", "field-optional"}
+)
+"""Kinds of change that break callers only by what the whole schema accepts."""
 _WHOLE = (
     *("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains", "minContains", "maxContains"),
     *("propertyNames", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies"),
@@ -69,6 +92,26 @@ class Pair(NamedTuple):
     is_over: bool = False
 
 
+Key = tuple[int, int, bool, bool]
+"""What two pairs of schemas share if they are the same two, seen in the same way."""
+
+
+class Met:
+    """A pair of schemas on the way: what is found in it; and, of the first time, how often it is met again."""
+
+    __slots__ = ("begin", "end", "is_combined", "key", "more", "pair", "uses")
+
+    def __init__(self, pair: Pair, key: Key, begin: int, *, is_combined: bool) -> None:
+        self.pair = pair
+        self.key = key
+        self.begin = begin
+        """Where in the list of all changes its own begin."""
+        self.end = begin
+        self.is_combined = is_combined
+        self.uses = 1
+        self.more = 0
+
+
 def compare_schemas(
     old: dict[str, Any], new: dict[str, Any], direction: Direction, effort: Effort | None = None
 ) -> list[SchemaChange]:
@@ -96,34 +139,65 @@ class Comparison:
         self.new = new
         self.is_input = is_input
         self.found: list[SchemaChange] = []
-        self._met: set[tuple[int, int, bool, bool]] = set()
+        self._met: dict[Key, Met] = {}
+        self._repeats = 0
+        self._open: set[Key] = set()  # those that the walk is in
+        self._answers: dict[tuple[object, ...], bool | None] = {}
         self._made: list[dict[str, Any]] = []  # kept, so that no id is used twice
         self._typeless: set[int] = set()  # made with a `type` that the document does not have
+        self._told: set[tuple[str, str]] = set()
         self._effort = effort
 
     def run(self) -> list[SchemaChange]:
         """All that changed."""
         root = Pair(Place(self.old.root, self.old.base), Place(self.new.root, self.new.base))
         self._compare_dialects()
-        waiting = [root]
+        waiting: list[Pair | Met] = [root]
         pairs = 0
         while waiting:
             pair = waiting.pop()
+            if isinstance(pair, Met):
+                self._leave(pair)
+                continue
             pairs += 1
-            if pairs > _MOST_PAIRS:
+            if pairs - self._repeats > _MOST_PAIRS:
                 self.say("not-compared", None, f"the schema of {self.subject(root)} is too large to compare", root)
                 break
             self.found += pair.notes
             if not pair.is_over:
                 waiting += reversed(self._visit(pair))
+        for met in self._met.values():
+            if met.more:
+                self._say_more(met)
         if all(change.breaking is False for change in self.found):
             self._ask_again(root)
         return self.found
 
+    def _leave(self, met: Met) -> None:
+        """Look back at all that was found in a pair: by parts it may look worse than it is as a whole."""
+        met.end = len(self.found)
+        self._open.discard(met.key)
+        if not met.is_combined:
+            return
+        worse = [
+            at for at in range(met.begin, met.end) if self.found[at].breaking and self.found[at].kind in _BY_ACCEPTANCE
+        ]
+        if worse and self.breaks(met.pair.old, met.pair.new) is False:
+            for at in worse:
+                self.found[at] = self.found[at]._replace(breaking=False)
+
+    def _say_more(self, met: Met) -> None:
+        """One line for all uses of a definition beyond those that have lines of their own."""
+        verdicts = {change.breaking for change in self.found[met.begin : met.end]}
+        breaking = True if True in verdicts else None if None in verdicts else False
+        places = f"{met.more} more place{'' if met.more == 1 else 's'}"
+        message = f"the definition of {self.subject(met.pair)} is used in {places}, where the same changed"
+        self.say("constraint-changed", breaking, message, met.pair)
+
     def _ask_again(self, root: Pair) -> None:
         """A safety net: where the walk found nothing that hurts, report what the library can show to hurt."""
         if not same_schema((self.old, root.old.schema), (self.new, root.new.schema)):
-            old, new = (Place(_as_object(place.schema), place.pointer) for place in (root.old, root.new))
+            old, new = (self.made_of(place, _as_object(place.schema)) for place in (root.old, root.new))
             if self._accepts_all(old, new, is_root=True) is False:
                 self.say("constraint-changed", True, f"the schema of {self.subject(root)} changed as a whole", root)
 
@@ -166,7 +240,11 @@ class Comparison:
         declared_only: bool = False,
     ) -> bool | None:
         """Whether the second schema accepts all that the first does; None where nobody knows."""
-        return contains(wider, narrower, self._effort, is_root=is_root, declared_only=declared_only)
+        key = (id(narrower[0]), id(narrower[1]), id(wider[1]), is_root, declared_only)
+        if key not in self._answers:
+            answer = contains(wider, narrower, self._effort, is_root=is_root, declared_only=declared_only)
+            self._answers[key] = answer
+        return self._answers[key]
 
     def breaks(self, old: Place, new: Place) -> bool | None:
         """Whether callers break by two schemas as wholes, as far as the library knows."""
@@ -188,18 +266,17 @@ class Comparison:
         message = f"`$schema` changed from {before} to {after}"
         self.found.append(SchemaChange("dialect-changed", False if is_plain else None, message, pointer))
 
-    def _visit(self, pair: Pair) -> list[Pair]:
-        """Report what changed in a pair itself, and return the pairs below it."""
-        old, new = settled(self.old, pair.old), settled(self.new, pair.new)
+    def _visit(self, pair: Pair) -> list[Pair | Met]:
+        """Report what changed in a pair itself, and return the pairs below it, and what to do after them."""
+        ways = hops(self.old, pair.old), hops(self.new, pair.new)
+        old, new = ways[0][-1], ways[1][-1]
         if not pair.level:
             old, new = (self.made_of(place, _as_object(place.schema)) for place in (old, new))
-        is_known = False
-        if type(old.schema) is dict and type(new.schema) is dict:
-            key = (id(old.schema), id(new.schema), pair.is_shared, pair.is_piece)
-            is_known = key in self._met
-            self._met.add(key)
+        key = (id(old.schema), id(new.schema), pair.is_shared, pair.is_piece)
+        is_known = key in self._met and not self._is_worth_another(self._met[key])
         if not pair.is_piece:
             self._compare_notes(pair, *((pair.old, pair.new) if is_known else (old, new)))
+        self._compare_unknown(pair, *((way[:-1] for way in ways) if is_known else ways))
         if is_known:
             return []
         pair = pair._replace(old=old, new=new)
@@ -211,9 +288,23 @@ class Comparison:
         if type(one) is not dict or type(other) is not dict:
             self._compare_odd(pair, one, other)
             return []
-        if is_union(one) or is_union(other):
-            return compare_unions(self, pair, one, other)
-        return self._compare_keywords(pair, one, other)
+        met = Met(pair, key, len(self.found), is_combined=_is_combined(one) or _is_combined(other))
+        is_repeated = self._met.setdefault(key, met) is not met
+        self._open.add(key)
+        is_either = is_union(one) or is_union(other)
+        below = compare_unions(self, pair, one, other) if is_either else self._compare_keywords(pair, one, other)
+        self._repeats += len(below) if is_repeated else 0
+        return [*below, met]
+
+    def _is_worth_another(self, met: Met) -> bool:
+        """Whether to go through a pair again that was met already, for the place that it is used in now."""
+        if met.key in self._open or met.begin == met.end:  # it is below itself, or nothing changed
+            return False
+        if met.uses < _MOST_USES and self._repeats < _MOST_REPEATS:
+            met.uses += 1
+            return True
+        met.more += 1
+        return False
 
     def made_of(self, place: Place, schema: Any) -> Place:
         """A schema that stands in for the one at a place."""
@@ -238,22 +329,41 @@ class Comparison:
             self.say("constraint-changed", None, f"{subject} is described by what is no schema", pair)
 
     def _compare_notes(self, pair: Pair, old: Place, new: Place) -> None:
-        """The description and the default: of the schema that refers, or else of the one referred to."""
+        """The texts and the default: of the schema that refers, or else of the one referred to."""
         subject = self.subject(pair)
-        before, after = (_note("description", *places) for places in ((pair.old, old), (pair.new, new)))
-        if isinstance(before[0] or "", str) and isinstance(after[0] or "", str) and before[0] != after[0]:
-            message = told("description", before[0], after[0], of=subject)
-            self.say("description-changed", False, message, pair, after[1])
+        for keyword, (name, kind) in _TEXTS.items():
+            if keyword != "description" and not pair.label:
+                continue
+            before, after = (_note(keyword, *places) for places in ((pair.old, old), (pair.new, new)))
+            if same_json(before[0] or None, after[0] or None):
+                continue
+            if keyword in {"examples", "deprecated"} or all(isinstance(each[0] or "", str) for each in (before, after)):
+                self.say(kind, False, told(name, before[0], after[0], of=subject), pair, after[1])
         before, after = (_note("default", *places) for places in ((pair.old, old), (pair.new, new)))
         if not same_json(before[0], after[0]) or before[2] != after[2]:
             breaking = None if self.is_input and before[2] else False
-            if not before[2]:
-                message = f"default of {subject} was added: {shown(after[0])}"
-            elif not after[2]:
-                message = f"default of {subject} was removed: {shown(before[0])}"
-            else:
-                message = f"default of {subject} changed from {shown(before[0])} to {shown(after[0])}"
-            self.say("default-changed", breaking, message, pair, after[1])
+            self.say("default-changed", breaking, f"default of {subject} {_become(before, after)}", pair, after[1])
+
+    def _compare_unknown(self, pair: Pair, old: list[Place], new: list[Place]) -> None:
+        """Keywords of which nobody can say whether they refuse a value."""
+        before, after = unknown_on_the_way(self.old, old), unknown_on_the_way(self.new, new)
+        changed = [
+            keyword
+            for keyword in {**after, **before}
+            if (keyword in before) != (keyword in after) or not same_json(before[keyword], after[keyword])
+        ]
+        if not changed:
+            return
+        keyword = changed[0]
+        message = f"{quoted(changed)} of {self.subject(pair)} changed"
+        if len(changed) == 1:
+            values = ((side.get(keyword), "", keyword in side) for side in (before, after))
+            message = f"`{shortened(keyword)}` of {self.subject(pair)} {_become(*values)}"
+        if (pair.label, message) in self._told:
+            return
+        self._told.add((pair.label, message))
+        pointers = [f"{place.pointer}/{escape(keyword)}" for place in new if keyword in _members(place.schema)]
+        self.say("constraint-changed", None, message, pair, pointers[0] if pointers else None)
 
     def _compare_keywords(self, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair]:
         pair = pair._replace(is_shared=pair.is_shared or _is_combined(old) or _is_combined(new))
@@ -284,15 +394,16 @@ class Comparison:
         changing = {"enum", "const"} if keyword in {"enum", "const"} else {keyword}
         changed = {name: value for name, value in kept.items() if name not in changing}
         changed |= {name: after[name] for name in changing if name in after}
-        return ask(changed, kept, draft, self._effort)
+        key = (keyword, id(old), id(new))
+        if key not in self._answers:
+            self._answers[key] = ask(changed, kept, draft, self._effort)
+        return self._answers[key]
 
     def below(self, pair: Pair, old: Place, new: Place, label: str | None = None, *, is_shared: bool = False) -> Pair:
         """A pair below another. What has no place in the new schema is reported where its parent stands."""
         if not new.pointer:
             new = Place(new.schema, pair.new.pointer)
-        label = pair.label if label is None else label
-        if len(label) > _LONGEST_LABEL:
-            label = f"{label[:60]}…{label[-50:]}"
+        label = shortened(pair.label if label is None else label)
         return Pair(old, new, label, pair.parameter, is_shared or pair.is_shared, level=pair.level + 1)
 
     def _compare_objects(self, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair]:
@@ -327,10 +438,9 @@ class Comparison:
         if not differing and unevaluated and not same_schema((self.old, old), (self.new, new)):
             differing = unevaluated  # what they refuse depends on all keywords beside them
         if differing:
-            listed = ", ".join(f"`{keyword}`" for keyword in differing)
             at = f"{pair.new.pointer}/{differing[0]}" if differing[0] in new else None
             breaking = self.breaks(pair.old, pair.new)
-            self.say("constraint-changed", breaking, f"{listed} of {self.subject(pair)} changed", pair, at)
+            self.say("constraint-changed", breaking, f"{quoted(differing)} of {self.subject(pair)} changed", pair, at)
         return below
 
     def _parts(self, keyword: str, pair: Pair, old: dict[str, Any], new: dict[str, Any]) -> list[Pair] | None:
@@ -339,8 +449,8 @@ class Comparison:
         before, after = f"{pair.old.pointer}/{keyword}", f"{pair.new.pointer}/{keyword}"
         if keyword == "allOf" and isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
             return [
-                self.below(pair, Place(each, f"{before}/{at}"), Place(other[at], f"{after}/{at}"), is_shared=True)
-                for at, each in enumerate(one)
+                self.below(pair, Place(one[at], f"{before}/{at}"), Place(other[to], f"{after}/{to}"), is_shared=True)
+                for at, to in self._matched(one, other)
             ]
         if keyword == "patternProperties" and isinstance(one, dict) and isinstance(other, dict):
             if one.keys() != other.keys():
@@ -363,6 +473,18 @@ class Comparison:
                 return [self.below(pair, source, target, is_shared=True)]
         return None
 
+    def _matched(self, old: list[Any], new: list[Any]) -> list[tuple[int, int]]:
+        """The members of two lists that are as long as each other: the same with the same, the others in order."""
+        if len(old) * len(new) > _MOST_MEMBER_PAIRS:
+            return [(at, at) for at in range(len(new))]
+        left, partners = list(range(len(old))), dict[int, int]()
+        for at, each in enumerate(new):
+            same = next((one for one in left if same_schema((self.old, old[one]), (self.new, each))), None)
+            if same is not None:
+                left.remove(same)
+                partners[at] = same
+        return [(partners[at] if at in partners else left.pop(0), at) for at in range(len(new))]
+
 
 def told(name: str, old: Any, new: Any, of: str = "") -> str:
     """How a text changed, with both texts where they are short."""
@@ -371,6 +493,31 @@ def told(name: str, old: Any, new: Any, of: str = "") -> str:
         return f"{what} was {'added' if new else 'removed'}"
     texts = shown(old), shown(new)
     return f"{what} changed" + ("" if any("…" in text for text in texts) else f" from {texts[0]} to {texts[1]}")
+
+
+def _become(old: tuple[Any, str, bool], new: tuple[Any, str, bool]) -> str:
+    """What happened to a member that is there or not, with its values."""
+    if not old[2]:
+        return f"was added: {shown(new[0])}"
+    if not new[2]:
+        return f"was removed: {shown(old[0])}"
+    return f"changed from {shown(old[0])} to {shown(new[0])}"
+
+
+def _members(schema: Any) -> dict[str, Any]:
+    return schema if isinstance(schema, dict) else {}
+
+
+def quoted(names: list[str]) -> str:
+    """Names for a sentence; an author may have made up any number of them, of any length."""
+    first = ", ".join(f"`{shortened(name)}`" for name in names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return first if more <= 0 else f"{first} and {more} more"
+
+
+def shortened(name: str) -> str:
+    """A name or a label, cut in the middle where it is too long to read."""
+    return f"{name[:60]}…{name[-50:]}" if len(name) > _LONGEST_LABEL else name
 
 
 def _note(keyword: str, holder: Place, target: Place) -> tuple[Any, str, bool]:

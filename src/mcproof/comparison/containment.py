@@ -4,7 +4,7 @@ The library compares two schemas as wholes. It is asked about copies without ann
 is replaced by what it leads to, so a definition may be renamed or inlined. The copies are small: what
 is too large, too deep or goes round in a circle is not asked about, and the answer is "nobody knows".
 
-Callers send what a schema declares. A property that the old schema neither declares nor welcomes (by an
+Callers send what a schema declares or requires. A property that the old schema neither names nor welcomes (by an
 `additionalProperties` of its own, by a pattern, or by being an object that declares nothing) is left out of the
 question: otherwise every new optional parameter of an open object would refuse what was accepted.
 """
@@ -15,12 +15,14 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mcproof.schemas import SchemaTree
+from mcproof.comparison.keywords import ASSERTIONS, DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS, unknown
+from mcproof.comparison.names import asks_for_more, declared, demanded, required
+from mcproof.comparison.sameness import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable
 
-    from mcproof.references import Reference
+    from mcproof.comparison.side import Side
 
 _MOST_LEVELS = 40
 _MOST_SCHEMAS = 600
@@ -34,88 +36,11 @@ _MOST_REPEATS = 1_000
 _MOST_EFFORT = 100_000
 """How much is asked in one comparison of two catalogs, in schemas times combinations: a few seconds at worst."""
 
-SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
-SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
-SINGLE_SCHEMAS = frozenset(
-    {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
-    | {"additionalItems", "unevaluatedItems", "unevaluatedProperties"}
-)
-VALUE_KEYWORDS = frozenset(
-    {"type", "enum", "const", "pattern", "multipleOf", "uniqueItems"}
-    | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength"}
-    | {"minItems", "maxItems", "minProperties", "maxProperties"}
-)
-"""Keywords that speak of a value as a whole, without schemas for its parts."""
-DYNAMIC = frozenset({"$dynamicRef", "$recursiveRef"})
-ASSERTIONS = (
-    SCHEMA_MAPS
-    | SCHEMA_LISTS
-    | SINGLE_SCHEMAS
-    | VALUE_KEYWORDS
-    | DYNAMIC
-    | {"$ref", "format", "required", "dependentRequired", "minContains", "maxContains"}
-)
-"""Keywords that can refuse a value; all others are notes."""
-
 _COMBINING = frozenset(
     {"anyOf", "oneOf", "allOf", "if", "then", "else", "not", "dependentSchemas", "dependencies", "$ref"}
 )
 _WELCOMING = ("additionalProperties", "patternProperties", "unevaluatedProperties")
 _UNIONS = ("anyOf", "oneOf")
-_DRAFTS = {"2020-12": 20, "2019-09": 19, "draft-07": 7, "draft-06": 6, "draft-04": 4}
-DEFAULT_DRAFT = 20
-"""What MCP says a schema without `$schema` is written in: draft 2020-12."""
-
-
-class Side:
-    """One of the two schemas of a comparison, with its references."""
-
-    def __init__(self, root: dict[str, Any], base: str) -> None:
-        self.root = root
-        self.base = base
-        self._tree = SchemaTree(root, base)
-        self._references: dict[int, Reference] | None = None
-        self._names: frozenset[str] | None = None
-
-    @property
-    def draft(self) -> int | None:
-        """The number of the draft that it is written in; None for one that is unknown."""
-        dialect = self.root.get("$schema")
-        if dialect is None:
-            return DEFAULT_DRAFT
-        return next((number for name, number in _DRAFTS.items() if f"/{name}/schema" in str(dialect)), None)
-
-    def reference(self, schema: dict[str, Any]) -> Reference | None:
-        """The `$ref` of a schema, if it leads somewhere."""
-        if self._references is None:
-            self._references = {
-                id(each.holder.schema): each
-                for each in self._tree.references.all
-                if each.keyword == "$ref" and each.is_resolved
-            }
-        return self._references.get(id(schema))
-
-    def pointer_of(self, reference: Reference) -> str | None:
-        """Where the target of a reference stands, from the item; None for `true` and `false`."""
-        node = self._tree.references.target_node(reference)
-        return None if node is None else node.pointer
-
-    def schemas(self) -> Iterator[dict[str, Any]]:
-        """Every schema of the document that is an object."""
-        return (node.schema for node in self._tree.nodes if isinstance(node.schema, dict))
-
-    @property
-    def declared_names(self) -> frozenset[str]:
-        """Every name that any object of the schema declares."""
-        if self._names is None:
-            maps = [schema["properties"] for schema in self.schemas() if isinstance(schema.get("properties"), dict)]
-            self._names = frozenset(name for properties in maps for name in properties)
-        return self._names
-
-    def release(self) -> None:
-        """Let go of the walk, which refers to itself."""
-        self._references = None
-        self._tree.release()
 
 
 class Effort:
@@ -146,7 +71,9 @@ class Copy:
         self.names: Counter[str] = Counter()
         """The declared names, with how often each is declared."""
         self.welcomes = False
-        """Whether some object says that it takes properties which it does not declare."""
+        """Whether some object takes properties which it does not declare, by its words or by saying nothing."""
+        self.unknown: Counter[Hashable] = Counter()
+        """The members that nobody knows the meaning of; the library is not asked about them."""
         self.is_open = False
         """Whether undeclared properties are part of the question at some object."""
         self.schema = self._copy(schema, 0, alone=True, is_root=is_root)
@@ -154,6 +81,7 @@ class Copy:
     def _copy(self, schema: Any, level: int, *, alone: bool, is_root: bool = False) -> Any:
         """A copy of one schema; `alone` says whether no other schema judges the same value."""
         if isinstance(schema, bool):
+            self.welcomes |= schema
             return schema
         self.count += 1
         if (
@@ -165,6 +93,8 @@ class Copy:
         ):
             raise _NotAskedError
         self._open.add(id(schema))
+        if not ("$ref" in schema and self._side.ignores_siblings):
+            self.unknown.update((keyword, key_of(value)) for keyword, value in unknown(schema).items())
         copy = self._members(schema, level + 1, alone=alone, is_root=is_root)
         self._open.discard(id(schema))
         return copy
@@ -176,7 +106,7 @@ class Copy:
             if reference is None:
                 raise _NotAskedError
             others = [keyword for keyword in keywords if keyword != "$ref"]
-            if not others or (self._side.draft or 0) < 19:
+            if not others or self._side.ignores_siblings:
                 return self._copy(reference.target, level, alone=alone, is_root=is_root)
             beside = {keyword: schema[keyword] for keyword in others}
             return {
@@ -193,6 +123,7 @@ class Copy:
             copy[keyword] = self._value(keyword, schema[keyword], level, schema, alone=alone and is_simple)
         if "object" in _types_of(schema) or isinstance(schema.get("properties"), dict):
             self._close(copy, alone=alone and is_simple, is_root=is_root)
+        self.welcomes |= _takes_anything(schema)
         return copy
 
     def _union(self, branches: Any, level: int, *, alone: bool) -> list[Any]:
@@ -207,6 +138,8 @@ class Copy:
         if keyword == "properties" and isinstance(value, dict):
             self.names.update(value.keys())
             alone = alone and "patternProperties" not in schema
+        elif keyword == "patternProperties" and isinstance(value, dict):
+            alone = alone and len(value) == 1 and not schema.get("properties")
         elif keyword in {"contains", "items", "prefixItems"}:
             alone = alone and "contains" not in schema
         if keyword in SCHEMA_MAPS and isinstance(value, dict):
@@ -221,16 +154,26 @@ class Copy:
         return value
 
     def _close(self, copy: dict[str, Any], *, alone: bool, is_root: bool) -> None:
-        """Leave what an object neither declares nor welcomes out of the question, where that is sound."""
-        if any(copy.get(keyword, False) is not False for keyword in _WELCOMING) or not (
-            copy.get("properties") or is_root
-        ):
+        """Leave what an object neither declares nor welcomes out of the question, where that is sound.
+
+        It is not where that could leave out every object: a schema that accepts nothing is within all others.
+        """
+        is_described = bool(copy.get("properties")) or is_root
+        if not is_described or any(copy.get(keyword, False) is not False for keyword in _WELCOMING):
             self.welcomes = True
-        if all(keyword not in copy for keyword in _WELCOMING) and (copy.get("properties") or is_root):
-            if alone and self._is_closing:
-                copy["additionalProperties"] = False
-            else:
-                self.is_open = True
+        if not is_described or any(keyword in copy for keyword in _WELCOMING):
+            return
+        asks = asks_for_more(copy)
+        self.welcomes |= asks
+        if asks or not alone or not self._is_closing or copy.get("minProperties", 0) > len(required(copy)):
+            self.is_open = True
+            return
+        if not isinstance(copy.get("properties", {}), dict):
+            raise _NotAskedError
+        undeclared = [name for name in demanded(copy) if name not in declared(copy)]
+        self.names.update(undeclared)
+        copy["properties"] = declared(copy) | dict.fromkeys(undeclared, True)
+        copy["additionalProperties"] = False
 
 
 def contains(
@@ -261,7 +204,9 @@ def contains(
                 del outer.names[name]
         is_mixed_up = inner.is_open and bool(outer.names - inner.names)
     answer = ask(outer.schema, inner.schema, draft, effort, outer.count + inner.count)
-    return None if answer is False and is_mixed_up else answer
+    if (answer is False and is_mixed_up) or (answer and inner.unknown != outer.unknown):
+        return None
+    return answer
 
 
 def ask(wider: Any, narrower: Any, draft: int, effort: Effort, size: int = 2) -> bool | None:
@@ -284,6 +229,17 @@ def ask(wider: Any, narrower: Any, draft: int, effort: Effort, size: int = 2) ->
     if answer == jsonschema_rs.canonical.Containment.YES:
         return True
     return False if answer == jsonschema_rs.canonical.Containment.NO else None
+
+
+def _takes_anything(schema: dict[str, Any]) -> bool:
+    """Whether there may be objects in what a schema accepts that it does not describe."""
+    types = _types_of(schema)
+    if not types and "properties" not in schema:
+        values = [schema["const"]] if "const" in schema else schema.get("enum")
+        if values is None:
+            return "allOf" not in schema
+        return not isinstance(values, list) or any(isinstance(each, (dict, list)) for each in values)
+    return "array" in types and "items" not in schema
 
 
 def _types_of(schema: Any) -> list[Any]:

@@ -16,6 +16,8 @@ class Kind(NamedTuple):
     """Why it matters to a caller."""
     advice: str
     """What the author can do about it."""
+    since: str = "0.1.0"
+    """The version of mcproof that first told it."""
 
 
 _KEEP_TOOL = "keep it for a while beside its replacement, and say in its description what to use instead"
@@ -56,6 +58,18 @@ KINDS: dict[str, Kind] = {
             "A hint about what a tool does changed.",
             "clients decide by the hints when to ask the user, and when to try again",
             "say so in your release notes",
+        ),
+        Kind(
+            "execution-changed",
+            "How a tool is to be run changed.",
+            "a tool that runs only as a task refuses plain calls, and one that never does refuses tasks",
+            "let a tool run either way, or publish the other way under a new name",
+        ),
+        Kind(
+            "metadata-changed",
+            "Something else that an item says about itself changed.",
+            "clients show it, or keep to it, if they know it",
+            _NOTHING,
         ),
         Kind(
             "parameter-added",
@@ -192,6 +206,18 @@ KINDS: dict[str, Kind] = {
         ),
         Kind("server-name-changed", "The server has another name.", "clients keep settings by name", _NOTHING),
         Kind("server-version-changed", "The server has another version.", "it tells that something changed", _NOTHING),
+        Kind(
+            "instructions-changed",
+            "The instructions of the server changed.",
+            "agents read them before they choose a tool",
+            "try the prompts that your users rely on again",
+        ),
+        Kind(
+            "protocol-changed",
+            "The server speaks another revision of the protocol.",
+            "a client that does not know it cannot connect",
+            "keep answering in the revision that a client asks for",
+        ),
         Kind(
             "capability-removed",
             "The server no longer offers a capability.",

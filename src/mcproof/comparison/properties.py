@@ -3,8 +3,8 @@
 An added or a removed property cannot be judged by what the two schemas accept alone, so this is where the decisions
 are:
 
-- A new optional parameter is compatible, unless the object welcomed any property before and callers may use
-  the name already: then nobody can tell.
+- A new optional parameter is compatible, unless the object welcomed any property before, or asked for more than it
+  declared, and callers may use the name already: then nobody can tell.
 - A removed parameter breaks callers of a closed object. An open one still accepts the argument, and ignores it: what
   the call does changes in silence, so nobody can tell.
 - A removed field of a result breaks callers. A new one is compatible, unless the result had promised no further
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.comparison.names import asks_for_more, declared, demanded, required
 from mcproof.comparison.sameness import Place, asserts, same_json
 from mcproof.jsontext import escape
 
@@ -51,8 +52,8 @@ class _Objects:
         self.pair = pair
         self.old = old
         self.new = new
-        self.old_properties, self.new_properties = (_properties(schema) for schema in (old, new))
-        self.old_required, self.new_required = (_required(schema) for schema in (old, new))
+        self.old_properties, self.new_properties = (declared(schema) for schema in (old, new))
+        self.old_required, self.new_required = (required(schema) for schema in (old, new))
         self.word = "parameter" if walk.is_input else "field"
 
     def compare(self) -> list[Pair]:
@@ -126,7 +127,9 @@ class _Objects:
             additional = self.old.get("additionalProperties", True)
             accepts = self.walk.is_within((self.walk.old, additional), (self.walk.new, new.schema))
             return False if accepts else None
-        return None if self.pair.is_shared and name in self.walk.old.declared_names else False
+        if asks_for_more(self.old) or name in demanded(self.old):
+            return None
+        return None if self.pair.is_shared and name in self.walk.old.names else False
 
     def _was_welcoming(self) -> bool:
         """Whether the old object took properties that it did not declare, by its words or by declaring none."""
@@ -190,14 +193,3 @@ class _Objects:
 
 def _is_schema(value: Any) -> bool:
     return isinstance(value, (dict, bool))
-
-
-def _properties(schema: dict[str, Any]) -> dict[str, Any]:
-    declared = schema.get("properties")
-    return declared if isinstance(declared, dict) else {}
-
-
-def _required(schema: dict[str, Any]) -> dict[str, None]:
-    """The required names, in order and each once."""
-    names = schema.get("required")
-    return dict.fromkeys(name for name in names if isinstance(name, str)) if isinstance(names, list) else {}

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.comparison.containment import ASSERTIONS, DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS
+from mcproof.comparison.keywords import ASSERTIONS, DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from mcproof.comparison.containment import Side
+    from mcproof.comparison.side import Side
 
 _MOST_STEPS = 5_000
 _MOST_HOPS = 100
@@ -63,25 +63,44 @@ def asserts(schema: dict[str, Any]) -> list[str]:
     return [keyword for keyword in schema if keyword in ASSERTIONS]
 
 
-def settled(side: Side, place: Place) -> Place:
-    """What a schema stands for: where it does nothing but refer to another, that other one."""
+def hops(side: Side, place: Place) -> list[Place]:
+    """A schema, and what it stands for: where it does nothing but refer to another, that other one, and so on.
+
+    What stands beside a `$ref` means nothing in the drafts before 2019-09.
+    """
+    found = [place]
     for _ in range(_MOST_HOPS):
         schema = place.schema
         if type(schema) is not dict:
-            return place
-        keywords = asserts(schema)
+            break
+        keywords = ["$ref"] if "$ref" in schema and side.ignores_siblings else asserts(schema)
         if len(keywords) != 1:
-            return place
+            break
         if keywords[0] == "$ref":
             reference = side.reference(schema)
             if reference is None:
-                return place
+                break
             place = Place(reference.target, side.pointer_of(reference) or place.pointer)
         elif keywords[0] == "allOf" and isinstance(schema["allOf"], list) and len(schema["allOf"]) == 1:
             place = Place(schema["allOf"][0], f"{place.pointer}/allOf/0")
         else:
-            return place
-    return place
+            break
+        found.append(place)
+    return found
+
+
+def settled(side: Side, place: Place) -> Place:
+    """What a schema stands for in the end."""
+    return hops(side, place)[-1]
+
+
+def unknown_on_the_way(side: Side, way: list[Place]) -> dict[str, Any]:
+    """The members of unknown meaning of a schema and of those that it stands for; the first of a name counts."""
+    members: dict[str, Any] = {}
+    for place in reversed(way):
+        if type(place.schema) is dict and not ("$ref" in place.schema and side.ignores_siblings):
+            members |= unknown(place.schema)
+    return members
 
 
 def same_schema(old: tuple[Side, Any], new: tuple[Side, Any]) -> bool:
@@ -105,8 +124,10 @@ def _same(old_side: Side, new_side: Side, waiting: list[tuple[Any, Any]]) -> boo
         if not waiting:
             return True
         old, new = waiting.pop()
-        old, new = settled(old_side, Place(old, "")).schema, settled(new_side, Place(new, "")).schema
-        old, new = _as_dict(old), _as_dict(new)
+        ways = hops(old_side, Place(old, "")), hops(new_side, Place(new, ""))
+        if not same_json(unknown_on_the_way(old_side, ways[0]), unknown_on_the_way(new_side, ways[1])):
+            return False
+        old, new = (_as_dict(way[-1].schema) for way in ways)
         if type(old) is not dict or type(new) is not dict:
             if not same_json(old, new):
                 return False

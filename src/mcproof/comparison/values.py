@@ -6,6 +6,7 @@ import json
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.comparison.keywords import unknown
 from mcproof.comparison.sameness import key_of, same_json
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def for_type(schema: dict[str, Any], kind: str) -> dict[str, Any]:
     foreign = {keyword for other, keywords in _SPEAKS_OF.items() if other != kind for keyword in keywords}
     if kind == "integer":
         foreign -= _SPEAKS_OF["number"]
+    foreign |= unknown(schema).keys()  # the whole schema is asked about these
     part = {keyword: value for keyword, value in schema.items() if keyword not in foreign}
     if isinstance(part.get("enum"), list):
         part["enum"] = [value for value in part["enum"] if _type_of(value) in expanded([kind])]
@@ -130,7 +132,9 @@ def _flag(schema: dict[str, Any]) -> bool:
 
 
 def _type_effects(old: dict[str, Any], new: dict[str, Any], subject: str) -> Iterator[ValueEffect]:
-    before, after = declared_types(old), declared_types(new)
+    if "type" not in old and "type" not in new:
+        return
+    before, after = (types_of(schema) or None for schema in (old, new))
     if (before is None and "type" in old) or (after is None and "type" in new):
         if "type" not in old or "type" not in new or not same_json(old["type"], new["type"]):
             yield ValueEffect("type-changed", "type", Effect.UNCLEAR, f"type of {subject} changed")

@@ -74,19 +74,19 @@ def kind_facts(kind: Kind, breaking: bool | None) -> RuleFacts:
     """A kind of change in the shape of a rule, as serious as this change is."""
     severity = SEVERITIES[breaking]
     return RuleFacts(
-        kind.id,
-        kind.id,
-        "diff",
-        "change",
-        severity,
-        level_of(severity),
-        None,
-        False,
-        False,
-        "0.1.0",
-        kind.summary,
-        kind.why,
-        kind.advice,
+        id=kind.id,
+        name=kind.id,
+        ruleset="diff",
+        category="change",
+        severity=severity,
+        level=level_of(severity),
+        fault=None,
+        fixable=False,
+        needs_language_model=False,
+        since=kind.since,
+        summary=kind.summary,
+        why=kind.why,
+        fix=kind.advice,
     )
 
 
@@ -115,8 +115,9 @@ def changes_text(report: TargetReport, format: str, style: Style) -> Iterator[st
 
 
 def _summary(report: TargetReport, style: Style) -> str:
+    between = f"from {style.text(report.compared_with or '?')} to {style.text(report.target)}"
     if not report.findings:
-        return f"{style.paint(style.symbol('✓', 'ok:'), 'good')} no change\n"
+        return f"{style.paint(style.symbol('✓', 'ok:'), 'good')} no change {between}\n"
     levels = report.levels()
     counts = [style.paint(f"{levels[level]:,} {WORDS[level]}", level) for level in levels if levels[level]]
-    return f"{plural(len(report.findings), 'change')}: {', '.join(counts)}\n"
+    return f"{plural(len(report.findings), 'change')} {between}: {', '.join(counts)}\n"

@@ -104,6 +104,8 @@ def _summary(report: TargetReport, groups: list[Group], run: RunReport) -> str:
         parts.append(scope_of(report))
     if report.tokens is not None:
         parts.append(plural(report.tokens.total, "token"))
+    if report.compared_with is not None:
+        parts.append(f"from {_code(repository_path(report.compared_with))}")
     if report.title != report.target:
         parts.append(_code(repository_path(report.target) if report.connection is None else report.target))
     return " · ".join(parts)

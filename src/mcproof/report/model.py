@@ -241,6 +241,8 @@ class TargetReport(NamedTuple):
     fail_on: str = "error"
     untested: list[Untested] = []  # noqa: RUF012
     seconds: float = 0.0
+    compared_with: str | None = None
+    """The older catalog that a comparison started from."""
 
     @property
     def failing(self) -> int:

@@ -64,6 +64,7 @@ def _target(report: TargetReport) -> Iterator[str]:
         return
     head = {
         "target": report.target,
+        "compared_with": report.compared_with,
         "server": report.server,
         "protocol": report.protocol,
         "connection": report.connection,
@@ -169,6 +170,8 @@ def _contradiction(document: dict[str, Any]) -> str | None:
         return "it has more targets than one, and says that there is one"
     if document["command"] == "grade" and not all(each["scores"] and each["tokens"] for each in targets):
         return "it is of a grade, and has none"
+    if document["command"] == "diff" and any(each["compared_with"] is None for each in targets):
+        return "it is of a comparison, and does not say with what"
     return None
 
 
@@ -212,6 +215,7 @@ def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: d
         fail_on=record["fail_on"],
         untested=[Untested(each["what"], each["why"], tuple(each["rules"])) for each in record["not_tested"]],
         seconds=seconds.get(target, 0.0),
+        compared_with=record["compared_with"],
     )
 
 

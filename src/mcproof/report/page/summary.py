@@ -76,6 +76,8 @@ def facts(report: TargetReport, findings: Findings, words: Words) -> str:
         entries.append(("Context cost", plural(report.tokens.total, "token")))
     if report.protocol:
         entries.append(("Protocol", text(report.protocol, 40)))
+    if report.compared_with is not None:
+        entries.append(("Compared with", f"<code>{text(report.compared_with)}</code>"))
     if report.title != report.target:
         entries.append(("Target", f"<code>{text(report.target)}</code>"))
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>\n" for name, value in entries)
