@@ -61,7 +61,7 @@ def check_targets(command: Command, options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         tell("interrupted")
         run.interrupt()
-    with _finished_first():
+    with _finished_first() as interrupts:
         notices = run.notices()
         for notice in notices:
             tell(str(notice))
@@ -80,31 +80,24 @@ def check_targets(command: Command, options: argparse.Namespace) -> int:
         outputs.write(finished)
         run.update_baselines(code)
         outputs.print(finished)
-    return code
+    return INTERRUPTED if interrupts else code
 
 
 @contextmanager
-def _finished_first() -> Iterator[None]:
-    """Let an interrupt wait until what was found is written down; it ends the command then."""
+def _finished_first() -> Iterator[list[object]]:
+    """Let interrupts wait until what was found is written down; those that came meanwhile."""
     import signal
 
-    came = False
-
-    def remember(*_: object) -> None:
-        nonlocal came
-        came = True
-
+    came: list[object] = []
     try:
-        before = signal.signal(signal.SIGINT, remember)
+        before = signal.signal(signal.SIGINT, lambda *_: came.append(None))
     except ValueError:  # not the main thread, which alone is interrupted
-        yield
+        yield came
         return
     try:
-        yield
+        yield came
     finally:
         signal.signal(signal.SIGINT, before)
-    if came:
-        raise KeyboardInterrupt
 
 
 class Run:
