@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.finding import LEVELS
 from mcproof.registry import CRASHED
 from mcproof.report.grade_card import gate_sentence
 from mcproof.suppress import ACCEPTED, IGNORED
@@ -68,7 +67,7 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
         trouble = report.trouble
         yield Check("target", "can be checked", "error", "error", trouble.message, "", trouble.file, trouble.line)
         return
-    failing = () if report.fail_on == "never" else LEVELS[: LEVELS.index(report.fail_on) + 1]
+    
     found = {each.rule.id for each in (*report.findings, *report.suppressed)}
     untested = _untested(report)
     for rule in run.rules if run.command != "diff" else ():
@@ -79,7 +78,7 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
         elif rule.id not in found:
             yield Check(rule.ruleset, rule.id, "passed")
     for each in report.findings:
-        yield _check(each, "failed" if each.level in failing else "passed")
+        yield _check(each, "failed" if report.fails(each) else "passed")
     for each in report.suppressed:
         yield _check(each, "skipped")
     for gate in report.gates:

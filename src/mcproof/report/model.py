@@ -5,7 +5,7 @@ It is built from a catalog and its findings, or read back from a stored report; 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.errors import McproofError
 from mcproof.finding import LEVELS, Level
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.suppress import Suppression
+
+
+BROKEN = "broken"
+"""What fails where a server was tried: what it did wrong itself, whatever is to be said about its catalog."""
 
 
 class RuleFacts(NamedTuple):
@@ -178,6 +182,77 @@ class Untested(NamedTuple):
         return cls(", ".join(ids), why, ids)
 
 
+class ProbeResult(NamedTuple):
+    """What one probe came to."""
+
+    tool: str | None
+    """The tool that was called; None for what concerns the server as a whole."""
+    probe: str
+    fault: str | None
+    outcome: str
+    """`rejected`, `accepted`, `hang`, `crash`, `malformed`; or `not_applicable`, `not_tested`."""
+    passed: bool | None
+    """None where nothing was judged: not applicable, not tested, exploratory, or the valid call itself."""
+    reason: str = ""
+    """Why it is not applicable or not tested; else what was sent and what came of it, in words."""
+    is_exploratory: bool = False
+    """Whether it asks for something that the schema does not promise."""
+    request: str = ""
+    """The parameters as they were sent, cropped."""
+    answer: str = ""
+    """The answer as it came, cropped; or why there is none."""
+
+
+Verdict = Literal["proven", "broken promise", "hidden rule", "open", "not tested", "not applicable"]
+
+
+class Cell(NamedTuple):
+    """One fault of one tool in the contract matrix."""
+
+    tool: str
+    fault: str
+    declared: bool | None
+    """Whether the schema promises it; None where there is nothing to promise."""
+    kept: bool | None
+    """Whether the server refuses it; None where nobody knows."""
+    verdict: Verdict
+    reason: str = ""
+    is_doubtful: bool = False
+    """Whether the valid call fails as well, so that a refusal proves little."""
+    predicted_by: tuple[str, ...] = ()
+    """The ids of the static rules that said so before anything was sent."""
+
+
+class Failure(NamedTuple):
+    """A case that failed, and how to send it again."""
+
+    id: str
+    tool: str | None
+    outcome: str
+    """`crash`, `hang`, `protocol_violation`, `leak` or `accepted`."""
+    arguments: Any
+    """What was sent, as small as it could be made; long texts are cropped."""
+    replay: str
+    """The command that sends it again."""
+    what: str = ""
+    """What is wrong about the answer, in words."""
+    times: int = 1
+    """How many cases came to the same."""
+
+
+class Fuzzing(NamedTuple):
+    """What fuzzing came to."""
+
+    seed: int
+    cases: int
+    """How many cases were sent; what shrinking and blaming sent is not counted."""
+    outcomes: dict[str, int]
+    """How many cases had each outcome: clean, accepted, crash, hang, protocol_violation; and, beside those, leak."""
+    failures: list[Failure]
+    tools: dict[str, int] = {}  # noqa: RUF012 (a default that nobody changes)
+    """How many cases each tool was called with."""
+
+
 class Notice(NamedTuple):
     """Something about the configuration or the baseline that somebody should tidy up."""
 
@@ -243,14 +318,22 @@ class TargetReport(NamedTuple):
     seconds: float = 0.0
     compared_with: str | None = None
     """The older catalog that a comparison started from."""
+    probes: list[ProbeResult] = []  # noqa: RUF012
+    matrix: list[Cell] = []  # noqa: RUF012
+    fuzzing: Fuzzing | None = None
 
     @property
     def failing(self) -> int:
         """How many findings are at or above the level that fails."""
+        return sum(self.fails(each) for each in self.findings)
+
+    def fails(self, finding: Reported) -> bool:
+        """Whether a finding is at or above the level that fails."""
         if self.fail_on == "never":
-            return 0
-        levels = LEVELS[: LEVELS.index(self.fail_on) + 1]
-        return sum(each.rule.level in levels for each in self.findings)
+            return False
+        if self.fail_on == BROKEN:
+            return finding.level == "error" and finding.rule.ruleset == "wire"
+        return finding.level in LEVELS[: LEVELS.index(self.fail_on) + 1]
 
     @property
     def passed(self) -> bool:

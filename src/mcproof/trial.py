@@ -1,0 +1,93 @@
+"""Facts: what a live server was asked on purpose, and what it did.
+
+A trial is one case that was sent. Whether the answer is right is for the rules to say; what they need to know about
+it is here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Item
+
+Outcome = Literal["rejected", "accepted", "hang", "crash", "malformed"]
+"""What came of a request: an error of either kind, a result, no answer in time, no server any more, no JSON-RPC."""
+
+Expectation = Literal["success", "rejection", "answer", "nothing"]
+"""What the contract asks for: a result, an error, any answer at all, or, for a question out of curiosity, nothing."""
+
+SHOWN = 400
+"""How many characters of a request or an answer a report keeps; many servers send a megabyte back."""
+
+
+class Flaw(NamedTuple):
+    """Something in an answer that should not be there, or is missing."""
+
+    kind: str
+    """Such as `structured-missing`; each is the business of one rule."""
+    detail: str
+    """What was seen, cropped."""
+
+
+class Trial(NamedTuple):
+    """One case that was sent, and what the server made of it."""
+
+    probe: str
+    """Which question it was: `missing_required`, `baseline`, `unknown_method`, `fuzz`."""
+    what: str
+    """What was sent, in words: "without the required `query`"."""
+    expects: Expectation
+    outcome: Outcome
+    fault: str | None = None
+    """The fault that an acceptance would prove."""
+    keyword: str = ""
+    """The keyword of the schema that the arguments violate."""
+    pointer: str = ""
+    """The place inside the arguments."""
+    request: str = ""
+    """The parameters as they were sent, cropped."""
+    answer: str = ""
+    """The answer as it came, cropped; or why there is none."""
+    code: int | None = None
+    """The code of a JSON-RPC error."""
+    flaws: tuple[Flaw, ...] = ()
+    failure: str | None = None
+    """The id under which it is stored, to be sent again."""
+    times: int = 1
+    """How many cases did the same."""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the server did what the contract asks for."""
+        if self.expects == "success":
+            return self.outcome in ("accepted", "rejected")
+        if self.expects == "rejection":
+            return self.outcome == "rejected"
+        return self.outcome in ("accepted", "rejected")
+
+
+class Trials(NamedTuple):
+    """All that was tried on one tool, or on the server as a whole."""
+
+    item: Item
+    trials: list[Trial]
+    revision: str | None
+    """The protocol revision that the server speaks, by which its answers are judged."""
+
+
+def shown(value: str) -> str:
+    """What was sent or came back, as much of it as a report keeps, with how much there was."""
+    if len(value) <= SHOWN:
+        return value
+    return f"{value[:SHOWN]}… ({len(value):,} characters)"
+
+
+def spelt(value: Any) -> str:
+    """A value as JSON, as much of it as a report keeps."""
+    import json
+
+    try:
+        return shown(json.dumps(value, ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return "(nested too deeply to be shown)"
