@@ -67,7 +67,7 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
         trouble = report.trouble
         yield Check("target", "can be checked", "error", "error", trouble.message, "", trouble.file, trouble.line)
         return
-    
+
     found = {each.rule.id for each in (*report.findings, *report.suppressed)}
     untested = _untested(report)
     for rule in run.rules if run.command != "diff" else ():
