@@ -8,9 +8,10 @@ import os
 import sys
 from typing import Any
 
-from mcproof.live.capture import Asking, Capture, capture_all
+from mcproof.live.capture import Capture, capture_all
 from mcproof.live.connection import Limits
 from mcproof.live.errors import ConnectError
+from mcproof.live.reach import Asking
 from mcproof.live.servers import Command, Endpoint
 from servers import raw
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from mcproof.live.capture import Asking, Capture, Captures, capture_all
+from mcproof.live.capture import Capture, Captures, capture_all
 from mcproof.live.connection import Limits
 from mcproof.live.errors import ConnectError
+from mcproof.live.reach import Asking
 from mcproof.live.secrets import hiding, redacted_command
 from mcproof.live.servers import Command, Endpoint, Server
 

@@ -342,7 +342,8 @@ def test_secrets_are_in_no_error() -> None:
 
 
 def test_several_servers_are_asked_at_once_and_come_back_in_order() -> None:
-    from mcproof.live.capture import Asking, Capture, capture_all
+    from mcproof.live.capture import Capture, capture_all
+    from mcproof.live.reach import Asking
 
     servers = [command("good" if number % 3 else "exit-at-start", f"n{number}") for number in range(12)]
     finished: list[Any] = []
@@ -355,6 +356,7 @@ def test_several_servers_are_asked_at_once_and_come_back_in_order() -> None:
 
 
 def test_no_servers_are_no_work() -> None:
-    from mcproof.live.capture import Asking, capture_all
+    from mcproof.live.capture import capture_all
+    from mcproof.live.reach import Asking
 
     assert capture_all([], Asking(Limits()), lambda _: None) == ([], False)

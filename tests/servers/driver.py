@@ -11,8 +11,9 @@ import sys
 
 from live.running import children, command
 from mcproof.live import stdio
-from mcproof.live.capture import Asking, Capture, capture_all
+from mcproof.live.capture import Capture, capture_all
 from mcproof.live.connection import Limits
+from mcproof.live.reach import Asking
 from mcproof.live.servers import Command, Server
 
 LIMITS = Limits(start=60, request=60, total=60, grace=60)

@@ -12,7 +12,7 @@ from mcproof.targets.argument import LiveOptions
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.live.capture import Asking
+    from mcproof.live.reach import Asking
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)", re.DOTALL)
@@ -60,8 +60,8 @@ def _header(text: str) -> tuple[str, str]:
 
 def asking(options: argparse.Namespace, timeout: float | None = None) -> Asking:
     """How patient to be, by the command line or else as configured, and which protocol revision to speak."""
-    from mcproof.live.capture import Asking
     from mcproof.live.connection import REVISIONS, Limits
+    from mcproof.live.reach import Asking
 
     if options.protocol is not None and options.protocol not in REVISIONS:
         hint = nearest(options.protocol, list(REVISIONS))

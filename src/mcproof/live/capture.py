@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import os
 import re
-import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.live.connection import Limits, connect_http, connect_stdio, in_seconds
+from mcproof.live.connection import in_seconds
 from mcproof.live.errors import ConnectError, LostError
+from mcproof.live.interrupts import all_of, on_signals
 from mcproof.live.listing import list_everything
+from mcproof.live.reach import reach
 from mcproof.live.secrets import hiding, hiding_in_catalogs
-from mcproof.live.servers import Endpoint
 from mcproof.wire import Wire, cropped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from mcproof.live.connection import Connection
     from mcproof.live.listing import Listing
+    from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
-
-INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER", "USERNAME")
-"""What a child gets of our environment without being told: what it takes to run, and nothing that is secret."""
 
 AT_ONCE = 8
 """How many servers are asked at the same time."""
@@ -41,13 +37,6 @@ class Capture(NamedTuple):
     wire: Wire
 
 
-class Asking(NamedTuple):
-    """How servers are asked."""
-
-    limits: Limits = Limits()
-    protocol: str | None = None
-
-
 async def capture(server: Server, asking: Asking) -> Capture:
     """Connect, list everything, disconnect. Raises ConnectError, with no secret in it."""
     try:
@@ -60,7 +49,7 @@ async def capture(server: Server, asking: Asking) -> Capture:
 
 
 async def _capture(server: Server, asking: Asking) -> Capture:
-    connection = await _connect(server, asking)
+    connection = await reach(server, asking)
     try:
         listing = await list_everything(connection)
     finally:
@@ -77,18 +66,6 @@ async def _capture(server: Server, asking: Asking) -> Capture:
         ending,
     )
     return Capture(_document(server, connection, listing), wire)
-
-
-async def _connect(server: Server, asking: Asking) -> Connection:
-    if isinstance(server, Endpoint):
-        return await connect_http(server.url, dict(server.headers), asking.limits, asking.protocol)
-    from mcproof.live.stdio import Stdio
-
-    inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
-    environment = {**inherited, **server.environment}
-    return await connect_stdio(
-        lambda: Stdio(server.words, environment, server.directory), asking.limits, asking.protocol
-    )
 
 
 def _document(server: Server, connection: Connection, listing: Listing) -> str:
@@ -173,51 +150,11 @@ def capture_all(servers: Iterable[Server], asking: Asking, done: Callable[[Serve
             for task in tasks:
                 task.cancel()
 
-        with _on_signals(interrupt):
-            await _all_of(tasks)
+        with on_signals(interrupt):
+            await all_of(tasks)
 
     try:
         asyncio.run(run())
     except KeyboardInterrupt:  # before or after the signals were ours
         interrupted = True
     return Captures(results, interrupted)
-
-
-async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
-    """Wait for tasks of which any may have been cancelled; an error in one ends the others."""
-    try:
-        if tasks:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-    finally:
-        for task in tasks:
-            if not task.done():
-                task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-    for task in tasks:
-        if not task.cancelled():
-            task.result()
-
-
-@contextlib.contextmanager
-def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C and a request to terminate cancel tasks, which then leave nothing running.
-
-    Asked again, they do not wait for servers to end by themselves any more.
-    """
-    loop = asyncio.get_running_loop()
-    handled = []
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
-        # Not on Windows, and not outside the main thread.
-        with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
-            number = getattr(signal, name)
-            before = signal.getsignal(number)
-            if before in (None, signal.SIG_IGN):  # as `nohup` wants it
-                continue
-            loop.add_signal_handler(number, interrupt)
-            handled.append((number, before))
-    try:
-        yield
-    finally:
-        for number, before in handled:
-            loop.remove_signal_handler(number)
-            signal.signal(number, before)

@@ -143,7 +143,7 @@ def _filler(configured: ConfiguredServer) -> tuple[Callable[[str], str], list[st
 
     With it goes the list of the values that it has taken from the environment: wherever they stand, they are secrets.
     """
-    from mcproof.live.capture import INHERITED
+    from mcproof.live.reach import INHERITED
 
     folder = os.path.dirname(os.path.abspath(configured.file))
     workspace = os.path.dirname(folder) if os.path.basename(folder) == ".vscode" else folder

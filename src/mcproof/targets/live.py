@@ -9,8 +9,9 @@ if TYPE_CHECKING:
 
     from mcproof.catalog import Catalog
     from mcproof.errors import McproofError
-    from mcproof.live.capture import Asking, Capture
+    from mcproof.live.capture import Capture
     from mcproof.live.errors import ConnectError
+    from mcproof.live.reach import Asking
     from mcproof.targets.argument import Input
 
 

@@ -1,0 +1,51 @@
+"""Work that an interrupt ends in order: what was found is kept, and nothing is left running."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+async def all_of(tasks: list[asyncio.Task[None]]) -> None:
+    """Wait for tasks of which any may have been cancelled; an error in one ends the others."""
+    try:
+        if tasks:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            if not task.done():
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
+
+
+@contextlib.contextmanager
+def on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Let Ctrl-C and a request to terminate cancel tasks, which then leave nothing running.
+
+    Asked again, they do not wait for servers to end by themselves any more.
+    """
+    loop = asyncio.get_running_loop()
+    handled = []
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+        # Not on Windows, and not outside the main thread.
+        with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
+            number = getattr(signal, name)
+            before = signal.getsignal(number)
+            if before in (None, signal.SIG_IGN):  # as `nohup` wants it
+                continue
+            loop.add_signal_handler(number, interrupt)
+            handled.append((number, before))
+    try:
+        yield
+    finally:
+        for number, before in handled:
+            loop.remove_signal_handler(number)
+            signal.signal(number, before)
