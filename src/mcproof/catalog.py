@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.jsontext import JsonText
+    from mcproof.trial import Trials
     from mcproof.wire import Wire
 
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
@@ -180,6 +181,8 @@ class Catalog:
         """Whether the list goes on after what was read."""
         self.wire = wire
         """What the connection showed, where it was read from a live server."""
+        self.trials: list[Trials] | None = None
+        """What was tried on the live server, item by item; None where nothing was called."""
         self.origin = origin
         """Where a live server is named, as its catalog stands in no file."""
 

@@ -44,6 +44,8 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
         for item in items:
             run.show("Item", item, item)
             run.show(scope, item, item)
+    for tried in catalog.trials or ():
+        run.show("Trials", tried, tried.item)
     for crash in run.crashes():
         run.show("RuleCrash", crash, catalog.server)
     return run.findings

@@ -142,7 +142,10 @@ class Rule:
 CRASHED = "CAT-004"
 """The rule that reports the failure of another; its evidence names that one."""
 
-SCOPES = ("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt", "Wire", "RuleCrash")
+SCOPES = (
+    *("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt"),
+    *("Wire", "Trials", "RuleCrash"),
+)
 """What a rule can look at: the types of its first parameter."""
 
 _RULES: dict[str, Rule] = {}

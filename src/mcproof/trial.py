@@ -45,6 +45,8 @@ class Trial(NamedTuple):
     """The keyword of the schema that the arguments violate."""
     pointer: str = ""
     """The place inside the arguments."""
+    place: str = ""
+    """The place inside the tool where the promise stands, or should."""
     request: str = ""
     """The parameters as they were sent, cropped."""
     answer: str = ""

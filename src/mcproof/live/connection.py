@@ -57,6 +57,10 @@ class Transport(Protocol):
 
     async def open(self) -> None: ...
 
+    async def send_bytes(self, data: bytes) -> None: ...
+
+    def kill(self) -> None: ...
+
     async def close(self) -> Ending | None: ...
 
 
@@ -84,9 +88,9 @@ class Connection:
         revision = self.introduction.get("protocolVersion")
         return revision if isinstance(revision, str) else None
 
-    async def request(self, method: str, params: dict[str, Any] | None = None) -> Answer:
+    async def request(self, method: str, params: dict[str, Any] | None = None, *, limit: float | None = None) -> Answer:
         """Send a request as the era asks for. Raises TimeoutError where no answer comes in time."""
-        async with asyncio.timeout(self.limits.request):
+        async with asyncio.timeout(limit or self.limits.request):
             return await self.transport.peer.request(method, self._parameters(params))
 
     def _parameters(self, params: dict[str, Any] | None) -> dict[str, Any] | None:

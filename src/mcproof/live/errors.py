@@ -11,3 +11,7 @@ class ConnectError(McproofError):
 
 class LostError(McproofError):
     """The server went away while an answer was due."""
+
+
+class NoMessageError(LostError):
+    """An answer came, and it is no JSON-RPC."""

@@ -10,7 +10,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.live.errors import ConnectError, LostError
+from mcproof.live.errors import ConnectError, LostError, NoMessageError
 from mcproof.live.peer import Peer
 from mcproof.live.secrets import redacted_url
 from mcproof.live.sse import LONGEST_EVENT, EventParser
@@ -75,6 +75,15 @@ class StreamableHttp:
                 self.session = session
             await self._take(response, envelope)
 
+    async def send_bytes(self, data: bytes) -> None:
+        """Send something that need not be a message; whatever the server says to it is not waited for."""
+        assert self._client is not None  # noqa: S101
+        headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self.protocol_headers({})}
+        if self.session is not None:
+            headers["Mcp-Session-Id"] = self.session
+        async with _sent(self._client, "POST", self._url, headers, data):
+            pass
+
     async def _take(self, response: httpx2.Response, sent: dict[str, Any]) -> None:
         """Hand what an answer holds to the peer. A notification, or an answer of ours, needs none."""
         _refuse_redirect(response)
@@ -90,12 +99,13 @@ class StreamableHttp:
                 raise _refusal(response, body)
             return
         if not body.strip():
-            raise LostError(f"the server answered {response.status_code} without a body")
+            raise NoMessageError(f"the server answered {response.status_code} without a body")
         if kind != "application/json":
             self.peer.note("content-type", kind or "none", sent["method"])
         self.peer.receive(body, answers=sent["id"])
         if self.peer.awaits(sent["id"]):
-            raise LostError(f"the server's answer is no JSON-RPC message: {cropped(body.decode(errors='replace'))}")
+            said = cropped(body.decode(errors="replace"))
+            raise NoMessageError(f"the server's answer is no JSON-RPC message: {said}")
 
     async def _take_events(self, response: httpx2.Response, number: Any) -> None:
         parser = EventParser()
@@ -108,6 +118,9 @@ class StreamableHttp:
         if parser.is_incomplete:
             self.peer.note("truncated", "the stream of events ended inside one")
         raise LostError("the stream of events ended without the answer")
+
+    def kill(self) -> None:
+        """Nothing: whoever started the server ends it."""
 
     async def close(self) -> Ending | None:
         await self.peer.close()
@@ -188,6 +201,11 @@ class LegacySse:
             raise ConnectError(f"the server sends messages to another host, {redacted_url(str(url))}; nothing was sent")
         return str(url)
 
+    async def send_bytes(self, data: bytes) -> None:
+        """Send something that need not be a message; however the server takes it."""
+        with contextlib.suppress(HttpStatusError):
+            await self._post(data)
+
     async def _post(self, message: bytes) -> None:
         assert self._client is not None and self._endpoint is not None  # noqa: S101, PT018
         headers = {"Content-Type": "application/json", **self.protocol_headers({})}
@@ -195,6 +213,9 @@ class LegacySse:
             _refuse_redirect(response)
             if not response.is_success:
                 raise _refusal(response, await _body(response))
+
+    def kill(self) -> None:
+        """Nothing: whoever started the server ends it."""
 
     async def close(self) -> Ending | None:
         await self.peer.close()
@@ -266,7 +287,7 @@ async def _chunks(response: httpx2.Response, *, limited: bool = True) -> AsyncIt
     async for chunk in response.aiter_bytes():
         read += len(chunk)
         if limited and read > LARGEST_BODY:
-            raise LostError(f"the answer is larger than {LARGEST_BODY:,} bytes")
+            raise NoMessageError(f"the answer is larger than {LARGEST_BODY:,} bytes")
         yield chunk
 
 

@@ -69,6 +69,10 @@ class Stdio:
             asyncio.create_task(self._watch()),
         ]
 
+    async def send_bytes(self, data: bytes) -> None:
+        """Send a line that need not be a message."""
+        await self._write(data)
+
     async def _write(self, message: bytes) -> None:
         stdin = self._process.stdin if self._process is not None else None
         try:
@@ -144,6 +148,11 @@ class Stdio:
         """The end of what the server wrote to its standard error, for a message."""
         lines = [line.strip() for line in self._stderr.decode(errors="backslashreplace").splitlines() if line.strip()]
         return f"; its standard error ends: {cropped(lines[-1])}" if lines else ""
+
+    def kill(self) -> None:
+        """End the process at once: one that hangs has had its time."""
+        if self._process is not None:
+            _signal_group(self._process, signal.SIGKILL)
 
     async def close(self) -> Ending | None:
         """End the process: close its input, then ask it, then end it, and all that it has started with it."""

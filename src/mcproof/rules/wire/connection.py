@@ -1,4 +1,4 @@
-"""`wire`: what a live connection shows, whatever the catalog says."""
+"""What a connection shows before anything is called."""
 
 from __future__ import annotations
 

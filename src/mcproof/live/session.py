@@ -1,0 +1,155 @@
+"""A live server that is called again and again, and started anew where it has gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.live.connection import in_seconds
+from mcproof.live.errors import ConnectError, LostError, NoMessageError
+from mcproof.live.reach import reach
+from mcproof.live.secrets import hiding
+from mcproof.live.servers import Endpoint
+from mcproof.trial import SHOWN, shown
+
+if TYPE_CHECKING:
+    from mcproof.live.connection import Connection
+    from mcproof.live.peer import Answer
+    from mcproof.live.reach import Asking
+    from mcproof.live.servers import Server
+    from mcproof.trial import Outcome
+
+NOT_AN_ANSWER = frozenset(
+    {"no-jsonrpc", "result-and-error", "no-result", "result-not-object", "malformed-error", "wrong-id", "not-a-number"}
+    | {"not-utf8"}
+)
+"""Anomalies of an answer that make it none."""
+_NOISE = frozenset({"not-json", "not-an-object", "truncated", "line-too-long", "not-utf8", "batch"})
+_TOO_LARGE = 413
+_ASKED_FOR_INPUT = "input_required"
+
+
+class Reply(NamedTuple):
+    """What came of one request."""
+
+    outcome: Outcome
+    answer: Answer | None
+    why: str = ""
+    """What there is to say where no answer came, or none that is one."""
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """The result of a call that was answered; empty where there is none."""
+        result = self.answer.result if self.answer is not None else None
+        return result if isinstance(result, dict) else {}
+
+    @property
+    def code(self) -> int | None:
+        """The code of a JSON-RPC error."""
+        error = self.answer.error if self.answer is not None else None
+        code = error.get("code") if error is not None else None
+        return code if isinstance(code, int) else None
+
+    @property
+    def words(self) -> str:
+        """The answer as it came, cropped, or why there is none."""
+        if self.answer is None or self.why:
+            return self.why
+        raw = self.answer.raw
+        text = raw[: 4 * SHOWN].decode(errors="replace")
+        return text if len(raw) <= SHOWN else f"{text[:SHOWN]}… ({len(raw):,} bytes)"
+
+
+class Session:
+    """One server, and the process or the connection that stands for it at the moment."""
+
+    def __init__(self, server: Server, asking: Asking, limit: float) -> None:
+        self.server = server
+        self.limit = limit
+        """How long an answer may take, in seconds."""
+        self.starts = 0
+        """How often it was started or connected to."""
+        self._asking = asking
+        self._connection: Connection | None = None
+        self._hide = hiding(server.secrets)
+        self._is_noisy = False
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether it is ours to start anew."""
+        return not isinstance(self.server, Endpoint)
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection is not None
+
+    async def connection(self) -> Connection:
+        """The connection, made where there is none. Raises ConnectError, with no secret in it."""
+        if self._connection is None:
+            try:
+                self._connection = await reach(self.server, self._asking)
+            except (ConnectError, LostError) as error:
+                raise ConnectError(self._hide(error.message), file=self.server.label) from None
+            self.starts += 1
+        return self._connection
+
+    async def ask(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Reply:
+        """Send a request and see what comes of it. Raises ConnectError where there is no server to send it to."""
+        connection = await self.connection()
+        anomalies = connection.transport.peer.anomalies
+        anomalies.clear()
+        try:
+            answer = await connection.request(method, params, limit=limit or self.limit)
+        except TimeoutError:
+            return self._nothing(connection, limit or self.limit)
+        except NoMessageError as error:
+            return Reply("malformed", None, self._hide(error.message))
+        except (ConnectError, LostError) as error:
+            return await self._lost(error)
+        if anomalies:
+            wrong = next((each for each in anomalies if each.kind in NOT_AN_ANSWER), None)
+            self._is_noisy = self._is_noisy or any(each.kind in _NOISE for each in anomalies)
+            if wrong is not None:
+                return Reply("malformed", answer, self._hide(f"{wrong.kind.replace('-', ' ')}: {wrong.detail}"))
+        return Reply("rejected" if is_refusal(answer) else "accepted", answer)
+
+    def _nothing(self, connection: Connection, limit: float) -> Reply:
+        """No answer came in time, unless what came instead was meant to be one."""
+        noise = next((each for each in connection.transport.peer.anomalies if each.kind in _NOISE), None)
+        if noise is not None and not self._is_noisy:
+            return Reply("malformed", None, self._hide(f"what came is no JSON-RPC: {noise.detail}"))
+        return Reply("hang", None, f"no answer within {in_seconds(limit)}")
+
+    async def _lost(self, error: ConnectError | LostError) -> Reply:
+        status = getattr(error, "status", None)
+        why = self._hide(error.message)
+        if status is None:
+            await self.leave(at_once=True)
+            return Reply("crash", None, why)
+        return Reply("rejected" if status == _TOO_LARGE else "malformed", None, why)
+
+    async def absence(self, limit: float | None = None) -> Reply | None:
+        """What shows that the server is not there any more; None while it answers, whatever it says."""
+        connection = await self.connection()
+        method = "tools/list" if connection.era == "stateless" else "ping"
+        reply = await self.ask(method, None, limit)
+        return reply if reply.outcome in ("hang", "crash") else None
+
+    async def leave(self, *, at_once: bool = False) -> None:
+        """End the connection, and the process behind it; the next request starts another."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            if at_once:
+                connection.transport.kill()
+            await connection.transport.close()
+
+    def hidden(self, text: str) -> str:
+        """A text of the server's without the secrets that it was given, as much of it as a report keeps."""
+        return self._hide(shown(text))
+
+
+def is_refusal(answer: Answer) -> bool:
+    """Whether an answer is an error, of the protocol or of the tool; one that asks for more has done nothing yet."""
+    if answer.error is not None:
+        return True
+    result = answer.result
+    return isinstance(result, dict) and (result.get("isError") is True or result.get("resultType") == _ASKED_FOR_INPUT)

@@ -1,0 +1,80 @@
+"""What is wrong with the answers of tools, whatever was asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.finding import Problem
+from mcproof.registry import rule
+from mcproof.rules.wire.contract import evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.trial import Trial, Trials
+
+
+@rule("WIR-020", ruleset="wire", name="structured-content-invalid", severity="error", category="contract")
+def structured_invalid(tried: Trials) -> Iterator[Problem]:
+    """Structured content breaks the output schema that the tool declares.
+
+    Why: a server must keep to its own schema; clients that check refuse the whole answer.
+    Fix: build the answer from the type that the schema is made of, or correct the schema.
+    """
+    yield from _flawed(tried, "structured-invalid", "answers with structured content that breaks its output schema")
+
+
+@rule("WIR-021", ruleset="wire", name="structured-content-missing", severity="error", category="contract")
+def structured_missing(tried: Trials) -> Iterator[Problem]:
+    """A tool declares an output schema and answers without structured content.
+
+    Why: whoever declares a schema must send what it describes; clients turn such an answer into an error.
+    Fix: send `structuredContent`, with the same as text beside it, or do not declare an output schema.
+    """
+    yield from _flawed(tried, "structured-missing", "declares an output schema and answers without it")
+
+
+@rule("WIR-022", ruleset="wire", name="malformed-content", severity="error", category="protocol")
+def malformed_content(tried: Trials) -> Iterator[Problem]:
+    """The result of a call is not what the protocol revision allows.
+
+    Why: clients that check drop the answer; others show nothing, or the wrong thing.
+    Fix: send a list of content blocks of the kinds that the revision has, each with what it needs.
+    """
+    yield from _flawed(tried, "malformed-content", "answers with content that the protocol does not allow")
+
+
+@rule("WIR-023", ruleset="wire", name="error-as-success", severity="warning", category="contract")
+def error_as_success(tried: Trials) -> Iterator[Problem]:
+    """A result says in its text that it is an error, and is marked as a success.
+
+    Why: a client shows and counts it as done, and a model may not try again.
+    Fix: set `isError` to true on whatever did not work.
+    """
+    yield from _flawed(tried, "error-as-success", "reports an error without `isError`")
+
+
+@rule("WIR-024", ruleset="wire", name="leak", severity="error", category="security")
+def leak(tried: Trials) -> Iterator[Problem]:
+    """An error text gives away a stack trace, a path of the source code, or a secret.
+
+    Why: it goes to a model and from there anywhere; it helps an attacker, and nobody who called the tool.
+    Fix: log the details, and answer with what the caller did wrong.
+    """
+    yield from _flawed(tried, "leak", "gives away in an error text")
+
+
+def _flawed(tried: Trials, kind: str, words: str) -> Iterator[Problem]:
+    """One problem for a kind of flaw: how often it came, and what it was the first time."""
+    first: tuple[Trial, str] | None = None
+    count = 0
+    for trial in tried.trials:
+        for flaw in trial.flaws:
+            if flaw.kind == kind:
+                first = first or (trial, flaw.detail)
+                count += trial.times
+                break
+    if first is not None:
+        trial, detail = first
+        times = f" ({count:,} times)" if count > 1 else ""
+        yield Problem(f"{words}{times}: {detail}", evidence={**evidence(trial), "count": count})
