@@ -143,7 +143,11 @@ def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]
 
 def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot tell, whatever rules run."""
-    unobserved = [Untested("behaviour", "nothing was called: a catalog shows what is promised, not what is kept")]
+    unobserved = []
+    if catalog.trials is None:
+        uncalled = tuple(rule.id for rule in plan.rules if rule.looks_at == "Trials")
+        why = "nothing was called: a catalog shows what is promised, not what is kept"
+        unobserved.append(Untested("behaviour", why, uncalled))
     if catalog.wire is None and any(rule.ruleset == "wire" for rule in plan.rules):
         unobserved.append(Untested("ruleset wire", "no live connection"))
     without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from mcproof.errors import UsageError, nearest
 from mcproof.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FAIL_ON = ("error", "warning", "note", "never")
 
@@ -148,9 +151,57 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fail_on(parser: argparse.ArgumentParser, default: str) -> None:
+    if default not in FAIL_ON:
+        help = f"what makes exit code 1: {default}, what the server did wrong (the default), or the least level of any finding"
+        parser.add_argument("--fail-on", choices=(default, *FAIL_ON), help=help)
+        return
     parser.add_argument(
         "--fail-on", choices=FAIL_ON, help=f"the least level that makes exit code 1 (default {default})"
     )
+
+
+def add_calls(parser: argparse.ArgumentParser) -> None:
+    """Which tools are called, and with what."""
+    parser.add_argument(
+        "--tool",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="call only these tools; * and ? stand for others; comma-separated, repeatable",
+    )
+    parser.add_argument(
+        "--skip", action="append", default=[], metavar="NAME", help="leave these tools out; as for --tool"
+    )
+    parser.add_argument(
+        "--allow-writes",
+        action="store_true",
+        help="also call tools that, by their annotations or names, change something",
+    )
+    parser.add_argument(
+        "--args",
+        action="append",
+        default=[],
+        metavar="[TOOL=]JSON",
+        help="valid arguments for a tool, instead of generated ones; @FILE reads an object of them by tool; repeatable",
+    )
+    parser.add_argument(
+        "--max-call-ms",
+        type=whole_number("milliseconds", 1, 3_600_000),
+        default=10_000,
+        metavar="N",
+        help="how long a call may take before it counts as a hang (default 10000)",
+    )
+
+
+def whole_number(unit: str, least: int, most: int) -> Callable[[str], int]:
+    """A reader of numbers, for an option."""
+
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or len(text) > 18 or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"`{text}` is not a number of {unit} from {least:,} to {most:,}")
+        return int(text)
+
+    return read
 
 
 def words(values: list[str]) -> list[str]:

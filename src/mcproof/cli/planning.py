@@ -33,6 +33,8 @@ class Command(NamedTuple):
     """Whether the user chooses the rules; else they are what the command is."""
     grades: bool = False
     """Whether the grade is what it is about, and what its gates are for."""
+    calls: bool = False
+    """Whether it calls the tools of a live server, and judges what they do."""
 
 
 class Planning:
@@ -95,7 +97,7 @@ class Planning:
         severity = settings.severity
         return Plan(
             [rule.with_severity(severity[rule.id]) if rule.id in severity else rule for rule in rules],
-            options.fail_on or settings.fail_on or command.fail_on,
+            options.fail_on or (None if command.calls else settings.fail_on) or command.fail_on,
             settings.ignores,
             (options.min_grade or settings.min_grade) if command.grades else None,
             _first(options.max_tokens, settings.max_tokens) if command.grades else None,

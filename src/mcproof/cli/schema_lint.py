@@ -99,7 +99,7 @@ def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
     from mcproof.fix import apply_fixes, unified_diff
 
     catalog = work.catalog
-    judged = judge(*work)
+    judged = judge(catalog, work.plan, work.ledger, work.baseline)
     fixed = apply_fixes(catalog, judged.costing, keep_optional=options.keep_optional)
     left = [finding for finding in judged.costing if finding.fix is None]
     document = catalog.document

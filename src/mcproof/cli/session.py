@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcproof.baseline import Baseline
     from mcproof.catalog import Catalog
     from mcproof.cli.planning import Command
-    from mcproof.pipeline import Plan
+    from mcproof.pipeline import Depth, Plan
     from mcproof.report.model import RuleFacts
     from mcproof.targets.argument import Input
     from mcproof.targets.live import LiveCatalogs
@@ -39,12 +39,23 @@ class Work(NamedTuple):
 
     catalog: Catalog
     plan: Plan
-    ledger: IgnoreLedger
     baseline: Baseline | None
+    ledger: IgnoreLedger
+    source: Input
+    interrupt: Callable[[], None]
+    """Takes note that the user wants to stop; what was found so far still counts."""
+
+    def examined(self, depth: Depth) -> TargetReport:
+        """What the rules have to say about the catalog."""
+        return examine(self.catalog, self.plan, depth, self.ledger, self.baseline)
 
 
-def check_targets(command: Command, options: argparse.Namespace) -> int:
-    """Check every target and write down what comes of it. One that cannot be read does not hide the others."""
+def check_targets(
+    command: Command,
+    options: argparse.Namespace,
+    look: Callable[[Work, Depth], TargetReport] = Work.examined,
+) -> int:
+    """Look at every target and write down what comes of it. One that cannot be read does not hide the others."""
     run = Run(command, options)
     outputs = Outputs(command.name, options, is_single=run.is_single)
     outputs.refuse_to_replace(run.to_keep())
@@ -52,9 +63,7 @@ def check_targets(command: Command, options: argparse.Namespace) -> int:
     start, started = perf_counter(), now()
     reports = []
     try:
-        for report in run.over_targets(
-            lambda work: examine(work.catalog, work.plan, depth, work.ledger, work.baseline)
-        ):
+        for report in run.over_targets(lambda work: look(work, depth)):
             reports.append(report)
             outputs.show(report)
             _tell_skipped(report)
@@ -112,6 +121,7 @@ class Run:
         self._plans = [self._planning.plan_for(source.configured_near) for source in self._inputs]
         self._ledger = IgnoreLedger()
         self._needs_all = command.grades
+        self._calls = command.calls
         self._interrupted = False
         self._saw_all = True
         self.is_single = not options.all and is_single([*self._targets, *(["--"] if options.server_command else [])])
@@ -171,7 +181,7 @@ class Run:
                 return None
             if self._needs_all:
                 _refuse_partial(catalog)
-            return look(Work(catalog, plan[0], self._ledger, plan[1]))
+            return look(Work(catalog, *plan, self._ledger, source, self.interrupt))
         except McproofError as error:
             if _is_harmless(source, error):
                 if not self._planning.is_baseline(source.name):
@@ -217,6 +227,7 @@ class Run:
     def rules(self) -> list[RuleFacts]:
         """The rules that ran, for whichever target; those about connections only where there was one."""
         ran = [rule for rule in self._planning.rules() if self.has_live or rule.ruleset != "wire"]
+        ran = [rule for rule in ran if self._calls or rule.looks_at != "Trials"]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 

@@ -94,18 +94,19 @@ class Connection:
             return await self.transport.peer.request(method, self._parameters(params))
 
     def _parameters(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
-        return {**(params or {}), "_meta": _meta(self.requested)} if self.era == "stateless" else params
+        return {**(params or {}), "_meta": meta_of(self.requested)} if self.era == "stateless" else params
 
     def protocol_headers(self, message: dict[str, Any]) -> dict[str, str]:
         """The headers that go with a message over HTTP."""
         if self.era == "stateless":
-            return _stateless_headers(self.requested, message)
+            return stateless_headers(self.requested, message)
         agreed = self.agreed or ""
         is_sendable = agreed.isascii() and agreed.isprintable() and agreed == agreed.strip() and 0 < len(agreed) < 100
         return {"MCP-Protocol-Version": agreed} if is_sendable else {}
 
 
-def _meta(revision: str) -> dict[str, Any]:
+def meta_of(revision: str) -> dict[str, Any]:
+    """What the stateless era wants to be told with every request."""
     return {
         f"{_META}/protocolVersion": revision,
         f"{_META}/clientInfo": CLIENT,
@@ -113,7 +114,8 @@ def _meta(revision: str) -> dict[str, Any]:
     }
 
 
-def _stateless_headers(revision: str, message: dict[str, Any]) -> dict[str, str]:
+def stateless_headers(revision: str, message: dict[str, Any]) -> dict[str, str]:
+    """The headers that the stateless era wants with a message."""
     headers = {"MCP-Protocol-Version": revision}
     method = message.get("method")
     if isinstance(method, str):
@@ -229,7 +231,7 @@ def _not_spoken(revision: str, reason: str) -> ConnectError:
 
 async def _discover(connection: Connection, revision: str) -> dict[str, Any] | str:
     """What a server of the newer era says of itself, or why it seems to be none."""
-    answer = await connection.transport.peer.request("server/discover", {"_meta": _meta(revision)})
+    answer = await connection.transport.peer.request("server/discover", {"_meta": meta_of(revision)})
     if answer.error is None:
         if isinstance(answer.result, dict) and "supportedVersions" in answer.result:
             return answer.result
@@ -325,7 +327,7 @@ async def _is_stateless(
     from mcproof.live.http import HttpStatusError
 
     revision = protocol or STATELESS[0]
-    transport.protocol_headers = lambda message: _stateless_headers(revision, message)
+    transport.protocol_headers = lambda message: stateless_headers(revision, message)
     try:
         quick = 2 * connection.limits.grace
         async with asyncio.timeout(patience or (connection.limits.start if protocol else quick)):

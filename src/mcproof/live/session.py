@@ -35,6 +35,8 @@ class Reply(NamedTuple):
     answer: Answer | None
     why: str = ""
     """What there is to say where no answer came, or none that is one."""
+    is_slow: bool = False
+    """Whether no answer came in time while the server went on to answer other requests."""
 
     @property
     def result(self) -> dict[str, Any]:
@@ -81,6 +83,10 @@ class Session:
     @property
     def is_connected(self) -> bool:
         return self._connection is not None
+
+    def another(self) -> Session:
+        """A session with the same server that shares nothing with this one."""
+        return Session(self.server, self._asking, self.limit)
 
     async def connection(self) -> Connection:
         """The connection, made where there is none. Raises ConnectError, with no secret in it."""

@@ -149,3 +149,21 @@ class Progress:
         if self._shown:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+
+
+class Counter:
+    """How far something long is whose length may not be known, on a terminal; silent in a pipe."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._shown = self._stream.isatty()
+
+    def step(self, done: int, total: int, label: str) -> None:
+        if self._shown:
+            self._stream.write(f"\r\x1b[K{done:,}/{total:,} {safe(label)[:80]}")
+            self._stream.flush()
+
+    def clear(self) -> None:
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()

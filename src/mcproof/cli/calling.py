@@ -1,0 +1,130 @@
+"""What the commands that call tools share: one live server, the tools that may be called, and the arguments given."""
+
+from __future__ import annotations
+
+import json
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from mcproof.cli.live import asking
+from mcproof.cli.options import words
+from mcproof.config import settings_for
+from mcproof.errors import InputError, UsageError, nearest
+from mcproof.proof.safety import Permission, permission
+from mcproof.report.terminal import tell
+from mcproof.report.text import plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from mcproof.catalog import Catalog, Tool
+    from mcproof.cli.session import Work
+    from mcproof.live.reach import Asking
+    from mcproof.live.servers import Server
+
+MOST_NAMED = 12
+"""How many tools a sentence names."""
+
+
+def refuse_several(options: argparse.Namespace) -> None:
+    """Raise a UsageError where more than one server is meant; what is called should be looked at one by one."""
+    named = len(options.targets) + bool(options.server_command)
+    if options.all or named > 1:
+        raise UsageError("exactly one server is called at a time; name one TARGET, or one `-- COMMAND ARG...`")
+
+
+def live_server(work: Work, options: argparse.Namespace) -> tuple[Server, Asking]:
+    """The server behind a catalog. Raises an InputError where there is none."""
+    server = work.source.server
+    if server is None:
+        how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
+        raise InputError(f"a snapshot cannot be called; {how}", file=work.source.title)
+    return server, asking(options, settings_for(".").timeout)
+
+
+def permissions_of(catalog: Catalog, options: argparse.Namespace) -> list[Permission]:
+    """The tools that are meant, each with whether it may be called; said before anything is sent."""
+    wanted, skipped = words(options.tool), words(options.skip)
+    names = [tool.name for tool in catalog.tools if tool.name]
+    for pattern in (*wanted, *skipped):
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UsageError(f"no tool is called `{pattern}`{nearest(pattern, names)}; there are {_named(names)}")
+    chosen = [tool for tool in catalog.tools if not wanted or _matches(tool, wanted)]
+    seen: set[str] = set()
+    permissions = []
+    for tool in chosen:
+        granted = permission(tool, allow_writes=options.allow_writes)
+        if tool.name and tool.name in seen:
+            granted = Permission(tool, False, "another tool has the same name")
+        if _matches(tool, skipped):
+            granted = Permission(tool, False, "left out by --skip")
+        seen.add(tool.name)
+        permissions.append(granted)
+    return permissions
+
+
+def _matches(tool: Tool, patterns: list[str]) -> bool:
+    return any(fnmatchcase(tool.name, pattern) for pattern in patterns)
+
+
+def tell_permissions(permissions: list[Permission]) -> None:
+    """Say what will be called and what not, before anything is."""
+    sure = [each.tool.name for each in permissions if each.is_granted and not each.is_presumed]
+    presumed = [each.tool.name for each in permissions if each.is_granted and each.is_presumed]
+    refused = [each for each in permissions if not each.is_granted]
+    if sure:
+        tell(f"calls {plural(len(sure), 'tool')}: {_named(sure)}")
+    if presumed:
+        tell(f"calls {plural(len(presumed), 'tool')}, presumed read-only: {_named(presumed)}")
+    if refused:
+        tell(f"does not call {plural(len(refused), 'tool')}: {_named([each.tool.label for each in refused])}")
+
+
+def _named(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
+    return ", ".join(listed[:MOST_NAMED]) + more or "none"
+
+
+def given_arguments(options: argparse.Namespace, permissions: list[Permission]) -> dict[str, dict[str, Any]]:
+    """The arguments that the user gave, by tool."""
+    names = [each.tool.name for each in permissions if each.tool.name]
+    given: dict[str, dict[str, Any]] = {}
+    for word in options.args:
+        if word.startswith("@"):
+            for name, arguments in _read_file(word[1:]).items():
+                given[name] = _object(arguments, f"--args {word}: `{name}`")
+            continue
+        name, equals, text = word.partition("=")
+        if not equals or name.lstrip().startswith("{"):
+            callable_names = [each.tool.name for each in permissions if each.is_granted]
+            if len(callable_names) != 1:
+                raise UsageError("--args: which tool? Write `--args TOOL=JSON`, or choose one with --tool")
+            name, text = callable_names[0], word
+        given[name] = _object(_json(text, f"--args of `{name}`"), f"--args of `{name}`")
+    for name in given:
+        if name not in names:
+            raise UsageError(f"--args: no tool is called `{name}`{nearest(name, names)}; there are {_named(names)}")
+    return given
+
+
+def _read_file(name: str) -> dict[str, Any]:
+    from mcproof.targets.argument import Input, decoded, read_bytes
+
+    return _object(_json(decoded(read_bytes(Input(name)), name), name), name)
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{what}: not JSON: {error.msg.lower()} (line {error.lineno}, column {error.colno})") from None
+    except (ValueError, RecursionError):
+        raise UsageError(f"{what}: JSON that cannot be read") from None
+
+
+def _object(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{what}: arguments are a JSON object")
+    return value

@@ -1,0 +1,40 @@
+"""The contract matrix: for one tool and one fault, what is declared against what is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.proof.cases import Case
+from mcproof.report.model import Cell
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Tool
+    from mcproof.proof.cases import Questions
+    from mcproof.report.model import ProbeResult, Verdict
+
+_VERDICTS: dict[tuple[bool, bool], Verdict] = {
+    (True, True): "proven",
+    (True, False): "broken promise",
+    (False, True): "hidden rule",
+    (False, False): "open",
+}
+
+
+def cell_of(tool: Tool, result: ProbeResult, asked: Questions | None, weakness: str | None) -> Cell:
+    """The cell of the matrix that a probe decides; `kept` means refused."""
+    fault = result.fault or ""
+    declared = _declared(result.probe, asked)
+    if result.outcome == "not_applicable":
+        return Cell(tool.name, fault, declared, None, "not applicable", result.reason)
+    if result.outcome == "not_tested" or declared is None:
+        return Cell(tool.name, fault, declared, None, "not tested", result.reason)
+    kept = result.outcome == "rejected"
+    return Cell(tool.name, fault, declared, kept, _VERDICTS[declared, kept], result.reason, weakness is not None)
+
+
+def _declared(probe: str, asked: Questions | None) -> bool | None:
+    """Whether the schema promises what a probe is about; None where there is nothing to promise, or nobody looked."""
+    for case in asked.cases if asked is not None else ():
+        if case.probe == probe:
+            return case.declared if isinstance(case, Case) or case.declared is not None else None
+    return None

@@ -1,0 +1,131 @@
+"""Requests that may do harm: sent one after the other, each with a look at whether the server is still there.
+
+A crash is blamed on the request that caused it, and on no other: where it is not plain which one that was, the
+requests in question are sent again, each to a server that was started for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.live.session import Reply
+
+if TYPE_CHECKING:
+    from mcproof.live.session import Session
+
+SETTLE = 0.3
+"""How long a server is watched that may be about to end, in seconds."""
+SUSPECTS = 5
+"""How many earlier requests are asked about when one crashed that does not crash alone."""
+QUICK = 2.0
+"""How long a server may take to show that it still answers, after one request that it did not."""
+_HARM = ("crash", "hang")
+
+
+class Request(NamedTuple):
+    """One request, and which one it was."""
+
+    number: int
+    method: str
+    params: dict[str, Any]
+
+
+class Sender:
+    """Sends requests over a session and finds out which of them did harm."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.corrections: dict[int, Reply] = {}
+        """What turned out later about requests that seemed to be answered."""
+        self.unexplained: list[str] = []
+        """Ends of the server that no single request explains."""
+        self._recent: list[Request] = []
+        self._last = 0
+
+    async def send(self, method: str, params: dict[str, Any]) -> tuple[int, Reply | None]:
+        """What came of a request, and its number; None where the server had gone before it arrived.
+
+        Raises ConnectError where the server cannot be reached any more.
+        """
+        self._last += 1
+        request = Request(self._last, method, params)
+        if not self.session.is_connected:
+            self._recent.clear()
+        reply = await self.session.ask(method, params)
+        if reply.outcome == "crash":
+            return request.number, await self._blamed(request, reply)
+        gone = await self._absence(reply)
+        if reply.outcome == "hang":
+            await self.session.leave(at_once=True)
+            return request.number, await self._hung(request, reply, is_gone=gone is not None)
+        if gone is not None:
+            await self.session.leave(at_once=True)
+            return request.number, _after(reply, gone)
+        self._recent = [*self._recent[1 - SUSPECTS :], request]
+        return request.number, reply
+
+    async def finish(self) -> None:
+        """Make sure that the server has outlived the last request, too."""
+        if not self.session.is_connected or not self._recent:
+            return
+        await asyncio.sleep(SETTLE)
+        if (gone := await self.session.absence()) is not None:
+            await self._find_culprit(gone)
+
+    async def _absence(self, reply: Reply) -> Reply | None:
+        return await self.session.absence(QUICK if reply.outcome == "hang" else None)
+
+    async def _hung(self, request: Request, reply: Reply, *, is_gone: bool) -> Reply:
+        if not is_gone:
+            return reply._replace(why=f"{reply.why}; it still answers other requests", is_slow=True)
+        if self._recent and self.session.can_restart:
+            alone = await self._alone(request)
+            if alone.outcome not in _HARM:
+                await self._find_culprit(reply)
+                return alone
+        return reply._replace(why=f"{reply.why}; it answers nothing any more")
+
+    async def _blamed(self, request: Request, reply: Reply) -> Reply | None:
+        """Whether a request crashed the server, or one before it did."""
+        if not self._recent:
+            return reply
+        if not self.session.can_restart:
+            if not reply.why.startswith("the server cannot be reached"):
+                return reply
+            self.corrections[self._recent[-1].number] = Reply("crash", None, f"it was answered, and then {reply.why}")
+            self._recent.clear()
+            return None
+        alone = await self._alone(request)
+        if alone.outcome in _HARM:
+            return alone
+        await self._find_culprit(reply)
+        return alone
+
+    async def _find_culprit(self, end: Reply) -> None:
+        """Correct what was said of the request that ended the server some time after it was answered."""
+        suspects, self._recent = self._recent, []
+        if self.session.can_restart:
+            for request in reversed(suspects):
+                alone = await self._alone(request)
+                if alone.outcome in _HARM:
+                    self.corrections[request.number] = alone
+                    return
+        self.unexplained.append(f"{end.why}; none of the last {len(suspects)} requests does that alone")
+
+    async def _alone(self, request: Request) -> Reply:
+        """What becomes of a server that is asked this and nothing else."""
+        await self.session.leave(at_once=True)
+        reply = await self.session.ask(request.method, request.params)
+        if reply.outcome in _HARM:
+            await self.session.leave(at_once=True)
+            return reply
+        await asyncio.sleep(SETTLE)
+        gone = await self.session.absence()
+        await self.session.leave(at_once=True)
+        return reply if gone is None else _after(reply, gone)
+
+
+def _after(reply: Reply, gone: Reply) -> Reply:
+    """The reply to a request that was answered before the server went away."""
+    return Reply(gone.outcome, reply.answer, f"it was answered, and then: {gone.why}")
