@@ -73,7 +73,7 @@ def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[
         return [Flaw("malformed-content", f"the result is {kind_of(result)}")]
     revision = revision or ""
     flaws = [Flaw("malformed-content", each) for each in _content(result, revision)]
-    if result.get("isError") is True:
+    if result.get("isError"):
         return flaws
     flaws += _structured(result, revision, output)
     if (text := _error_text(result)) is not None:
@@ -134,10 +134,10 @@ def _structured(result: dict[str, Any], revision: str, output: OutputContract) -
             yield Flaw("structured-missing", "the result has no `structuredContent`")
         return
     value = result["structuredContent"]
-    if revision < STATELESS and not isinstance(value, dict):
-        yield Flaw("malformed-content", f"`structuredContent` is {kind_of(value)}")
-    elif (breach := output.breach(value)) is not None:
+    if (breach := output.breach(value)) is not None:
         yield Flaw("structured-invalid", breach)
+    elif revision < STATELESS and not isinstance(value, dict):
+        yield Flaw("malformed-content", f"`structuredContent` is {kind_of(value)}")
 
 
 def _error_text(result: dict[str, Any]) -> str | None:

@@ -152,8 +152,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def add_fail_on(parser: argparse.ArgumentParser, default: str) -> None:
     if default not in FAIL_ON:
-        help = f"what makes exit code 1: {default}, what the server did wrong (the default), or the least level of any finding"
-        parser.add_argument("--fail-on", choices=(default, *FAIL_ON), help=help)
+        what = f"what makes exit code 1: {default}, what the server did wrong (the default), or a level of findings"
+        parser.add_argument("--fail-on", choices=(default, *FAIL_ON), help=what)
         return
     parser.add_argument(
         "--fail-on", choices=FAIL_ON, help=f"the least level that makes exit code 1 (default {default})"

@@ -70,12 +70,12 @@ def run(command: Command, options: argparse.Namespace, *, explores: bool) -> int
     from mcproof.proof.proving import default_checks
 
     refuse_several(options)
-    checks = chosen_checks(options, explores=explores) or default_checks(explores=explores)
+    checks = chosen_checks(options) or default_checks(explores=explores)
     options.min_grade = options.max_tokens = None
     return check_targets(command, options, lambda work, depth: _probe(work, depth, options, checks, explores=explores))
 
 
-def chosen_checks(options: argparse.Namespace, *, explores: bool) -> list[str]:
+def chosen_checks(options: argparse.Namespace) -> list[str]:
     """The probes that were asked for, in the order in which they are sent."""
     from mcproof.proof.proving import default_checks
 

@@ -25,6 +25,8 @@ NOT_AN_ANSWER = frozenset(
 """Anomalies of an answer that make it none."""
 _NOISE = frozenset({"not-json", "not-an-object", "truncated", "line-too-long", "not-utf8", "batch"})
 _TOO_LARGE = 413
+_TRUE = (True, "true", "True")
+"""What is meant by true; that a text is none is another finding."""
 _ASKED_FOR_INPUT = "input_required"
 
 
@@ -35,8 +37,6 @@ class Reply(NamedTuple):
     answer: Answer | None
     why: str = ""
     """What there is to say where no answer came, or none that is one."""
-    is_slow: bool = False
-    """Whether no answer came in time while the server went on to answer other requests."""
 
     @property
     def result(self) -> dict[str, Any]:
@@ -158,4 +158,6 @@ def is_refusal(answer: Answer) -> bool:
     if answer.error is not None:
         return True
     result = answer.result
-    return isinstance(result, dict) and (result.get("isError") is True or result.get("resultType") == _ASKED_FOR_INPUT)
+    if not isinstance(result, dict):
+        return False
+    return result.get("isError") in _TRUE or result.get("resultType") == _ASKED_FOR_INPUT

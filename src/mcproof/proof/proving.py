@@ -146,7 +146,7 @@ class _Proving:
                 self._sent.append(Sent(server, Skipped(probe.name, reason, False)))
             elif probe.ask is not None:
                 case, reply = await probe.ask(self._session)
-                self._sent.append(Sent(server, case, 0, reply))
+                self._sent.append(Sent(server, case, 0, reply, probe.name))
             else:
                 await self._send(server, probe.case, probe.params, probe.method)
 
@@ -241,8 +241,6 @@ class _Proving:
         if isinstance(case, Skipped) or reply is None:
             return None
         outcome, expects = reply.outcome, case.expects
-        if case.probe == "baseline" and reply.is_slow:
-            return None  # a tool may take its time; that the probes know nothing of it is said elsewhere
         flaws: tuple[Flaw, ...] = ()
         if sent.method == "tools/call" and reply.answer is not None and reply.answer.error is None:
             flaws = tuple(flaws_of(reply.answer.result, self._catalog.protocol, _output(sent.item)))
@@ -288,7 +286,7 @@ def _passed(case: Case, reply: Reply) -> bool | None:
     """Whether a probe passed; None where there is nothing to pass."""
     is_answered = reply.outcome in ("accepted", "rejected")
     if case.is_exploratory or case.probe == "baseline":
-        return None if is_answered or (case.probe == "baseline" and reply.is_slow) else False
+        return None if is_answered else False
     if case.probe == "oversized":
         return is_answered
     if case.probe == "bad_version" and case.expects == "success":

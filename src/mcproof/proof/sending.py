@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SETTLE = 0.3
 """How long a server is watched that may be about to end, in seconds."""
-SUSPECTS = 5
+SUSPECTS = 25
 """How many earlier requests are asked about when one crashed that does not crash alone."""
 QUICK = 2.0
 """How long a server may take to show that it still answers, after one request that it did not."""
@@ -78,7 +78,7 @@ class Sender:
 
     async def _hung(self, request: Request, reply: Reply, *, is_gone: bool) -> Reply:
         if not is_gone:
-            return reply._replace(why=f"{reply.why}; it still answers other requests", is_slow=True)
+            return reply._replace(why=f"{reply.why}; it still answers other requests")
         if self._recent and self.session.can_restart:
             alone = await self._alone(request)
             if alone.outcome not in _HARM:
