@@ -1,7 +1,7 @@
 """What all the schemas that judge one value say about it together.
 
-References and `allOf` are followed, and of each union one branch is taken: a place is what is left, the bounds of one value.
-Where a schema can be read in several ways (unions, conditions, dependencies) there are several places, the
+References and `allOf` are followed, and of each union one branch is taken: a place is what is left, the bounds of
+one value. Where a schema can be read in several ways (unions, conditions, dependencies) there are several places, the
 plainest first. They guide what is tried; whether a value fits is for the validator to say, so a place may be
 wider than its schemas.
 """
@@ -27,7 +27,7 @@ _HINTS = (
 )
 _OLD_DIALECTS = ("draft-07", "draft-06", "draft-04")
 _MOST_PICKS = 25
-_MOST_VALUES = 1_000
+_MOST_VALUES = 200_000
 """How many values of an `enum` are compared with those of another."""
 _MOST_READINGS = 400
 """How many choices of branches are looked at for one value."""
@@ -63,6 +63,7 @@ class Place:
         self.kinds: tuple[str, ...] = KINDS
         self.hinted: list[str] = []
         self.values: list[Any] | None = None
+        self.values_from = "enum"
         self.excluded: list[Any] = []
         self.suggested: list[Any] = []
         self.unions: list[list[Any]] = []
@@ -78,8 +79,8 @@ class Place:
         self.multiples: list[Any] = []
         self.is_unique = False
         self.prefix: list[list[Any]] = []
-        self.items: list[list[Any]] = []
-        """For each schema with a say in it: the number of entries that it treats on their own, and the rest."""
+        self.items: list[Any] = []
+        """For each schema with a say in it: the schemas of the first entries, and the one of the rest."""
         self.contains: list[tuple[Any, int, int | None]] = []
         self.required: list[str] = []
         self.rules: list[ObjectRules] = []
@@ -117,7 +118,9 @@ class Place:
 
     def is_declared(self, name: str) -> bool:
         """Whether any schema speaks of a property of this name."""
-        return any(name in rules.properties or any(matches(each, name) for each in rules.patterns) for rules in self.rules)
+        return any(
+            name in rules.properties or any(matches(each, name) for each in rules.patterns) for rules in self.rules
+        )
 
     def declared(self) -> list[str]:
         """The names of all declared properties, in the order of the text."""
@@ -125,7 +128,8 @@ class Place:
 
     def entry_schemas(self, at: int) -> tuple[Any, ...]:
         """All schemas that judge the entry at an index of an array."""
-        return tuple(first[at] if at < len(first) else rest[0] for first, rest in zip(self.prefix, self.items, strict=True))
+        pairs = zip(self.prefix, self.items, strict=True)
+        return tuple(first[at] if at < len(first) else rest for first, rest in pairs)
 
 
 class Reader:
@@ -329,11 +333,13 @@ def _read_values(place: Place, schema: dict[str, Any]) -> None:
         if keyword in schema:
             values = [schema["const"]] if keyword == "const" else schema["enum"]
             if type(values) is list:
+                place.values_from = keyword
                 place.is_picky = place.is_picky or place.values is not None
                 if place.values is None:
                     place.values = values
                 else:
-                    place.values = [each for each in place.values[:_MOST_VALUES] if each in values[:_MOST_VALUES]]
+                    known = {spelled(each) for each in values[:_MOST_VALUES]}
+                    place.values = [each for each in place.values[:_MOST_VALUES] if spelled(each) in known]
     if "default" in schema:
         place.suggested.append(schema["default"])
     examples = schema.get("examples")
@@ -381,15 +387,24 @@ def _read_arrays(place: Place, schema: dict[str, Any]) -> None:
         place.is_picky = True
     if type(first) is list or rest is not True:
         place.prefix.append(first if type(first) is list else [])
-        place.items.append([rest])
+        place.items.append(rest)
     if schema.get("uniqueItems") is True:
         place.is_unique = True
     if "contains" in schema:
         least, most = schema.get("minContains", 1), schema.get("maxContains")
         place.is_picky = True
         place.contains.append(
-            (schema["contains"], int(least) if _is_number(least) else 1, int(most) if _is_number(most) else None)
+            (schema["contains"], int(least) if _is_number(least) else 1, most if type(most) is int else None)
         )
+
+
+def spelled(value: Any) -> str:
+    """A value as text, the same for values that are equal."""
+    import json
+
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return json.dumps(value, sort_keys=True)
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -401,4 +416,4 @@ def _listed(value: Any) -> list[str]:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) is int or (type(value) is float and value == value and abs(value) != float("inf"))
+    return type(value) is int or (type(value) is float and abs(value) < float("inf"))  # no to NaN as well

@@ -10,12 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.oracle import Oracle
-from mcproof.generation.patterns import matching
-from mcproof.generation.places import KINDS, Place, Reader
+from mcproof.generation.patterns import matching, seeded
+from mcproof.generation.places import KINDS, Place, Reader, spelled
 from mcproof.generation.scalars import numbers, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 Schemas = tuple[Any, ...]
 """Schemas that judge one value together."""
@@ -76,6 +76,10 @@ class Builder:
             return Made(None, "the schema admits no object")
         return Made(None, self._trouble or "no object was found that the schema accepts")
 
+    def refresh(self) -> None:
+        """Allow as much effort again: what comes next is another job."""
+        self._effort = _MOST_EFFORT
+
     def smallest(self, schemas: Schemas) -> Built | None:
         """A small value for these schemas; None where none was found."""
         key = tuple(map(id, schemas))
@@ -99,6 +103,8 @@ class Builder:
                 self._effort -= 1
                 if self._effort <= 0:
                     return
+                if place.excluded and built.value in place.excluded:
+                    continue
                 if built.weight <= _MOST_WEIGHT and self.reader.fits(built.value, schemas):
                     yield built
 
@@ -111,9 +117,10 @@ class Builder:
                 yield Built(value, weight(value))
             return
         for kind in preferred(place):
-            yield from self._of_kind(kind, place)
+            yield from self.of_kind(kind, place)
 
-    def _of_kind(self, kind: str, place: Place) -> Iterator[Built]:
+    def of_kind(self, kind: str, place: Place) -> Iterator[Built]:
+        """Values of one type for a place."""
         if kind == "object":
             yield from self._objects(place)
         elif kind == "array":
@@ -178,9 +185,7 @@ class Builder:
     def _fill(self, place: Place, members: dict[str, Any], missing: int) -> int:
         """Add properties that nobody asks for by name, until there are enough."""
         total = 0
-        tried = 0
-        for name in self.spare_names(place):
-            tried += 1
+        for tried, name in enumerate(self.spare_names(place)):
             if missing <= 0 or tried > 1_000 or total > _MOST_WEIGHT:
                 break
             if name not in members:
@@ -193,22 +198,16 @@ class Builder:
 
     def spare_names(self, place: Place) -> Iterator[str]:
         """Names that a property may have: declared ones, those that patterns ask for, then any."""
-        from random import Random
-
         yield from place.declared()
         for rules in place.rules:
             for pattern in rules.patterns:
-                choose = Random(0)
+                choose = seeded(0)
                 for number in range(20):
                     name = matching(pattern, choose=choose if number else None)
                     if name is not None:
                         yield name
         if place.names:
-            yield from (
-                built.value
-                for built in self.fitting((*place.names, _STRING), 400)
-                if type(built.value) is str
-            )
+            yield from (built.value for built in self.fitting((*place.names, _STRING), 400) if type(built.value) is str)
         else:
             yield from (f"property{number}" for number in range(1, 1_000))
 
@@ -323,15 +322,6 @@ def weight(value: Any) -> int:
         else:
             total += 5 if kind is not int else 1 + current.bit_length() // 3
     return total
-
-
-def spelled(value: Any) -> str:
-    """A value as text, the same for values that are equal."""
-    import json
-
-    if type(value) is float and value.is_integer():
-        value = int(value)
-    return json.dumps(value, sort_keys=True)
 
 
 def duplicate(value: Any) -> Any:
