@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.generation.formats import SAMPLES
 from mcproof.generation.patterns import matching, seeded
+from mcproof.generation.pool import ALPHABET, ANYTHING, REAL, TEXTS, WHOLE
 from mcproof.generation.scalars import numbers, texts
 from mcproof.generation.values import duplicate, preferred, with_needs
 
@@ -28,120 +29,6 @@ _MOST_DEPTH = 6
 _MOST_READINGS = 10
 _DRAWS = 4
 _POOL = 48
-_PIECES = (
-    "",
-    "a",
-    "mcproof",
-    "Hello, world",
-    " ",
-    "  padded  ",
-    "line\nbreak",
-    "tab\there",
-    "\r\n",
-    "\x00",
-    "\x1b[31mred\x1b[0m",
-    "\"quoted\" and 'quoted'",
-    "back\\slash",
-    "`whoami`",
-    "$(id)",
-    "; echo mcproof #",
-    "| cat",
-    "&& true",
-    "../../../../etc/passwd",
-    "/etc/hosts",
-    "C:\\Windows\\system32",
-    "file:///etc/hosts",
-    "http://localhost:1/",
-    "https://example.com/?q=a&b=%00#c",
-    "' OR '1'='1",
-    "1; DROP TABLE users; --",
-    '") OR 1=1 --',
-    "%s%s%n%x",
-    "{0.__class__}",
-    "${jndi:x}",
-    "{{7*7}}",
-    "<script>alert(1)</script>",
-    "<!-- -->",
-    "]]>",
-    "null",
-    "undefined",
-    "NaN",
-    "true",
-    "0",
-    "-1",
-    "1e309",
-    "9007199254740993",
-    "[]",
-    "{}",
-    '{"a": 1}',
-    "Grüße",
-    "世界",
-    "🌍👩‍👩‍👧‍👦",
-    "e\u0301",
-    "\u202eright to left",
-    "\ufeffmarked",
-    "\u200b",
-    "İstanbul",
-    "ß",
-    "Ω≈ç√∫",
-    "مرحبا",
-    "*.*",
-    "^(a+)+$",
-    "--help",
-    "-",
-    "#",
-    "?",
-    "%",
-    "%00",
-    "2024-01-01",
-    "123e4567-e89b-42d3-a456-426614174000",
-    "user@example.com",
-    "a" * 255,
-    "a" * 256,
-    "x" * 2_000,
-    "é" * 1_000,
-)
-_ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.,:/\\'\"\n\t<>&%$#@!äöüß世界🌍"
-_WHOLE: tuple[int, ...] = (
-    0,
-    1,
-    -1,
-    2,
-    7,
-    10,
-    42,
-    100,
-    255,
-    256,
-    1000,
-    65535,
-    2**31 - 1,
-    2**31,
-    -(2**31),
-    2**32,
-    2**53,
-    2**53 + 1,
-)
-_WHOLE += (2**63 - 1, 2**63, -(2**63), 2**64, 10**18)
-_REAL = (0.5, -0.5, 0.1, 1.5, -0.0, 1e-9, 5e-324, 3.141592653589793, 1e21, -1e21, 1e308, 123456.789)
-_ANYTHING: tuple[Any, ...] = (
-    None,
-    True,
-    False,
-    0,
-    -1,
-    0.5,
-    2**53,
-    "",
-    "a",
-    "世界",
-    [],
-    [1],
-    [[]],
-    {},
-    {"a": 1},
-    {"a": {"b": [None]}},
-)
 
 
 class Drawer:
@@ -351,13 +238,13 @@ def _from(values: list[Any]) -> Draw | None:
 
 
 def _anything(choose: Random, _depth: int) -> Any:
-    return _ANYTHING[int(choose.random() * len(_ANYTHING))]
+    return ANYTHING[int(choose.random() * len(ANYTHING))]
 
 
 def _text(place: Place, fits: Callable[[Any], bool]) -> Draw | None:
     least, most = place.least.get("minLength", 0), place.most.get("maxLength")
     built = list(islice(texts(place), 6))
-    candidates = [*built, *_PIECES]
+    candidates = [*built, *TEXTS]
     for name in place.formats:
         candidates += SAMPLES.get(name, ())
     if place.patterns:
@@ -375,7 +262,7 @@ def _text(place: Place, fits: Callable[[Any], bool]) -> Draw | None:
     if place.patterns or place.formats or place.is_picky or least > 200:
         return _from(pool)
     longest = 2_000 if most is None else most
-    letters = len(_ALPHABET)
+    letters = len(ALPHABET)
 
     def draw(choose: Random, _depth: int) -> Any:
         text = pool[int(choose.random() * count)]
@@ -387,7 +274,7 @@ def _text(place: Place, fits: Callable[[Any], bool]) -> Draw | None:
             return joined if len(joined) <= longest else text
         chance = choose.random()
         length = int(chance * chance * chance * 60)
-        made = "".join([_ALPHABET[int(choose.random() * letters)] for _ in range(length)])
+        made = "".join([ALPHABET[int(choose.random() * letters)] for _ in range(length)])
         return made if least <= length <= longest else text
 
     return draw
@@ -395,9 +282,9 @@ def _text(place: Place, fits: Callable[[Any], bool]) -> Draw | None:
 
 def _number(place: Place, fits: Callable[[Any], bool], *, integers: bool) -> Draw | None:
     candidates: list[Any] = list(islice(numbers(place, integers=integers), 12))
-    candidates += _WHOLE
+    candidates += WHOLE
     if not integers:
-        candidates += _REAL
+        candidates += REAL
     for bound in (place.low, place.high):
         if bound is not None and not integers:
             candidates += [bound, bound + 1, bound - 1, bound / 2]

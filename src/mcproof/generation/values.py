@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.patterns import matching, seeded
-from mcproof.generation.places import KINDS, Place, Reader, spelled
+from mcproof.generation.places import KINDS, Place, spelled
+from mcproof.generation.reading import Reader
 from mcproof.generation.scalars import numbers, texts
 
 if TYPE_CHECKING:
