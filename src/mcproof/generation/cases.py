@@ -62,8 +62,8 @@ def _all_cases(
     else:
         structured = []
     if start is None or not builder.oracle.accepts(start):
-        yield GeneratedCase({}, False, "no arguments at all", "required")
-        yield GeneratedCase({UNEXPECTED: 1}, False, f"an undeclared `{UNEXPECTED}`", "additionalProperties")
+        for odd, what in (({}, "no arguments at all"), ({UNEXPECTED: 1}, f"an undeclared `{UNEXPECTED}`")):
+            yield GeneratedCase(odd, False, what, *(builder.oracle.complaint(odd) or ()))
         yield from structured
         return
     yield GeneratedCase(start, True, "the given arguments" if is_own else "valid, small")

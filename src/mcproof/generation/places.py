@@ -22,7 +22,7 @@ _HINTS = (
     ("string", ("minLength", "maxLength", "pattern", "format")),
     ("number", ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
 )
-_MOST_VALUES = 200_000
+_MOST_VALUES = 20_000
 """How many values of an `enum` are compared with those of another."""
 
 
@@ -75,7 +75,7 @@ class Place:
         self.items: list[Any] = []
         """For each schema with a say in it: the schemas of the first entries, and the one of the rest."""
         self.contains: list[tuple[Any, int, int | None]] = []
-        self.required: list[str] = []
+        self.required: dict[str, None] = {}
         self.rules: list[ObjectRules] = []
         self.names: list[Any] = []
         self.unevaluated: Any = True

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.places import KINDS, ObjectRules, Place, is_number, listed, mapping
+from mcproof.generation.negation import excluded_values, opposites
+from mcproof.generation.places import ObjectRules, Place, mapping
 from mcproof.schemas import SchemaTree
 
 if TYPE_CHECKING:
@@ -71,8 +72,10 @@ class Reader:
 
     def _readings(self, place: Place, picks: int, budget: list[int]) -> Iterator[Place]:
         """A place for each choice of branches: first all branches of the first union, then those of the next."""
-        while place.unions and picks >= _MOST_PICKS and not place.is_impossible:
-            place = self._pick(place, place.unions[0][0])
+        if picks >= _MOST_PICKS:
+            place = place.copy()
+            while place.unions and not place.is_impossible:
+                self._absorb(place, place.unions.pop()[0])
         if place.is_impossible or budget[0] <= 0:
             return
         if not place.unions:
@@ -150,8 +153,8 @@ class Reader:
             place.is_picky = True
         required = schema.get("required")
         for name in required if type(required) is list else ():
-            if type(name) is str and name not in place.required:
-                place.required.append(name)
+            if type(name) is str:
+                place.required[name] = None
         for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
             for name, needed in mapping(schema.get(keyword)).items():
                 if type(needed) is list:
@@ -162,43 +165,20 @@ class Reader:
                     place.unions.append(self._made(schema, f"{keyword} {name}", branches))
 
     def _read_not(self, place: Place, schema: Any) -> None:
-        """The opposite of a schema, where it is a plain one; the validator knows the rest."""
+        """What the opposite of a schema allows, as far as it shows; the validator knows the rest."""
         if schema is True or schema == {}:
             place.kinds = ()
-        if type(schema) is not dict:
+        if type(schema) is not dict or not schema:
             return
-        options: list[Any] = []
-        if "type" in schema:
-            options.append({"type": [each for each in KINDS if each not in listed(schema["type"])]})
-        for keyword in ("const", "enum"):
-            if keyword in schema:
-                values = [schema["const"]] if keyword == "const" else schema["enum"]
-                options.append({"not": {"x-values": values}})
-        if "x-values" in schema:
-            place.excluded += schema["x-values"]
+        values = excluded_values(schema)
+        if values is not None:
+            place.excluded += values
             return
-        required = schema.get("required")
-        if type(required) is list:
-            options += [{"properties": {name: False}} for name in required if type(name) is str]
-        for name, inner in list(mapping(schema.get("properties")).items())[:20]:
-            options.append({"required": [name], "properties": {name: {"not": inner}}})
-        if "not" in schema:
-            options.append({"allOf": [schema["not"]]})
-        for keyword in ("anyOf", "oneOf"):
-            if type(schema.get(keyword)) is list:
-                options.append({"allOf": [{"not": each} for each in schema[keyword]]})
-        if type(schema.get("allOf")) is list:
-            options += [{"not": each} for each in schema["allOf"]]
-        if type(schema.get("maxLength")) is int:
-            options.append({"type": "string", "minLength": schema["maxLength"] + 1})
-        if type(schema.get("minLength")) is int:
-            options.append({"type": "string", "maxLength": schema["minLength"] - 1})
-        if is_number(schema.get("minimum")):
-            options.append({"type": "number", "exclusiveMaximum": schema["minimum"]})
-        if is_number(schema.get("maximum")):
-            options.append({"type": "number", "exclusiveMinimum": schema["maximum"]})
-        if len(options) == 1 and set(schema) <= {"const", "enum"}:
-            values = options[0]["not"]["x-values"]
-            place.excluded += values if type(values) is list else []
-        elif options:
-            place.unions.append(self._made(schema, "not", options))
+        derived = self._derived.get((id(schema), "not"))
+        if derived is None:
+            targets = self._targets.get(id(schema))
+            options = self._made(schema, "not", opposites(schema, targets[0] if targets else None))
+        else:
+            options = derived[0]
+        if options:
+            place.unions.append(options)

@@ -6,7 +6,7 @@ value never needs to hold another for the same schemas, so what refers to itself
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.oracle import Oracle
@@ -16,7 +16,7 @@ from mcproof.generation.reading import Reader
 from mcproof.generation.scalars import numbers, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Schemas = tuple[Any, ...]
 """Schemas that judge one value together."""
@@ -29,6 +29,7 @@ _TRIES = 60
 _MOST_WEIGHT = 60_000
 """About how many characters a value may have as JSON."""
 _MOST_ENTRIES = 5_000
+_MOST_NESTED = 3
 _OBJECT = {"type": "object"}
 _STRING = {"type": "string"}
 
@@ -67,6 +68,7 @@ class Builder:
         self._effort = _MOST_EFFORT
         self._cuts = 0
         self._trouble = ""
+        self._nested = 0
 
     def arguments(self) -> Made:
         """The smallest object found for the whole schema."""
@@ -108,6 +110,19 @@ class Builder:
                     continue
                 if built.weight <= _MOST_WEIGHT and self.reader.fits(built.value, schemas):
                     yield built
+
+    def _others(self, schemas: Schemas, tries: int) -> Iterator[Built]:
+        """Further values for a part of a value. Those have parts as well, so the levels at work are counted."""
+        if self._nested >= _MOST_NESTED:
+            return
+        source = self.fitting(schemas, tries)
+        while True:
+            self._nested += 1
+            found = next(source, None)
+            self._nested -= 1
+            if found is None:
+                return
+            yield found
 
     def candidates(self, place: Place) -> Iterator[Built]:
         """Values that should fit a place: what its author wrote down, then what can be built."""
@@ -158,7 +173,7 @@ class Builder:
             if more is not None:
                 yield more
         for name in names[:12]:
-            for other in islice(self.fitting(place.property_schemas(name), 12), 1, 6):
+            for other in islice(self._others(place.property_schemas(name), 12), 1, 6):
                 yield Built({**least.value, name: other.value}, least.weight + other.weight)
 
     def _object(self, place: Place, names: list[str], *, skip_impossible: bool = False) -> Built | None:
@@ -213,42 +228,34 @@ class Builder:
             yield from (f"property{number}" for number in range(1, 1_000))
 
     def _arrays(self, place: Place) -> Iterator[Built]:
+        """Arrays: as short as they may be, then longer ones."""
         least, most = place.least.get("minItems", 0), place.most.get("maxItems")
-        if least > _MOST_ENTRIES or (most is not None and most < least):
-            return
-        wanted = least
-        for _, contained, _ in place.contains:
-            wanted = max(wanted, contained)
-        array = self._array(place, wanted)
-        if array is not None:
-            yield array
-        for length in range(wanted + 1, wanted + 1 + 2 * len(place.contains)):
-            array = self._array(place, length)
-            if array is not None:
-                yield array
-        if not array and least == 0 and not place.contains:
-            yield Built([], 2)
-        for length in (1, 2, 3):
-            if length > wanted and (most is None or length <= most):
-                array = self._array(place, length)
+        contained = sum(number for _, number, _ in place.contains)
+        shortest = max([least, *(number for _, number, _ in place.contains)])
+        for length in dict.fromkeys((shortest, max(least, contained), shortest + 1, shortest + 2, 1, 2, 3)):
+            if length < shortest or length > (_MOST_ENTRIES if most is None else min(most, _MOST_ENTRIES)):
+                continue
+            for first in dict.fromkeys((length - contained, 0, None)) if place.contains else (None,):
+                array = self._array(place, length, first)
                 if array is not None:
                     yield array
 
-    def _array(self, place: Place, length: int) -> Built | None:
-        """An array of this length: what it must contain stands last, since the first entries may be special."""
-        if length > _MOST_ENTRIES:
-            return None
+    def _array(self, place: Place, length: int, first: int | None) -> Built | None:
+        """An array of this length, in which what it must contain stands from `first` on, or anywhere."""
         containing: list[Any] = []
-        for schema, least, _ in place.contains:
-            containing += [schema] * min(least, length)
+        if first is not None:
+            for schema, least, _ in place.contains:
+                containing += [schema] * min(least, length)
+            first = max(first, 0)
         entries: list[Any] = []
         total = 2
+        unused: dict[tuple[int, ...], Iterator[Built]] = {}
         seen: set[str] = set()
         for at in range(length):
             schemas = place.entry_schemas(at)
-            if length - at <= len(containing):
-                schemas = (*schemas, containing[len(containing) - (length - at)])
-            built = self._unseen(schemas, seen) if place.is_unique else self.smallest(schemas)
+            if first is not None and first <= at < first + len(containing):
+                schemas = (*schemas, containing[at - first])
+            built = self._unseen(schemas, unused, seen) if place.is_unique else self.smallest(schemas)
             if built is None:
                 return None
             entries.append(built.value)
@@ -257,15 +264,15 @@ class Builder:
                 return None
         return Built(entries, total)
 
-    def _unseen(self, schemas: Schemas, seen: set[str]) -> Built | None:
+    def _unseen(self, schemas: Schemas, unused: dict[tuple[int, ...], Iterator[Built]], seen: set[str]) -> Built | None:
         """A value that was not in the array before."""
         first = self.smallest(schemas)
-        if first is not None and spelled(first.value) not in seen:
-            seen.add(spelled(first.value))
-            return first
         if first is None:
             return None
-        for built in self.fitting(schemas, 3_000):
+        key = tuple(map(id, schemas))
+        if key not in unused:
+            unused[key] = chain((first,), self._others(schemas, 3_000))
+        for built in unused[key]:
             text = spelled(built.value)
             if text not in seen:
                 seen.add(text)
@@ -281,7 +288,7 @@ def preferred(place: Place) -> list[str]:
     return list(dict.fromkeys([*kinds, "string", *(kind for kind in place.kinds if kind != "null"), "null"]))
 
 
-def with_needs(place: Place, names: list[str]) -> list[str]:
+def with_needs(place: Place, names: Iterable[str]) -> list[str]:
     """These names, and those that come with them."""
     found = list(dict.fromkeys(names))
     known = set(found)
