@@ -31,9 +31,24 @@ class Oracle:
         self._may_give_up = False
         self._maps: Any = None
         self._schema = schema
-        self.problem = _unusable(schema)
+        self._steps = 0
+        self.problem = self._unusable(schema)
         if self.problem is None:
             self.problem = self._compile(schema)
+
+    def _unusable(self, schema: Any) -> str | None:
+        """What would make the validator fail, or never end."""
+        if schema is False:
+            return "the schema is `false`"
+        if schema is not True and type(schema) is not dict:
+            return "the schema is not an object"
+        if nesting(schema) > MOST_DEPTH:
+            return f"the schema nests deeper than {MOST_DEPTH} levels"
+        if schema is not True:
+            worst, self._steps = _steps(schema)
+            if worst > _MOST_STEPS:
+                return "the schema combines too many schemas to be judged"
+        return None
 
     def _compile(self, schema: Any) -> str | None:
         import jsonschema_rs
@@ -95,6 +110,8 @@ class Oracle:
         """What judges a value by the schema at a pointer of this schema; None where that cannot be had."""
         if not pointer:
             return self.accepts
+        if self._steps > _MOST_STEPS:  # a validator for every place would take too long
+            return None
         import jsonschema_rs
 
         try:
@@ -122,27 +139,13 @@ def _quiet(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return check
 
 
-def _unusable(schema: Any) -> str | None:
-    """What would make the validator fail, or never end."""
-    if schema is False:
-        return "the schema is `false`"
-    if schema is not True and type(schema) is not dict:
-        return "the schema is not an object"
-    if nesting(schema) > MOST_DEPTH:
-        return f"the schema nests deeper than {MOST_DEPTH} levels"
-    if schema is not True and _steps(schema) > _MOST_STEPS:
-        return "the schema combines too many schemas to be judged"
-    return None
-
-
-def _steps(schema: dict[str, Any]) -> int:
-    """How many schemas a validator may go through for one value, the worst place of the document counting."""
+def _steps(schema: dict[str, Any]) -> tuple[int, int]:
+    """How many schemas a validator may go through for one value: at the worst place, and at all places together."""
     from mcproof.schemas import SchemaTree
 
     tree = SchemaTree(schema)
     targets = tree.references.target
     cost: dict[int, int] = {}
-    worst = 0
     for node in tree.nodes:
         opened: set[int] = set()
         waiting = [node.schema] if type(node.schema) is dict else []
@@ -157,9 +160,8 @@ def _steps(schema: dict[str, Any]) -> int:
                 waiting += [part for part in parts if id(part) not in cost and id(part) not in opened]
             else:
                 cost[id(current)] = min(1 + sum(cost.get(id(part), 0) for part in parts), 2 * _MOST_STEPS)
-                worst = max(worst, cost[id(current)])
                 waiting.pop()
-    return worst
+    return max(cost.values(), default=0), sum(cost.values())
 
 
 def _same_value(schema: dict[str, Any], target: Callable[[dict[str, Any]], Any]) -> Iterator[dict[str, Any]]:

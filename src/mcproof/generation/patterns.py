@@ -55,6 +55,13 @@ def matching(
     return None
 
 
+def seeded(seed: int) -> random.Random:
+    """A source of choices that are always the same."""
+    from random import Random
+
+    return Random(seed)  # noqa: S311
+
+
 def matches(pattern: str, text: str) -> bool:
     """Whether a text matches an expression; no where the expression cannot be used."""
     judge = _compiled(pattern)[1]
@@ -80,15 +87,13 @@ def _compiled(pattern: str) -> tuple[Node | None, Callable[[str], bool] | None]:
 
 def _attempts(tree: Node, shortest: int, longest: int, choose: random.Random | None) -> Iterator[str]:
     """Texts that may match: the first is nearly always right, the others are for look-arounds and the like."""
-    from random import Random
-
     least = _least(tree)
     if least > longest:
         return
     tries = 1 if choose is None else 8
     for _ in range(tries):
         yield from _padded(tree, shortest, longest, choose)
-    seed = Random(0) if choose is None else choose
+    seed = seeded(0) if choose is None else choose
     has_conditions = _has_conditions(tree)
     for number in range(_TRIES if has_conditions else 0):
         yield from _padded(tree, min(max(shortest, least + number % 12), longest), longest, seed)

@@ -8,7 +8,7 @@ from math import ceil, floor, lcm
 from typing import TYPE_CHECKING, Any
 
 from mcproof.generation.formats import SAMPLES, WELL_KNOWN
-from mcproof.generation.patterns import MOST_TEXT, matches, matching
+from mcproof.generation.patterns import MOST_TEXT, matches, matching, seeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,14 +39,12 @@ def texts(place: Place) -> Iterator[str]:
 
 def _matching(pattern: str, least: int, most: int | None) -> Iterator[str]:
     """Texts for one pattern: one that people recognise where it has the same length, then built ones."""
-    from random import Random
-
     built = matching(pattern, least, most)
     if built is None:
         return
     yield from (each for each in WELL_KNOWN if len(each) == len(built) and matches(pattern, each))
     yield built
-    choose = Random(0)
+    choose = seeded(0)
     for _ in range(_VARIANTS):
         varied = matching(pattern, least, most, choose)
         if varied is not None:
@@ -121,9 +119,9 @@ def _without_step(place: Place, low: Fraction | None, high: Fraction | None) -> 
     for bound, sign in ((low, 1), (high, -1)):
         if bound is not None:
             for distance in (Fraction(0), Fraction(1), Fraction(1, 2), abs(bound) / 2, *map(Fraction, range(2, 60))):
-                number = bound + sign * distance
-                if _is_within(place, number, low, high):
-                    yield _plain_number(number)
+                beside = bound + sign * distance
+                if _is_within(place, beside, low, high):
+                    yield _plain_number(beside)
     if low is None and high is None:
         yield 0.5
         yield from range(2, 1_200)

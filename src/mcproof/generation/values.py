@@ -6,16 +6,17 @@ value never needs to hold another for the same schemas, so what refers to itself
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.oracle import Oracle
-from mcproof.generation.patterns import matching
-from mcproof.generation.places import KINDS, Place, Reader
+from mcproof.generation.patterns import matching, seeded
+from mcproof.generation.places import KINDS, Place, spelled
+from mcproof.generation.reading import Reader
 from mcproof.generation.scalars import numbers, texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
 
 Schemas = tuple[Any, ...]
 """Schemas that judge one value together."""
@@ -28,6 +29,7 @@ _TRIES = 60
 _MOST_WEIGHT = 60_000
 """About how many characters a value may have as JSON."""
 _MOST_ENTRIES = 5_000
+_MOST_NESTED = 3
 _OBJECT = {"type": "object"}
 _STRING = {"type": "string"}
 
@@ -66,6 +68,7 @@ class Builder:
         self._effort = _MOST_EFFORT
         self._cuts = 0
         self._trouble = ""
+        self._nested = 0
 
     def arguments(self) -> Made:
         """The smallest object found for the whole schema."""
@@ -75,6 +78,10 @@ class Builder:
         if next(self.reader.places(self.root), None) is None:
             return Made(None, "the schema admits no object")
         return Made(None, self._trouble or "no object was found that the schema accepts")
+
+    def refresh(self) -> None:
+        """Allow as much effort again: what comes next is another job."""
+        self._effort = _MOST_EFFORT
 
     def smallest(self, schemas: Schemas) -> Built | None:
         """A small value for these schemas; None where none was found."""
@@ -99,8 +106,23 @@ class Builder:
                 self._effort -= 1
                 if self._effort <= 0:
                     return
+                if place.excluded and built.value in place.excluded:
+                    continue
                 if built.weight <= _MOST_WEIGHT and self.reader.fits(built.value, schemas):
                     yield built
+
+    def _others(self, schemas: Schemas, tries: int) -> Iterator[Built]:
+        """Further values for a part of a value. Those have parts as well, so the levels at work are counted."""
+        if self._nested >= _MOST_NESTED:
+            return
+        source = self.fitting(schemas, tries)
+        while True:
+            self._nested += 1
+            found = next(source, None)
+            self._nested -= 1
+            if found is None:
+                return
+            yield found
 
     def candidates(self, place: Place) -> Iterator[Built]:
         """Values that should fit a place: what its author wrote down, then what can be built."""
@@ -111,9 +133,10 @@ class Builder:
                 yield Built(value, weight(value))
             return
         for kind in preferred(place):
-            yield from self._of_kind(kind, place)
+            yield from self.of_kind(kind, place)
 
-    def _of_kind(self, kind: str, place: Place) -> Iterator[Built]:
+    def of_kind(self, kind: str, place: Place) -> Iterator[Built]:
+        """Values of one type for a place."""
         if kind == "object":
             yield from self._objects(place)
         elif kind == "array":
@@ -150,7 +173,7 @@ class Builder:
             if more is not None:
                 yield more
         for name in names[:12]:
-            for other in islice(self.fitting(place.property_schemas(name), 12), 1, 6):
+            for other in islice(self._others(place.property_schemas(name), 12), 1, 6):
                 yield Built({**least.value, name: other.value}, least.weight + other.weight)
 
     def _object(self, place: Place, names: list[str], *, skip_impossible: bool = False) -> Built | None:
@@ -178,9 +201,7 @@ class Builder:
     def _fill(self, place: Place, members: dict[str, Any], missing: int) -> int:
         """Add properties that nobody asks for by name, until there are enough."""
         total = 0
-        tried = 0
-        for name in self.spare_names(place):
-            tried += 1
+        for tried, name in enumerate(self.spare_names(place)):
             if missing <= 0 or tried > 1_000 or total > _MOST_WEIGHT:
                 break
             if name not in members:
@@ -193,62 +214,48 @@ class Builder:
 
     def spare_names(self, place: Place) -> Iterator[str]:
         """Names that a property may have: declared ones, those that patterns ask for, then any."""
-        from random import Random
-
         yield from place.declared()
         for rules in place.rules:
             for pattern in rules.patterns:
-                choose = Random(0)
+                choose = seeded(0)
                 for number in range(20):
                     name = matching(pattern, choose=choose if number else None)
                     if name is not None:
                         yield name
         if place.names:
-            yield from (
-                built.value
-                for built in self.fitting((*place.names, _STRING), 400)
-                if type(built.value) is str
-            )
+            yield from (built.value for built in self.fitting((*place.names, _STRING), 400) if type(built.value) is str)
         else:
             yield from (f"property{number}" for number in range(1, 1_000))
 
     def _arrays(self, place: Place) -> Iterator[Built]:
+        """Arrays: as short as they may be, then longer ones."""
         least, most = place.least.get("minItems", 0), place.most.get("maxItems")
-        if least > _MOST_ENTRIES or (most is not None and most < least):
-            return
-        wanted = least
-        for _, contained, _ in place.contains:
-            wanted = max(wanted, contained)
-        array = self._array(place, wanted)
-        if array is not None:
-            yield array
-        for length in range(wanted + 1, wanted + 1 + 2 * len(place.contains)):
-            array = self._array(place, length)
-            if array is not None:
-                yield array
-        if not array and least == 0 and not place.contains:
-            yield Built([], 2)
-        for length in (1, 2, 3):
-            if length > wanted and (most is None or length <= most):
-                array = self._array(place, length)
+        contained = sum(number for _, number, _ in place.contains)
+        shortest = max([least, *(number for _, number, _ in place.contains)])
+        for length in dict.fromkeys((shortest, max(least, contained), shortest + 1, shortest + 2, 1, 2, 3)):
+            if length < shortest or length > (_MOST_ENTRIES if most is None else min(most, _MOST_ENTRIES)):
+                continue
+            for first in dict.fromkeys((length - contained, 0, None)) if place.contains else (None,):
+                array = self._array(place, length, first)
                 if array is not None:
                     yield array
 
-    def _array(self, place: Place, length: int) -> Built | None:
-        """An array of this length: what it must contain stands last, since the first entries may be special."""
-        if length > _MOST_ENTRIES:
-            return None
+    def _array(self, place: Place, length: int, first: int | None) -> Built | None:
+        """An array of this length, in which what it must contain stands from `first` on, or anywhere."""
         containing: list[Any] = []
-        for schema, least, _ in place.contains:
-            containing += [schema] * min(least, length)
+        if first is not None:
+            for schema, least, _ in place.contains:
+                containing += [schema] * min(least, length)
+            first = max(first, 0)
         entries: list[Any] = []
         total = 2
+        unused: dict[tuple[int, ...], Iterator[Built]] = {}
         seen: set[str] = set()
         for at in range(length):
             schemas = place.entry_schemas(at)
-            if length - at <= len(containing):
-                schemas = (*schemas, containing[len(containing) - (length - at)])
-            built = self._unseen(schemas, seen) if place.is_unique else self.smallest(schemas)
+            if first is not None and first <= at < first + len(containing):
+                schemas = (*schemas, containing[at - first])
+            built = self._unseen(schemas, unused, seen) if place.is_unique else self.smallest(schemas)
             if built is None:
                 return None
             entries.append(built.value)
@@ -257,15 +264,15 @@ class Builder:
                 return None
         return Built(entries, total)
 
-    def _unseen(self, schemas: Schemas, seen: set[str]) -> Built | None:
+    def _unseen(self, schemas: Schemas, unused: dict[tuple[int, ...], Iterator[Built]], seen: set[str]) -> Built | None:
         """A value that was not in the array before."""
         first = self.smallest(schemas)
-        if first is not None and spelled(first.value) not in seen:
-            seen.add(spelled(first.value))
-            return first
         if first is None:
             return None
-        for built in self.fitting(schemas, 3_000):
+        key = tuple(map(id, schemas))
+        if key not in unused:
+            unused[key] = chain((first,), self._others(schemas, 3_000))
+        for built in unused[key]:
             text = spelled(built.value)
             if text not in seen:
                 seen.add(text)
@@ -281,7 +288,7 @@ def preferred(place: Place) -> list[str]:
     return list(dict.fromkeys([*kinds, "string", *(kind for kind in place.kinds if kind != "null"), "null"]))
 
 
-def with_needs(place: Place, names: list[str]) -> list[str]:
+def with_needs(place: Place, names: Iterable[str]) -> list[str]:
     """These names, and those that come with them."""
     found = list(dict.fromkeys(names))
     known = set(found)
@@ -323,15 +330,6 @@ def weight(value: Any) -> int:
         else:
             total += 5 if kind is not int else 1 + current.bit_length() // 3
     return total
-
-
-def spelled(value: Any) -> str:
-    """A value as text, the same for values that are equal."""
-    import json
-
-    if type(value) is float and value.is_integer():
-        value = int(value)
-    return json.dumps(value, sort_keys=True)
 
 
 def duplicate(value: Any) -> Any:
