@@ -93,3 +93,16 @@ def spelt(value: Any) -> str:
         return shown(json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
         return "(nested too deeply to be shown)"
+
+
+def bounded(value: Any, depth: int = 6) -> Any:
+    """A value with its long texts and lists cropped, for a report."""
+    if isinstance(value, str):
+        return value if len(value) <= 200 else f"{value[:200]}… ({len(value):,} characters)"
+    if isinstance(value, (dict, list)) and depth == 0:
+        return "…"
+    if isinstance(value, dict):
+        return {bounded(key): bounded(each, depth - 1) for key, each in list(value.items())[:50]}
+    if isinstance(value, list):
+        return [bounded(each, depth - 1) for each in value[:50]]
+    return value

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcproof.cli.session import Work
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
+    from mcproof.proof.store import Failed
 
 MOST_NAMED = 12
 """How many tools a sentence names."""
@@ -85,6 +86,17 @@ def _named(names: Iterable[str]) -> str:
     listed = list(names)
     more = f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
     return ", ".join(listed[:MOST_NAMED]) + more or "none"
+
+
+def keep_failures(failed: list[Failed]) -> None:
+    """Store what failed; where that is not possible it is said, and the report is no worse for it."""
+    from mcproof.errors import McproofError
+    from mcproof.proof.store import store
+
+    try:
+        store(failed)
+    except McproofError as error:
+        tell(f"failures are not stored, so `mcproof replay` will not find them: {error}")
 
 
 def given_arguments(options: argparse.Namespace, permissions: list[Permission]) -> dict[str, dict[str, Any]]:

@@ -125,7 +125,7 @@ def add_live(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cwd", metavar="FOLDER", help="start servers in this folder")
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="how long an answer may take (default 30, and 60 for the first)",
     )
@@ -133,14 +133,15 @@ def add_live(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """A length of time, as an option gives it."""
     try:
-        seconds = float(text)
+        length = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1_000_000:
+        length = 0.0
+    if not 0 < length < 1_000_000:
         raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds")
-    return seconds
+    return length
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.cli.calling import given_arguments, live_server, permissions_of, refuse_several, tell_permissions
+from mcproof.cli.calling import (
+    given_arguments,
+    keep_failures,
+    live_server,
+    permissions_of,
+    refuse_several,
+    tell_permissions,
+)
 from mcproof.cli.options import (
     Parser,
     add_calls,
@@ -89,18 +96,21 @@ def chosen_checks(options: argparse.Namespace) -> list[str]:
 
 def _probe(work: Work, depth: Depth, options: argparse.Namespace, checks: list[str], *, explores: bool) -> TargetReport:
     from mcproof.proof.proving import Inquiry, prove
+    from mcproof.proof.store import described
     from mcproof.report.terminal import Counter
 
     server, asking = live_server(work, options)
     permissions = permissions_of(work.catalog, options)
     arguments = given_arguments(options, permissions)
     tell_permissions(permissions)
-    inquiry = Inquiry(permissions, checks, explores, arguments, options.oversize, options.max_call_ms / 1000)
+    limit = options.max_call_ms / 1000
+    inquiry = Inquiry(permissions, checks, explores, arguments, options.oversize, limit, described(work.source))
     counter = Counter()
     proof = prove(work.catalog, server, asking, inquiry, counter.step)
     counter.clear()
     if proof.interrupted:
         work.interrupt()
+    keep_failures(proof.stored)
     work.catalog.trials = proof.trials
     report = work.examined(depth)
     return report._replace(probes=proof.probes, matrix=proof.matrix, untested=[*report.untested, *proof.untested])

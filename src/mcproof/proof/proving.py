@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.answers import OutputContract, flaws_of
+from mcproof.answers import OutputContract
 from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import all_of, on_signals
 from mcproof.live.session import Reply, Session
 from mcproof.proof import protocol
 from mcproof.proof.cases import CHECKS, FAULT_OF, Case, Questions, Skipped, questions
 from mcproof.proof.contract import cell_of
+from mcproof.proof.judging import failed_as, flaws_in
 from mcproof.proof.sending import Sender
+from mcproof.proof.store import Failed, failure_id
 from mcproof.report.model import ProbeResult, Untested
 from mcproof.trial import Trial, Trials, spelt
 
@@ -44,6 +46,8 @@ class Inquiry(NamedTuple):
     size: int
     limit: float
     """How long an answer may take, in seconds."""
+    target: dict[str, Any] = {}  # noqa: RUF012 (a default that nobody changes)
+    """How to find the server again, for the failures that are stored."""
 
 
 class Sent(NamedTuple):
@@ -63,6 +67,8 @@ class Proof(NamedTuple):
     probes: list[ProbeResult]
     matrix: list[Cell]
     untested: list[Untested]
+    stored: list[Failed]
+    """What it takes to send each failure again."""
     interrupted: bool
 
 
@@ -94,6 +100,7 @@ class _Proving:
         self._sender = Sender(self._session)
         self._sent: list[Sent] = []
         self._asked: list[Questions] = []
+        self._stored: dict[str, Failed] = {}
         self._trouble = ""
         """Why nothing more could be sent."""
         self._total = sum(each.is_granted for each in inquiry.permissions) + len(inquiry.checks)
@@ -199,7 +206,8 @@ class _Proving:
             results += rows.values()
             if self._inquiry.explores:
                 matrix += [cell_of(tool, rows[probe], asked, weakness) for probe in FAULT_OF if probe in rows]
-        return Proof(self._trials(of_item), results, matrix, self._untested(of_item), interrupted)
+        trials = self._trials(of_item)
+        return Proof(trials, results, matrix, self._untested(of_item), list(self._stored.values()), interrupted)
 
     def _result(self, sent: Sent, weakness: str | None) -> ProbeResult:
         case, reply = sent.case, sent.reply
@@ -242,8 +250,8 @@ class _Proving:
             return None
         outcome, expects = reply.outcome, case.expects
         flaws: tuple[Flaw, ...] = ()
-        if sent.method == "tools/call" and reply.answer is not None and reply.answer.error is None:
-            flaws = tuple(flaws_of(reply.answer.result, self._catalog.protocol, _output(sent.item)))
+        if sent.method == "tools/call":
+            flaws = flaws_in(reply, self._catalog.protocol, _output(sent.item))
         return Trial(
             case.probe,
             case.what,
@@ -257,7 +265,34 @@ class _Proving:
             self._words(reply),
             reply.code,
             flaws,
+            self._store(sent, case, reply, flaws),
         )
+
+    def _store(self, sent: Sent, case: Case, reply: Reply, flaws: tuple[Flaw, ...]) -> str | None:
+        """Keep what failed, to be sent again; its id."""
+        outcome = failed_as(case, reply, flaws)
+        if outcome is None:
+            return None
+        tool = sent.item.name if sent.item.kind == "tool" else None
+        params = {"name": tool, "arguments": case.arguments} if tool is not None else case.arguments
+        if tool is None and "params" in params:
+            params = params["params"]
+        inquiry = self._inquiry
+        failed = Failed(
+            failure_id(inquiry.target, tool, case.probe, outcome, params),
+            inquiry.target,
+            tool,
+            case.probe,
+            sent.method,
+            params,
+            outcome,
+            case.what,
+            case.expects == "success",
+            self._words(reply),
+            round(inquiry.limit * 1000),
+        )
+        self._stored[failed.id] = failed
+        return failed.id
 
     def _untested(self, of_item: dict[int, list[Sent]]) -> list[Untested]:
         """The tools of which nothing, or little, is known now."""

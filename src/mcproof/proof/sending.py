@@ -7,6 +7,7 @@ requests in question are sent again, each to a server that was started for it.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.live.session import Reply
@@ -34,13 +35,15 @@ class Request(NamedTuple):
 class Sender:
     """Sends requests over a session and finds out which of them did harm."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, looks: bool = True) -> None:
         self.session = session
+        self._looks = looks
+        """Whether it looks after every answer whether the server is still there, or only when something went wrong."""
         self.corrections: dict[int, Reply] = {}
         """What turned out later about requests that seemed to be answered."""
         self.unexplained: list[str] = []
         """Ends of the server that no single request explains."""
-        self._recent: list[Request] = []
+        self._recent: deque[Request] = deque(maxlen=SUSPECTS)
         self._last = 0
 
     async def send(self, method: str, params: dict[str, Any]) -> tuple[int, Reply | None]:
@@ -55,14 +58,14 @@ class Sender:
         reply = await self.session.ask(method, params)
         if reply.outcome == "crash":
             return request.number, await self._blamed(request, reply)
-        gone = await self._absence(reply)
         if reply.outcome == "hang":
+            gone = await self.session.absence(QUICK)
             await self.session.leave(at_once=True)
             return request.number, await self._hung(request, reply, is_gone=gone is not None)
-        if gone is not None:
+        if self._looks and (gone := await self.session.absence()) is not None:
             await self.session.leave(at_once=True)
             return request.number, _after(reply, gone)
-        self._recent = [*self._recent[1 - SUSPECTS :], request]
+        self._recent.append(request)
         return request.number, reply
 
     async def finish(self) -> None:
@@ -73,14 +76,11 @@ class Sender:
         if (gone := await self.session.absence()) is not None:
             await self._find_culprit(gone)
 
-    async def _absence(self, reply: Reply) -> Reply | None:
-        return await self.session.absence(QUICK if reply.outcome == "hang" else None)
-
     async def _hung(self, request: Request, reply: Reply, *, is_gone: bool) -> Reply:
         if not is_gone:
             return reply._replace(why=f"{reply.why}; it still answers other requests")
         if self._recent and self.session.can_restart:
-            alone = await self._alone(request)
+            alone = await self.alone(request)
             if alone.outcome not in _HARM:
                 await self._find_culprit(reply)
                 return alone
@@ -96,7 +96,7 @@ class Sender:
             self.corrections[self._recent[-1].number] = Reply("crash", None, f"it was answered, and then {reply.why}")
             self._recent.clear()
             return None
-        alone = await self._alone(request)
+        alone = await self.alone(request)
         if alone.outcome in _HARM:
             return alone
         await self._find_culprit(reply)
@@ -104,16 +104,17 @@ class Sender:
 
     async def _find_culprit(self, end: Reply) -> None:
         """Correct what was said of the request that ended the server some time after it was answered."""
-        suspects, self._recent = self._recent, []
-        if self.session.can_restart:
+        suspects = list(self._recent)
+        self._recent.clear()
+        if self.session.can_restart and not self.unexplained:  # what no request explains once, none does twice
             for request in reversed(suspects):
-                alone = await self._alone(request)
+                alone = await self.alone(request)
                 if alone.outcome in _HARM:
                     self.corrections[request.number] = alone
                     return
         self.unexplained.append(f"{end.why}; none of the last {len(suspects)} requests does that alone")
 
-    async def _alone(self, request: Request) -> Reply:
+    async def alone(self, request: Request) -> Reply:
         """What becomes of a server that is asked this and nothing else."""
         await self.session.leave(at_once=True)
         reply = await self.session.ask(request.method, request.params)

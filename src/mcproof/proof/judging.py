@@ -1,0 +1,120 @@
+"""What an answer to a case comes to: the outcome that fuzzing counts, and whether two failures are the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mcproof.answers import error_text, flaws_of
+from mcproof.leaks import leak_in
+from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
+from mcproof.trial import Flaw
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcproof.answers import OutputContract
+    from mcproof.live.session import Reply
+    from mcproof.proof.cases import Case
+
+Kind = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
+OUTCOMES: tuple[Kind, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
+"""What fuzzing counts; a leak beside whatever else an answer is."""
+
+_HARM: dict[str, Kind] = {"crash": "crash", "hang": "hang", "malformed": "protocol_violation"}
+_VIOLATIONS = ("structured-invalid", "structured-missing", "malformed-content")
+_NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
+_FAULT_OF_KEYWORD = {
+    "required": MISSING_REQUIRED.id,
+    "dependentRequired": MISSING_REQUIRED.id,
+    "type": TYPE_MISMATCH.id,
+    "additionalProperties": UNEXPECTED_FIELD.id,
+    "unevaluatedProperties": UNEXPECTED_FIELD.id,
+    "maxLength": OVERSIZED.id,
+    "maxItems": OVERSIZED.id,
+}
+
+
+class Judgement(NamedTuple):
+    """What one answer comes to."""
+
+    outcome: Kind
+    what: str = ""
+    """What is wrong, in words; empty where nothing is."""
+    flaws: tuple[Flaw, ...] = ()
+
+    @property
+    def failures(self) -> list[tuple[Kind, str]]:
+        """What failed about an answer, and how: its outcome, a leak, an error that is marked as a success."""
+        failed: list[tuple[Kind, str]] = [(self.outcome, self.what)] if self.outcome != "clean" else []
+        if self.leak is not None:
+            failed.append(("leak", self.leak))
+        if not failed and self.flaws:
+            failed.append(("clean", self.flaws[0].kind))
+        return failed
+
+    @property
+    def leak(self) -> str | None:
+        return next((flaw.detail for flaw in self.flaws if flaw.kind == "leak"), None)
+
+
+def fault_of(keyword: str) -> str | None:
+    """The fault that is proven where a violation of this keyword is accepted."""
+    return _FAULT_OF_KEYWORD.get(keyword)
+
+
+def flaws_in(reply: Reply, revision: str | None, output: OutputContract) -> tuple[Flaw, ...]:
+    """What is wrong with the result of a call, where there is one."""
+    if reply.answer is None or reply.answer.error is not None or reply.outcome not in ("accepted", "rejected"):
+        return ()
+    return tuple(flaws_of(reply.answer.result, revision, output))
+
+
+def failed_as(case: Case, reply: Reply, flaws: tuple[Flaw, ...]) -> Kind | None:
+    """What kind of failure the answer to a probe is; None where it is none."""
+    if (harm := _HARM.get(reply.outcome)) is not None:
+        return harm
+    if any(flaw.kind in _VIOLATIONS for flaw in flaws):
+        return "protocol_violation"
+    return "accepted" if case.expects == "rejection" and reply.outcome == "accepted" else None
+
+
+def judged(
+    reply: Reply,
+    arguments: Any,
+    *,
+    is_valid: bool,
+    revision: str | None,
+    output: OutputContract,
+    secrets: Sequence[str] = (),
+) -> Judgement:
+    """What the answer to a call comes to."""
+    if (harm := _HARM.get(reply.outcome)) is not None:
+        return Judgement(harm, reply.why)
+    flaws = flaws_in(reply, revision, output)
+    if reply.outcome == "rejected" and (leak := _leak(reply, arguments, secrets)) is not None:
+        flaws = (*flaws, Flaw("leak", leak))
+    for flaw in flaws:
+        if flaw.kind in _VIOLATIONS:
+            return Judgement("protocol_violation", flaw.detail, flaws)
+    if reply.outcome == "accepted" and not is_valid:
+        return Judgement("accepted", "an invalid call is answered as a success", flaws)
+    return Judgement("clean", "", flaws)
+
+
+def _leak(reply: Reply, arguments: Any, secrets: Sequence[str]) -> str | None:
+    text = error_text(reply.answer.envelope) if reply.answer is not None else ""
+    if len(text) < 8:
+        return None
+    leak = leak_in(text, "", secrets)
+    if leak is None:
+        return None
+    # Only now, as nearly every text has nothing in it: the caller may be told what the caller has said.
+    leak = leak_in(text, json.dumps(arguments, ensure_ascii=False) + json.dumps(arguments), secrets)
+    return None if leak is None else str(leak)
+
+
+def signature(what: str) -> str:
+    """What is the same in two failures of one cause: the words, without the numbers in them."""
+    return _NUMBERS.sub("#", what)[:200]

@@ -1,0 +1,102 @@
+"""A stored failure sent again: fixed, still failing, or nobody can tell."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mcproof.answers import OutputContract
+from mcproof.generation.oracle import Oracle
+from mcproof.live.errors import ConnectError
+from mcproof.live.listing import list_everything
+from mcproof.live.session import Reply, Session
+from mcproof.proof.judging import Judgement, judged
+from mcproof.proof.protocol import PROBES
+from mcproof.proof.sending import Request, Sender
+
+if TYPE_CHECKING:
+    from mcproof.live.reach import Asking
+    from mcproof.live.servers import Server
+    from mcproof.proof.store import Failed
+
+Verdict = Literal["fixed", "still failing", "could not tell"]
+_HARM = ("crash", "hang", "protocol_violation")
+
+
+class Replayed(NamedTuple):
+    """What came of sending a failure again."""
+
+    verdict: Verdict
+    reason: str
+    answer: str = ""
+
+
+def replay(failed: Failed, server: Server, asking: Asking) -> Replayed:
+    """Send a failure again, to a server that was started for it."""
+    return asyncio.run(_replay(failed, server, asking))
+
+
+async def _replay(failed: Failed, server: Server, asking: Asking) -> Replayed:
+    session = Session(server, asking, failed.max_call_ms / 1000)
+    try:
+        return await _sent_again(failed, session, [value for _, value in server.named_secrets])
+    except ConnectError as error:
+        return Replayed("could not tell", error.message)
+    finally:
+        await session.leave()
+
+
+async def _sent_again(failed: Failed, session: Session, secrets: list[str]) -> Replayed:
+    probe = next((each for each in PROBES if each.name == failed.probe and each.ask is not None), None)
+    if probe is not None and probe.ask is not None:
+        case, reply = await probe.ask(session)
+        if reply.outcome == "accepted" and case.expects == "success":
+            return Replayed("fixed", "it is answered as it should be", session.hidden(reply.words))
+        return _told(failed, Judgement(_kind(reply), reply.why), reply, session)
+    tool: dict[str, Any] = {}
+    if failed.tool is not None:
+        connection = await session.connection()
+        listing = await list_everything(connection)
+        listed = [each for each in listing.lists.get("tools", []) if isinstance(each, dict)]
+        tool = next((each for each in listed if each.get("name") == failed.tool), {})
+        if not tool:
+            return Replayed("could not tell", f"there is no tool `{failed.tool}` any more")
+    revision = (await session.connection()).agreed
+    reply = await Sender(session).alone(Request(1, failed.method, failed.params))
+    arguments = failed.params.get("arguments")
+    is_valid = failed.is_valid
+    if failed.outcome == "accepted" and failed.tool is not None:
+        is_valid = not Oracle(tool.get("inputSchema")).refuses(arguments)
+        if is_valid and reply.outcome in ("accepted", "rejected"):
+            return Replayed("fixed", "the schema allows this call now", session.hidden(reply.words))
+    judgement = judged(
+        reply,
+        arguments,
+        is_valid=is_valid,
+        revision=revision,
+        output=OutputContract(tool.get("outputSchema")),
+        secrets=secrets,
+    )
+    return _told(failed, judgement, reply, session)
+
+
+def _kind(reply: Reply) -> Any:
+    return {"malformed": "protocol_violation", "rejected": "clean"}.get(reply.outcome, reply.outcome)
+
+
+def _told(failed: Failed, judgement: Judgement, reply: Reply, session: Session) -> Replayed:
+    """Whether what was wrong is wrong still; another harm is none the better."""
+    answer = session.hidden(reply.words)
+    for outcome, what in judgement.failures:
+        if outcome == failed.outcome:
+            return Replayed("still failing", f"{_name(outcome)}: {what}", answer)
+    for outcome, what in judgement.failures:
+        if outcome in _HARM:
+            return Replayed("still failing", f"{_name(outcome)} instead of {_name(failed.outcome)}: {what}", answer)
+    if failed.outcome == "accepted" or not failed.is_valid:
+        return Replayed("fixed", "it is refused now" if reply.outcome == "rejected" else "it is answered now", answer)
+    return Replayed("fixed", "it is answered as it should be", answer)
+
+
+def _name(outcome: str) -> str:
+    return outcome.replace("_", " ")
