@@ -70,13 +70,21 @@ def render(run: RunReport, format: str, style: Style) -> Iterable[str]:
     if FORMATS[format].is_text:
         return _texts(run, format, style)
     if format == "json":
-        from mcproof.report import records
-
-        if run.command == "diff":
-            return records.diff_document(run)
-        return records.grade_document(run) if run.command == "grade" else records.lint_document(run)
-    pieces: Iterable[str] = import_module(f"mcproof.report.{format}").document(run)
+        module, name = _DOCUMENTS.get(run.command, ("records", "lint_document"))
+    else:
+        module, name = format, "document"
+    pieces: Iterable[str] = getattr(import_module(f"mcproof.report.{module}"), name)(run)
     return pieces
+
+
+_DOCUMENTS = {
+    "diff": ("records", "diff_document"),
+    "grade": ("records", "grade_document"),
+    "probe": ("proof_records", "probe_document"),
+    "prove": ("proof_records", "prove_document"),
+    "fuzz": ("proof_records", "fuzz_document"),
+}
+"""Where the JSON documents of the commands are written that print another than `lint` does."""
 
 
 def _texts(run: RunReport, format: str, style: Style) -> Iterator[str]:
@@ -91,17 +99,27 @@ def _texts(run: RunReport, format: str, style: Style) -> Iterator[str]:
 
 def render_target(report: TargetReport, command: str, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
     """One target for people, as soon as it is there."""
+    from mcproof.report.text import concise, frames
+
     if command == "diff":
         from mcproof.report.changes import changes_text
 
         return changes_text(report, format, style)
-    if command == "grade" and format == "text":
+    if format == "concise":
+        return concise(report, style)
+    if command == "grade":
         from mcproof.report.grade_card import card, row
 
         return [card(report, style) if is_single else row(report, style)]
-    from mcproof.report.text import concise, frames
+    if command in ("probe", "prove"):
+        from mcproof.report.proof_text import proof_text
 
-    return concise(report, style) if format == "concise" else frames(report, style)
+        return proof_text(report, command, style)
+    if command == "fuzz":
+        from mcproof.report.fuzz_text import fuzz_text
+
+        return fuzz_text(report, style)
+    return frames(report, style)
 
 
 def render_failure(error: McproofError, command: str, format: str) -> Iterable[str]:

@@ -21,7 +21,7 @@ def frames(report: TargetReport, style: Style) -> Iterator[str]:
     """Every finding with the line it is about, a caret, and what to do; then a summary."""
     groups = group_by_fault(report.findings)
     for group in groups:
-        yield _frame(group, style) + "\n"
+        yield frame(group, style) + "\n"
     yield summary(report, groups, style)
 
 
@@ -45,7 +45,8 @@ def _sentence(shown: Reported, style: Style) -> str:
     return f"{style.text(shown.label, 100)}: {message}" if shown.label else message
 
 
-def _frame(group: Group, style: Style) -> str:
+def frame(group: Group, style: Style) -> str:
+    """A finding with the line it is about, as far as there is one, and what to do."""
     shown = group.shown
     gutter = len(str(shown.line or " ")) + 1
     head = style.paint(f"{shown.level}[{shown.rule.id}]", shown.level, "bold")
