@@ -54,21 +54,8 @@ def facts(id: str) -> RuleFacts:
     name, fault = _NAMES[id]
     ruleset = "strict" if id.startswith("SCH") else "wire"
     level = _LEVELS.get(id, "error")
-    return RuleFacts(
-        id,
-        name,
-        ruleset,
-        "answers",
-        level,
-        level,
-        fault,
-        False,
-        False,
-        "0.3",
-        f"What {name} is.",
-        "Because.",
-        "Mend it.",
-    )
+    words = (f"What {name} is.", "Because.", "Mend it.")
+    return RuleFacts(id, name, ruleset, "answers", level, level, fault, False, False, "0.3", *words)
 
 
 def finding(rule: str, tool: str | None, message: str, **changes: Any) -> Reported:
@@ -115,9 +102,7 @@ def _probes() -> list[ProbeResult]:
 def _server_probes() -> list[ProbeResult]:
     return [
         probe(None, "unknown_method", "accepted", False, "`no/such/method` is answered with a result"),
-        probe(
-            None, "not_json", "rejected", True, "a line that is not JSON: an error, and the next request is answered"
-        ),
+        probe(None, "not_json", "rejected", True, "not JSON: an error, and the next request is answered"),
         probe(None, "bad_cursor", "accepted", False, "a cursor that the server never gave is taken"),
         probe(None, "unknown_prompt", "not_applicable", None, "the server has no prompts"),
     ]
@@ -174,7 +159,7 @@ def _matrix() -> list[Cell]:
 
 
 def prove_report() -> TargetReport:
-    """The same server with its contract matrix, the protocol's probes, what static rules say, and one finding ignored."""
+    """The same server with its matrix, the probes of the protocol, what static rules say, and a finding ignored."""
     strict = [
         finding("SCH-002", tool, "lets unknown fields through", pointer="/inputSchema")
         for tool in ("find_book", "lend_book", HOSTILE)
@@ -199,9 +184,7 @@ def fuzz_report() -> TargetReport:
     failures = [
         Failure("c1", "find_book", "crash", {"title": ""}, f"{replay} c1", "the process ended with 1", 3),
         Failure("c2", "lend_book", "hang", {"id": 10**30}, f"{replay} c2", "no answer in 10 s"),
-        Failure(
-            "c3", "find_book", "protocol_violation", {"title": "x" * 400}, f"{replay} c3", "breaks its output schema"
-        ),
+        Failure("c3", "find_book", "protocol_violation", {"title": "x" * 400}, f"{replay} c3", "breaks its schema"),
         Failure("c4", HOSTILE, "leak", {HOSTILE: [HOSTILE, None, 1.5]}, f"{replay} 'c4'", HOSTILE),
         Failure("c5", "lend_book", "accepted", {"id": -1}, f"{replay} c5", "`id` is below its minimum", 12),
     ]
@@ -209,7 +192,7 @@ def fuzz_report() -> TargetReport:
         findings=[
             finding("WIR-017", "find_book", "the process ended with 1"),
             finding("WIR-018", "lend_book", "no answer in 10 s"),
-            finding("WIR-020", "find_book", "breaks its output schema"),
+            finding("WIR-020", "find_book", "breaks its schema"),
             finding("WIR-024", HOSTILE, HOSTILE),
             finding("WIR-016", "lend_book", "`id` is below its minimum"),
             finding("WIR-023", "find_book", "a text that begins with `Error:` and is no error"),
@@ -233,7 +216,7 @@ def fuzz_report() -> TargetReport:
 def run_of(command: str, *reports: TargetReport, **changes: Any) -> RunReport:
     """A run that came upon these reports."""
     code = int(not all(report.passed for report in reports))
-    rules = [facts(id) for id in _NAMES]
+    rules = [facts(each) for each in _NAMES]
     run = RunReport(command, "VERSION", list(reports), rules, exit_code=code, is_single=len(reports) == 1)
     return run._replace(**changes)
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from mcproof.report.model import Fuzzing
 from mcproof.report.proof import OUTCOMES, fuzz_sentence, shown_arguments, told_by_failures
 from mcproof.report.proof_text import findings_text, untested_text, verdict_line
-from mcproof.report.terminal import Style
 from mcproof.report.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.report.model import Failure, TargetReport
+    from mcproof.report.terminal import Style
 
 BAR_WIDTH = 32
 _COLOURS = {"clean": "good", "accepted": "warning"}

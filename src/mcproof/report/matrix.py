@@ -34,6 +34,10 @@ PROBES = {
 """The columns of the table of the probes that are sent to each tool."""
 
 
+TITLES = {"prove": "Contract matrix", "probe": "Probes"}
+"""What the table of each command is called."""
+
+
 class Mark(NamedTuple):
     """How something is drawn: a symbol that needs no colour, and what it means."""
 

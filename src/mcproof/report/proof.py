@@ -114,10 +114,8 @@ def probe_sentence(probes: list[ProbeResult]) -> str:
     ]
     if not judged:
         return ", ".join(["no probe was judged", *parts])
-    failed = judged.count(False)
-    return ", ".join(
-        [f"of {plural(len(judged), 'probe')}, {len(judged) - failed:,} passed", f"{failed:,} failed", *parts]
-    )
+    passed, failed = judged.count(True), judged.count(False)
+    return ", ".join([f"of {plural(len(judged), 'probe')}, {passed:,} passed", f"{failed:,} failed", *parts])
 
 
 def fuzz_sentence(report: TargetReport) -> str:

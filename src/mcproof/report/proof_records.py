@@ -8,7 +8,7 @@ from mcproof.report.proof import OUTCOMES, negative_path, promises
 from mcproof.report.records import document_of, documents, encode, summary_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mcproof.report.model import Cell, Fuzzing, ProbeResult, RunReport, TargetReport
 
@@ -56,7 +56,7 @@ def _probed(report: TargetReport) -> tuple[Lists, Members]:
 def _document(report: TargetReport, lists: Lists, members: Members, notices: Members) -> Iterator[str]:
     """The lists one entry a line, then the numbers."""
     lists = {**lists, "not_tested": [{"what": each.what, "why": each.why} for each in report.untested]}
-    lines = {key: map(encode, records) for key, records in lists.items()}
+    lines: dict[str, Iterable[str]] = {key: map(encode, records) for key, records in lists.items()}
     return document_of({}, report, {"summary": summary_of(report), **members, **notices}, lists=lines)
 
 

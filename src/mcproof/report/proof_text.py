@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.report.matrix import FAULTS, counted, mark_of, matrix_grid, probe_grid, server_probes
+from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.model import group_by_fault
 from mcproof.report.proof import (
     not_tested,
@@ -32,16 +32,13 @@ NAMES = 6
 
 
 def proof_text(report: TargetReport, command: str, style: Style) -> Iterator[str]:
-    """The matrix or the table of the probes, then what is wrong, what was predicted, what is not known; the sum last."""
+    """A picture first; then what is wrong, what was predicted and what is not known; the sum last."""
     if command == "prove":
-        heading, grid = (
-            "Contract matrix: what the schemas promise, and what the server keeps",
-            matrix_grid(report.matrix),
-        )
+        heading, grid = "what the schemas promise, and what the server keeps", matrix_grid(report.matrix)
     else:
-        heading, grid = "Probes: what the server must refuse, and whether it does", probe_grid(report.probes)
+        heading, grid = "what the server must refuse, and whether it does", probe_grid(report.probes)
     if grid.rows:
-        yield style.paint(style.fitting(heading, style.width), "bold") + "\n\n"
+        yield style.paint(style.fitting(f"{TITLES[command]}: {heading}", style.width), "bold") + "\n\n"
         yield from _drawn(grid, style)
     yield from _server(server_probes(report.probes), style)
     yield from findings_text(report.findings, style)

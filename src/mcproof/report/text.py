@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.finding import LEVELS
-from mcproof.report.model import Snippet, group_by_fault
+from mcproof.report.model import BROKEN, Snippet, group_by_fault
 from mcproof.report.terminal import Style, display_width, shell_word
 
 if TYPE_CHECKING:
@@ -106,6 +106,13 @@ def summary(report: TargetReport, groups: list[Group], style: Style) -> str:
         whose = shell_word(report.target) if report.connection is None else "FILE"
         lines.append(f"{fixable:,} can be fixed by machine: mcproof schema-lint {whose} --fix")
     return "\n".join(lines) + "\n"
+
+
+def failing_words(fail_on: str) -> str:
+    """Which findings fail a run."""
+    if fail_on == BROKEN:
+        return f"of the level error in what the server did (--fail-on {BROKEN})"
+    return f"at or above the level {fail_on} (--fail-on)"
 
 
 def scope_of(report: TargetReport) -> str:
