@@ -55,7 +55,7 @@ def facts(id: str) -> RuleFacts:
     ruleset = "strict" if id.startswith("SCH") else "wire"
     level = _LEVELS.get(id, "error")
     words = (f"What {name} is.", "Because.", "Mend it.")
-    return RuleFacts(id, name, ruleset, "answers", level, level, fault, False, False, "0.3", *words)
+    return RuleFacts(id, name, ruleset, "answers", level, level, fault, False, False, "0.3.0", *words)
 
 
 def finding(rule: str, tool: str | None, message: str, **changes: Any) -> Reported:
@@ -124,7 +124,7 @@ def probe_report() -> TargetReport:
         TARGET,
         server={"name": "library", "version": "1.2.3"},
         protocol="2025-06-18",
-        connection={"transport": "stdio", "era": "stateful", "asked": None},
+        connection={"transport": "stdio", "era": "handshake", "requested": "2025-06-18", "agreed": "2025-06-18"},
         counts={"tools": 5, "resources": 0, "templates": 0, "prompts": 0},
         findings=_findings(),
         fail_on="error",

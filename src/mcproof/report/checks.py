@@ -34,6 +34,8 @@ class Check(NamedTuple):
     detail: str = ""
     file: str | None = None
     line: int | None = None
+    exchange: str = ""
+    """What was sent to a live server, and what came back."""
 
 
 class Suite(NamedTuple):
@@ -115,8 +117,9 @@ def _probe_checks(report: TargetReport) -> Iterator[Check]:
                 continue
             fails = any(map(report.fails, mine)) if mine else report.fail_on != "never"
             level = min((each.level for each in mine), key=LEVELS.index, default="error")
-            detail = f"sent {result.request}, answered {result.answer}" if result.request else ""
-            yield Check("probe", name, "failed" if fails else "passed", level, said, detail)
+            detail = mine[0].rule.fix if mine else ""
+            exchange = f"sent {result.request}, answered {result.answer}" if result.request else ""
+            yield Check("probe", name, "failed" if fails else "passed", level, said, detail, exchange=exchange)
 
 
 def _by_rule(findings: list[Reported]) -> dict[tuple[str | None, str], list[Reported]]:

@@ -10,7 +10,7 @@ from mcproof.report.checks import SUPPRESSED
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
-from mcproof.report.proof import TRYING, split_static, static_sentence, summary_sentence
+from mcproof.report.proof import TRYING, split_static, static_sentence, summary_sentence, told_by_failures
 from mcproof.report.terminal import safe
 from mcproof.report.text import plural, scope_of
 
@@ -85,8 +85,10 @@ def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
         yield f"\nWhat would help most: {', '.join(helps)}.\n"
     for gate in report.gates:
         yield f"\n{'✅' if gate.passed else '🔴'} {escaped(gate_sentence(gate))}\n"
+    told = told_by_failures(report.fuzzing.failures) if report.fuzzing is not None else set()
+    untold = [group for group in groups if (group.shown.tool, group.shown.rule.id) not in told]
     for level in LEVELS:
-        yield from _table(level, [group for group in groups if group.shown.level == level], run)
+        yield from _table(level, [group for group in untold if group.shown.level == level], run)
     if static:
         yield f"\n{escaped(static_sentence(static))}\n"
     if report.suppressed:

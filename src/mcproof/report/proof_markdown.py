@@ -1,4 +1,4 @@
-"""What a server that was tried came to, in Markdown: the picture as a table, failures with the command to replay them."""
+"""What a server that was tried came to, in Markdown: the picture as a table, failures with how to replay them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def trial_sections(report: TargetReport, command: str) -> Iterator[str]:
             yield from _table(grid)
         yield from _server(server_probes(report.probes))
         for rules, fault, tools in predictions(report.matrix):
-            said = f"predicted {FAULTS[fault]} for {plural(len(tools), 'tool')}"
-            yield f"\n{', '.join(map(code, rules))} {said}: {_names(tools)}\n"
+            said = f"predicted it for {plural(len(tools), 'tool')}: {_names(tools)}"
+            yield f"\n{FAULTS[fault]}: {', '.join(map(code, rules))} {said}\n"
     yield from _untested(report)
 
 
@@ -42,7 +42,7 @@ def _table(grid: Grid) -> Iterator[str]:
     yield f"| tool | {' | '.join(grid.titles)} |\n|{' --- |' * (len(grid.titles) + 1)}\n"
     for row in grid.rows:
         yield f"| {code(row.tool)} | {' | '.join(map(_drawn, row.squares))} |\n"
-    yield f"\n{' · '.join(_meaning(mark, count) for mark, count in grid.legend())}\n"
+    yield f"\n{'; '.join(_meaning(mark, count) for mark, count in grid.legend())}\n"
 
 
 def _drawn(square: Square | None) -> str:

@@ -49,8 +49,10 @@ def proof_text(report: TargetReport, command: str, style: Style) -> Iterator[str
 
 def _drawn(grid: Grid, style: Style) -> Iterator[str]:
     """One row a tool, one column a fault, and a legend."""
-    widths = [len(title) + 2 for title in grid.titles]
-    room = max(8, min(NAME_WIDTH, style.width - 4 - sum(widths)))
+    left = style.width - 4 - sum(map(len, grid.titles))
+    gap = 2 if left >= 2 * len(grid.titles) + 12 else 1
+    widths = [len(title) + gap for title in grid.titles]
+    room = max(6, min(NAME_WIDTH, left - gap * len(widths)))
     names = [style.fitting(row.tool, room) for row in grid.rows]
     column = max(map(display_width, names))
     titles = "".join(title.ljust(width) for title, width in zip(grid.titles, widths, strict=True))

@@ -8,6 +8,7 @@ from mcproof.finding import LEVELS, level_of
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.page.findings import count_levels, level_counts, rule_link
 from mcproof.report.page.markup import bar, listing, prose, text
+from mcproof.report.proof import summary_sentence
 from mcproof.report.terminal import shell_word
 from mcproof.report.text import failing_words, plural, scope_of
 from mcproof.scores.grade import BONUS, BONUS_LENGTH, LETTERS, THRESHOLDS
@@ -48,10 +49,12 @@ def grade_tone(grade: str) -> str:
     return {"A": "good", "B": "good", "C": "fair", "D": "fair"}.get(grade, "bad")
 
 
-def headline(report: TargetReport, findings: Findings, words: Words) -> str:
+def headline(report: TargetReport, findings: Findings, words: Words, command: str) -> str:
     """The result in a phrase, without markup."""
     if report.trouble is not None:
         return "could not be checked"
+    if sentence := summary_sentence(report, command):
+        return sentence
     levels = count_levels(findings.shown)
     if words.noun == "change":
         if levels["error"]:
