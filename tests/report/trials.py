@@ -28,6 +28,7 @@ UNKNOWN = "FAULT-PROTO-UNKNOWN-METHOD"
 TARGET = "python3 library.py"
 HOSTILE = "x|`y`<script>alert(1)</script>\x1b[31m\n::error::pwned ##[error]z @octocat https://example.com\u202e"
 LONG = "find_every_book_in_every_library_of_the_whole_wide_world_by_anything_that_is_known_of_it"
+TOOLS = ("find_book", "lend_book", "burn_book", LONG, HOSTILE)
 CHANGES = "it may change the world: its name says `burn`; `--allow-writes` calls it"
 
 _NAMES = {
@@ -60,9 +61,9 @@ def facts(id: str) -> RuleFacts:
 
 def finding(rule: str, tool: str | None, message: str, **changes: Any) -> Reported:
     """A finding of a live server: in no file, on no line."""
-    item, pointer = ("server", "") if tool is None else (f"tool:{tool}", f"/tools/{len(tool)}")
+    item, pointer = ("server", "") if tool is None else (f"tool:{tool}", f"/tools/{TOOLS.index(tool)}")
     made = Reported(facts(rule), item, pointer, item, "", message, None, TARGET, None, None, None)
-    return made._replace(fingerprint=(rule + str(len(tool or ""))).encode().hex()[:16].ljust(16, "0"), **changes)
+    return made._replace(fingerprint=f"{rule}{pointer}".encode().hex()[:16].ljust(16, "0"), **changes)
 
 
 def probe(tool: str | None, name: str, outcome: str, passed: bool | None, reason: str = "", **more: Any) -> ProbeResult:
@@ -241,9 +242,14 @@ def _empty() -> TargetReport:
 
 
 def _many() -> TargetReport:
-    verdicts: list[Any] = ["proven", "open", "hidden rule", "not tested"]
+    verdicts: list[Any] = [
+        (True, True, "proven"),
+        (False, False, "open"),
+        (False, True, "hidden rule"),
+        (True, None, "not tested"),
+    ]
     cells = [
-        _cell(f"tool_{number}", name, at != 1, at < 2, verdicts[(number + at) % 4], predicted_by=("SCH-002",))
+        _cell(f"tool_{number}", name, *verdicts[(number + at) % 4], reason="it was so", predicted_by=("SCH-002",))
         for number in range(60)
         for at, name in enumerate(FAULTS)
     ]

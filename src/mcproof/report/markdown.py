@@ -91,6 +91,10 @@ def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
         yield from _table(level, [group for group in untold if group.shown.level == level], run)
     if static:
         yield f"\n{escaped(static_sentence(static))}\n"
+    if run.command in TRYING:
+        from mcproof.report.proof_markdown import untested_section
+
+        yield from untested_section(report)
     if report.suppressed:
         yield f"\n{_FOLD}<summary>{plural(len(report.suppressed), 'finding')} suppressed</summary>\n\n"
         yield "| rule | where | why |\n| --- | --- | --- |\n"

@@ -142,6 +142,13 @@ def outcome_words(outcome: str, count: int) -> str:
     return f"{count:,} {_WORDS[outcome][count != 1]}"
 
 
+def was_tested(report: TargetReport) -> bool:
+    """Whether anything was judged at all."""
+    if report.fuzzing is not None:
+        return report.fuzzing.cases > 0
+    return any(each.passed is not None for each in report.probes) or any(cell.kept is not None for cell in report.matrix)
+
+
 def summary_sentence(report: TargetReport, command: str) -> str:
     """What a manager wants to know of a server that was tried; for any other command, nothing."""
     if command == "prove":

@@ -35,7 +35,6 @@ def trial_sections(report: TargetReport, command: str) -> Iterator[str]:
         for rules, fault, tools in predictions(report.matrix):
             said = f"predicted it for {plural(len(tools), 'tool')}: {_names(tools)}"
             yield f"\n{FAULTS[fault]}: {', '.join(map(code, rules))} {said}\n"
-    yield from _untested(report)
 
 
 def _table(grid: Grid) -> Iterator[str]:
@@ -83,7 +82,7 @@ def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
         yield f"| {outcome} | {whose} | {escaped(each.what)}{times} | {arguments} | {replay} |\n"
 
 
-def _untested(report: TargetReport) -> Iterator[str]:
+def untested_section(report: TargetReport) -> Iterator[str]:
     """What was not tested, by the reason."""
     reasons = not_tested(report)
     if reasons:

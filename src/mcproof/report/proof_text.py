@@ -13,6 +13,7 @@ from mcproof.report.proof import (
     promise_sentence,
     split_static,
     static_sentence,
+    was_tested,
 )
 from mcproof.report.terminal import Style, display_width
 from mcproof.report.text import frame, plural, scope_of
@@ -166,11 +167,12 @@ def _sum(report: TargetReport, command: str, style: Style) -> Iterator[str]:
 
 
 def verdict_line(report: TargetReport, style: Style) -> str:
-    """Whether a server that was tried has passed."""
+    """Whether a server that was tried has passed; what was not tested has not."""
     scope = f"{scope_of(report)} of {style.text(report.target)}"
     hidden = f" ({len(report.suppressed):,} suppressed)" if report.suppressed else ""
-    if report.passed:
-        return f"{style.paint(style.symbol('✓', 'ok:'), 'good')} passed: {scope}{hidden}\n"
-    cross = style.paint(style.symbol("✗", "failed:"), "error")
-    failing = style.paint(plural(report.failing, "finding"), "error")
-    return f"{cross} {style.symbol('failed: ', '')}{failing} in {scope}{hidden}\n"
+    if not report.passed:
+        failed = style.paint(f"{style.symbol('✗ ', '')}failed", "error")
+        return f"{failed}: {plural(report.failing, 'finding')} in {scope}{hidden}\n"
+    if not was_tested(report):
+        return f"{style.paint('nothing was tested', 'warning')}: {scope}{hidden}\n"
+    return f"{style.paint(style.symbol('✓ ', '') + 'passed', 'good')}: {scope}{hidden}\n"

@@ -78,12 +78,13 @@ def trial_sections(report: TargetReport, command: str, number: int, level: int) 
         yield from _fuzzing(report.fuzzing, level)
     if command not in PROBING:
         return
-    tools = {name: at for at, name in enumerate(_tools(report.probes), 1)}
+    tools = _by_tool(report.probes)
+    anchors = {name: f"e{number}-{at}" for at, name in enumerate(tools, 1)}
     grid = matrix_grid(report.matrix) if command == "prove" else probe_grid(report.probes)
     if grid.rows:
         gist = f' <span class="gist">{probe_sentence(report.probes)}</span>' if command == "prove" else ""
         yield f"<section>\n<h{level}>{TITLES[command]}{gist}</h{level}>\n"
-        yield from _picture(grid, {name: f"e{number}-{at}" for name, at in tools.items()})
+        yield from _picture(grid, anchors)
         yield from _predicted(report)
         yield "</section>\n"
     if whole := server_probes(report.probes):
@@ -92,14 +93,18 @@ def trial_sections(report: TargetReport, command: str, number: int, level: int) 
         yield "</ul>\n</section>\n"
     if tools:
         yield f"<section>\n<h{level}>What was sent, and what came back</h{level}>\n"
-        for name, at in tools.items():
-            yield from _evidence(name, report.probes, f"e{number}-{at}", level + 1)
+        for name, probes in tools.items():
+            yield from _evidence(name, probes, anchors[name], level + 1)
         yield "</section>\n"
 
 
-def _tools(probes: list[ProbeResult]) -> list[str]:
-    """The tools that a probe speaks of."""
-    return list(dict.fromkeys(each.tool for each in probes if each.tool is not None))
+def _by_tool(probes: list[ProbeResult]) -> dict[str, list[ProbeResult]]:
+    """The probes of each tool."""
+    tools: dict[str, list[ProbeResult]] = {}
+    for each in probes:
+        if each.tool is not None:
+            tools.setdefault(each.tool, []).append(each)
+    return tools
 
 
 def _picture(grid: Grid, anchors: dict[str, str]) -> Iterator[str]:
@@ -163,13 +168,12 @@ def _names(names: list[str]) -> str:
 
 def _evidence(tool: str, probes: list[ProbeResult], anchor: str, level: int) -> Iterator[str]:
     """All that was tried on one tool, folded."""
-    mine = [each for each in probes if each.tool == tool]
-    marks = "".join(_symbol(mark_of(each)) for each in mine)
+    marks = "".join(_symbol(mark_of(each)) for each in probes)
     yield (
         f'<details class="tried"><summary><h{level} class="title"><code>{text(tool, 200)}</code></h{level}>'
         f'<span class="marks">{marks}</span></summary>\n<ul class="probes" id="{anchor}">\n'
     )
-    yield from map(_probe, mine)
+    yield from map(_probe, probes)
     yield "</ul></details>\n"
 
 
