@@ -12,6 +12,7 @@ import jsonschema_rs
 import junitparser
 import pytest
 
+from mcproof.cli.main import main
 from mcproof.errors import InputError
 from mcproof.report import grade_card
 from mcproof.report.formats import FORMATS, harmless
@@ -49,7 +50,7 @@ COLUMNS = (2, 3, 5, 6)
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -369,6 +370,16 @@ def test_a_run_that_was_stored_before_there_were_trials_is_still_read() -> None:
         del document["targets"][0][key]
     (report,) = read(document).targets
     assert (report.probes, report.matrix, report.fuzzing) == ([], [], None)
+
+
+@pytest.mark.parametrize("name", ["probe", "prove", "fuzz"])
+def test_the_command_line_renders_a_stored_trial(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.json").write_text("".join(run_document(TRIALS[name])), encoding="utf-8")
+    for kind in FORMATS:
+        assert main(["report", "run.json", "--format", kind]) == 0
+        printed = capsys.readouterr()
+        assert printed.out == rendered(TRIALS[name], kind), kind
+        assert printed.err == ""
 
 
 def test_every_value_comes_back() -> None:

@@ -99,27 +99,29 @@ def _texts(run: RunReport, format: str, style: Style) -> Iterator[str]:
 
 def render_target(report: TargetReport, command: str, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
     """One target for people, as soon as it is there."""
-    from mcproof.report.text import concise, frames
-
     if command == "diff":
         from mcproof.report.changes import changes_text
 
         return changes_text(report, format, style)
     if format == "concise":
+        from mcproof.report.text import concise
+
         return concise(report, style)
     if command == "grade":
         from mcproof.report.grade_card import card, row
 
         return [card(report, style) if is_single else row(report, style)]
-    if command in ("probe", "prove"):
-        from mcproof.report.proof_text import proof_text
+    module, name = _TEXTS.get(command, ("text", "frames"))
+    pieces: Iterable[str] = getattr(import_module(f"mcproof.report.{module}"), name)(report, style)
+    return pieces
 
-        return proof_text(report, command, style)
-    if command == "fuzz":
-        from mcproof.report.fuzz_text import fuzz_text
 
-        return fuzz_text(report, style)
-    return frames(report, style)
+_TEXTS = {
+    "probe": ("proof_text", "probe_text"),
+    "prove": ("proof_text", "prove_text"),
+    "fuzz": ("fuzz_text", "fuzz_text"),
+}
+"""Where the commands that try a server have their text; the others show frames."""
 
 
 def render_failure(error: McproofError, command: str, format: str) -> Iterable[str]:

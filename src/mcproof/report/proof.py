@@ -146,7 +146,8 @@ def was_tested(report: TargetReport) -> bool:
     """Whether anything was judged at all."""
     if report.fuzzing is not None:
         return report.fuzzing.cases > 0
-    return any(each.passed is not None for each in report.probes) or any(cell.kept is not None for cell in report.matrix)
+    judged = any(each.passed is not None for each in report.probes)
+    return judged or any(cell.kept is not None for cell in report.matrix)
 
 
 def summary_sentence(report: TargetReport, command: str) -> str:

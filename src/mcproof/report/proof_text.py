@@ -32,20 +32,32 @@ NAMES = 6
 """How many tools a sentence names; the rest is counted."""
 
 
-def proof_text(report: TargetReport, command: str, style: Style) -> Iterator[str]:
-    """A picture first; then what is wrong, what was predicted and what is not known; the sum last."""
-    if command == "prove":
-        heading, grid = "what the schemas promise, and what the server keeps", matrix_grid(report.matrix)
-    else:
-        heading, grid = "what the server must refuse, and whether it does", probe_grid(report.probes)
+def prove_text(report: TargetReport, style: Style) -> Iterator[str]:
+    """The contract matrix, and below it what is to be said of it."""
+    heading = f"{TITLES['prove']}: what the schemas promise, and what the server keeps"
+    yield from _text(report, heading, matrix_grid(report.matrix), style)
+    doubtful = sum(cell.is_doubtful and cell.verdict == "proven" for cell in report.matrix)
+    doubts = f" ({doubtful:,} of those kept in doubt)" if doubtful else ""
+    yield style.paint(promise_sentence(report.matrix), "bold") + f"{doubts}\n"
+    yield from _sum(report, style)
+
+
+def probe_text(report: TargetReport, style: Style) -> Iterator[str]:
+    """The probes of each tool, and below them what is to be said of them."""
+    heading = f"{TITLES['probe']}: what the server must refuse, and whether it does"
+    yield from _text(report, heading, probe_grid(report.probes), style)
+    yield from _sum(report, style)
+
+
+def _text(report: TargetReport, heading: str, grid: Grid, style: Style) -> Iterator[str]:
+    """A picture first; then what is wrong, what was predicted and what is not known."""
     if grid.rows:
-        yield style.paint(style.fitting(f"{TITLES[command]}: {heading}", style.width), "bold") + "\n\n"
+        yield style.paint(style.fitting(heading, style.width), "bold") + "\n\n"
         yield from _drawn(grid, style)
     yield from _server(server_probes(report.probes), style)
     yield from findings_text(report.findings, style)
     yield from _predicted(report, style)
     yield from untested_text(report, style)
-    yield from _sum(report, command, style)
 
 
 def _drawn(grid: Grid, style: Style) -> Iterator[str]:
@@ -156,12 +168,8 @@ def _wrapped(text: str, style: Style) -> list[str]:
     return [f"{line}\n" for line in lines]
 
 
-def _sum(report: TargetReport, command: str, style: Style) -> Iterator[str]:
-    """The last lines: what became of the promises and the probes, and whether that is good enough."""
-    if command == "prove":
-        doubtful = sum(cell.is_doubtful and cell.verdict == "proven" for cell in report.matrix)
-        doubts = f" ({doubtful:,} of those kept in doubt)" if doubtful else ""
-        yield style.paint(promise_sentence(report.matrix), "bold") + f"{doubts}\n"
+def _sum(report: TargetReport, style: Style) -> Iterator[str]:
+    """The last lines: what became of the probes, and whether that is good enough."""
     yield f"{style.paint(probe_sentence(report.probes), 'bold')}\n"
     yield verdict_line(report, style)
 
