@@ -212,6 +212,22 @@ def test_a_long_name_is_cropped_in_the_picture() -> None:
     assert LONG[:40] in picture
 
 
+@pytest.mark.parametrize("width", [40, 61])
+def test_wide_letters_do_not_push_the_marks_out_of_line(width: int) -> None:
+    cells = [Cell(tool, "FAULT-SCHEMA-MISSING-REQUIRED", True, True, "proven") for tool in ("検索" * 40, "é" * 90, "a")]
+    run = run_of("prove", prove_report()._replace(matrix=cells))
+    head, *rows = rendered(run, "text", width=width).split("\n\n")[1].splitlines()
+    places = {display_width(row[: row.index("✓")]) for row in rows}
+    assert places == {head.index("missing")}
+    assert display_width(head) <= width
+
+
+def test_what_was_not_tested_is_never_called_passed() -> None:
+    assert "nothing was tested: 0 tools" in rendered(TRIALS["prove-empty"], "text")
+    assert page_of(TRIALS["prove-empty"]).one("p", name="tile").text == "nothing was tested ?"
+    assert page_of(TRIALS["prove-clean"]).one("p", name="tile").text == "passed ✓"
+
+
 def test_static_findings_are_counted_for_people_and_listed_for_machines() -> None:
     for kind in ("text", "markdown"):
         text = rendered(TRIALS["prove"], kind)

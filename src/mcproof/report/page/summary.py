@@ -8,7 +8,7 @@ from mcproof.finding import LEVELS, level_of
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.page.findings import count_levels, level_counts, rule_link
 from mcproof.report.page.markup import bar, listing, prose, text
-from mcproof.report.proof import summary_sentence
+from mcproof.report.proof import TRYING, summary_sentence, was_tested
 from mcproof.report.terminal import shell_word
 from mcproof.report.text import failing_words, plural, scope_of
 from mcproof.scores.grade import BONUS, BONUS_LENGTH, LETTERS, THRESHOLDS
@@ -37,6 +37,8 @@ def tile(report: TargetReport, findings: Findings, command: str) -> str:
         return _tile("?", "fair", "cannot tell") if levels["warning"] else _tile("✓", "good", "compatible")
     if report.score is not None:
         return _tile(text(report.score.grade, 3), grade_tone(report.score.grade), "grade")
+    if command in TRYING and report.passed and not was_tested(report):
+        return _tile("?", "fair", "nothing was tested")
     return _tile("✓", "good", "passed") if report.passed else _tile("✕", "bad", "failed")
 
 
