@@ -31,7 +31,10 @@ OPTIONAL = {
     "rules": set(),
     "explain": set(),
     "config": set(),
-    "run": {"name", "version", "grade"},
+    "run": {"name", "version", "grade", "probes", "matrix", "fuzzing"},
+    "probe": {"notices", "suppressed"},
+    "prove": {"notices", "suppressed"},
+    "fuzz": {"notices", "suppressed"},
     "diff": set(),
     "baseline": set(),
 }
@@ -86,6 +89,11 @@ def test_what_several_schemas_define_is_the_same_in_all() -> None:
     lint, grade, error = (shipped_schema(name)["$defs"] for name in ("lint", "grade", "error"))
     for name in ("finding", "fix", "failed", "problem"):
         assert lint[name] == grade[name]
+        for trying in ("probe", "prove", "fuzz"):
+            assert lint[name] == shipped_schema(trying)["$defs"][name]
+    run = shipped_schema("run")["$defs"]
+    for schema, name in (("probe", "probe_result"), ("prove", "probe_result"), ("prove", "cell"), ("fuzz", "failure")):
+        assert shipped_schema(schema)["$defs"][name] == run[name]
     assert lint["problem"] == error["problem"]
     listed, explained = (shipped_schema(name)["$defs"]["rule"]["properties"] for name in ("rules", "explain"))
     assert {key: field for key, field in explained.items() if key != "schema_version"} == listed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 from xml.etree import ElementTree
 
 import junitparser
@@ -16,13 +16,15 @@ from mcproof.registry import all_rules
 from mcproof.report.build import rule_facts
 from mcproof.report.changes import report_changes
 from mcproof.report.formats import FORMATS, harmless
-from mcproof.report.model import RunReport, TargetReport
+from mcproof.report.matrix import FAULTS
+from mcproof.report.model import Cell, Failure, Fuzzing, ProbeResult, RunReport, TargetReport, Untested, Verdict
 from mcproof.report.run import read_run, run_document
 from mcproof.report.terminal import Style
 from mcproof.suppress import IgnoreLedger
 from mcproof.targets.snapshot import read_snapshot
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
+from .test_html import page_of
 
 EVERYTHING = Depth(lines=True, identities=True, scores=True)
 
@@ -123,3 +125,61 @@ def test_a_comparison_of_whatever_servers_say_can_be_read_and_nothing_in_it_acts
         assert document == _text(stored, name)
         assert name == "github" or acts(document) == [], name
     refuse_markup(_text(run, "markdown"))
+
+
+PROBES = ("baseline", "unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized", "bad_cursor")
+OUTCOMES = ("rejected", "accepted", "hang", "crash", "malformed", "not_applicable", "not_tested")
+VERDICTS: tuple[Verdict, ...] = tuple(get_args(Verdict))
+truths = st.sampled_from((True, False, None))
+names = hostile.filter(bool)
+probes = st.builds(
+    ProbeResult, st.none() | names, st.sampled_from(PROBES), st.none(), st.sampled_from(OUTCOMES), truths, hostile,
+    st.booleans(), hostile, hostile,
+)  # fmt: skip
+cells = st.builds(
+    Cell, names, st.sampled_from(list(FAULTS)), truths, truths, st.sampled_from(VERDICTS), hostile, st.booleans(),
+    st.sampled_from(((), ("SCH-002",), ("SCH-002", "SCH-004"))),
+)  # fmt: skip
+failures = st.builds(
+    Failure, names, st.none() | names, st.sampled_from(("accepted", "crash", "hang", "protocol_violation", "leak")),
+    st.dictionaries(hostile, hostile | st.integers() | st.none(), max_size=2), hostile, hostile, st.integers(1, 3),
+)  # fmt: skip
+fuzzings = st.builds(
+    Fuzzing, st.integers(), st.integers(0, 9), st.just({"clean": 1, "leak": 2}), st.lists(failures, max_size=3),
+    st.dictionaries(names, st.integers(0, 9), max_size=2),
+)  # fmt: skip
+
+
+@st.composite
+def trials(draw: st.DrawFn) -> TargetReport:
+    """A server that was tried, in which every text that it can choose is hostile."""
+    return TargetReport(
+        draw(names),
+        counts={"tools": 1, "resources": 0, "templates": 0, "prompts": 0},
+        fail_on=draw(st.sampled_from(("error", "never", "broken"))),
+        untested=[Untested(draw(names), draw(names)) for _ in range(draw(st.integers(0, 2)))],
+        probes=draw(st.lists(probes, max_size=6)),
+        matrix=draw(st.lists(cells, max_size=6)),
+        fuzzing=draw(fuzzings),
+    )
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(trials(), st.sampled_from(("probe", "prove", "fuzz")), st.integers(40, 120), st.booleans())
+def test_whatever_a_server_does_under_trial_can_be_read_and_nothing_in_it_acts(
+    report: TargetReport, command: str, width: int, unicode: bool
+) -> None:
+    run = RunReport(command, "0.0.0", [report], exit_code=0)
+    style = Style(width=width, unicode=unicode)
+    stored = read_run("".join(run_document(run)).encode(), "run.json")
+
+    for name in FORMATS:
+        document = "".join(harmless(run, name, style))
+        assert document == "".join(harmless(stored, name, style)), name
+        assert name in ("github", "html") or acts(document) == [], name
+        document.encode()
+    refuse_markup(_text(run, "markdown"), range(2, 10))
+    (suite,) = junitparser.JUnitXml.fromstring(_text(run, "junit").encode())
+    assert len(parse_tap(_text(run, "tap"))) == suite.tests
+    assert "".join(harmless(run, "text", Style(unicode=False))).isascii()
+    page_of(run)

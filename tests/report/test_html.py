@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from base64 import b64encode
+from functools import partial
 from hashlib import sha256
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -36,6 +37,7 @@ from mcproof.suppress import IgnoreLedger, Suppression
 from mcproof.targets.snapshot import read_snapshot
 
 from .snapshots import GRADED, MIXED
+from .trials import TRIALS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,6 +198,7 @@ RUNS: dict[str, Callable[[], RunReport]] = {
     "changes": lambda: diff_run("error", "warning", "note"),
     "no changes": diff_run,
     "no grade": lambda: run_of(report_of(MIXED, score=None, tokens=None, gates=[])),
+    **{f"trials: {name}": partial(TRIALS.__getitem__, name) for name in TRIALS},
 }
 
 

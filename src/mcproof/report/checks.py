@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from mcproof.finding import LEVELS
 from mcproof.registry import CRASHED
 from mcproof.report.grade_card import gate_sentence
+from mcproof.report.proof import PROBED_RULES, PROBING, rules_of, told_by_probes
 from mcproof.suppress import ACCEPTED, IGNORED
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ SUPPRESSED = {IGNORED: "ignored by", ACCEPTED: "accepted by"}
 
 
 class Check(NamedTuple):
-    """One test: a rule without findings, a finding, a gate, or something that could not be done."""
+    """One test: a rule without findings, a finding, a probe, a gate, or something that could not be done."""
 
     group: str
     name: str
@@ -32,6 +34,8 @@ class Check(NamedTuple):
     detail: str = ""
     file: str | None = None
     line: int | None = None
+    exchange: str = ""
+    """What was sent to a live server, and what came back."""
 
 
 class Suite(NamedTuple):
@@ -68,22 +72,62 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
         yield Check("target", "can be checked", "error", "error", trouble.message, "", trouble.file, trouble.line)
         return
 
+    is_probing = run.command in PROBING
+    told = told_by_probes(report.probes) if is_probing else set()
+    if is_probing:
+        yield from _probe_checks(report)
     found = {each.rule.id for each in (*report.findings, *report.suppressed)}
     untested = _untested(report)
     for rule in run.rules if run.command != "diff" else ():
         if rule.ruleset == "wire" and report.connection is None:
             continue  # it had nothing to look at here
+        if is_probing and rule.id in PROBED_RULES:
+            continue  # the probes tell of it
         if rule.id in untested:
             yield Check(rule.ruleset, rule.id, "skipped", message=untested[rule.id])
         elif rule.id not in found:
             yield Check(rule.ruleset, rule.id, "passed")
     for each in report.findings:
-        yield _check(each, "failed" if report.fails(each) else "passed")
+        if (each.tool, each.rule.id) not in told:
+            yield _check(each, "failed" if report.fails(each) else "passed")
     for each in report.suppressed:
-        yield _check(each, "skipped")
+        if (each.tool, each.rule.id) not in told:
+            yield _check(each, "skipped")
     for gate in report.gates:
         sentence = gate_sentence(gate)
         yield Check("gate", f"{gate.gate} {gate.limit}", "passed" if gate.passed else "failed", "gate", sentence)
+
+
+def _probe_checks(report: TargetReport) -> Iterator[Check]:
+    """A test for each probe. One that failed is as bad as the finding that says so, and no worse."""
+    counting, suppressed = _by_rule(report.findings), _by_rule(report.suppressed)
+    for result in report.probes:
+        name = result.probe if result.tool is None else f"{result.probe} {result.tool}"
+        said = result.reason or result.outcome.replace("_", " ")
+        if result.passed is None and (result.probe != "baseline" or result.outcome != "accepted"):
+            yield Check("probe", name, "skipped", message=f"exploratory: {said}" if result.is_exploratory else said)
+        elif result.passed is not False:
+            yield Check("probe", name, "passed")
+        else:
+            keys = [(result.tool, rule) for rule in sorted(rules_of(result))]
+            mine = [each for key in keys for each in counting.get(key, ())]
+            hidden = [each for key in keys for each in suppressed.get(key, ())]
+            if hidden and not mine:
+                yield Check("probe", name, "skipped", message=_suppressed_by(hidden[0]))
+                continue
+            fails = any(map(report.fails, mine)) if mine else report.fail_on != "never"
+            level = min((each.level for each in mine), key=LEVELS.index, default="error")
+            detail = mine[0].rule.fix if mine else ""
+            exchange = f"sent {result.request}, answered {result.answer}" if result.request else ""
+            yield Check("probe", name, "failed" if fails else "passed", level, said, detail, exchange=exchange)
+
+
+def _by_rule(findings: list[Reported]) -> dict[tuple[str | None, str], list[Reported]]:
+    """The findings of each tool and rule."""
+    found: dict[tuple[str | None, str], list[Reported]] = {}
+    for each in findings:
+        found.setdefault((each.tool, each.rule.id), []).append(each)
+    return found
 
 
 def _untested(report: TargetReport) -> dict[str, str]:
@@ -98,10 +142,16 @@ def _untested(report: TargetReport) -> dict[str, str]:
 def _check(each: Reported, outcome: Outcome) -> Check:
     message, detail = each.message, each.rule.fix
     if each.suppression is not None:
-        by, reason, file, line = each.suppression
-        place = file if line is None else f"{file}:{line}"
-        message = f"{SUPPRESSED[by]} {place}" + (f": {reason}" if reason else "")
-        detail = each.message
+        message, detail = _suppressed_by(each), each.message
     name = " ".join(part for part in (each.rule.id, f"{each.label}{each.pointer}") if part)
     where = each.file if each.line is not None else None  # a live server is no file
     return Check(each.rule.ruleset, name, outcome, each.level, message, detail, where, each.line)
+
+
+def _suppressed_by(each: Reported) -> str:
+    """Who says that a finding does not count, where, and why."""
+    if each.suppression is None:
+        return ""
+    by, reason, file, line = each.suppression
+    place = file if line is None else f"{file}:{line}"
+    return f"{SUPPRESSED[by]} {place}" + (f": {reason}" if reason else "")

@@ -70,13 +70,21 @@ def render(run: RunReport, format: str, style: Style) -> Iterable[str]:
     if FORMATS[format].is_text:
         return _texts(run, format, style)
     if format == "json":
-        from mcproof.report import records
-
-        if run.command == "diff":
-            return records.diff_document(run)
-        return records.grade_document(run) if run.command == "grade" else records.lint_document(run)
-    pieces: Iterable[str] = import_module(f"mcproof.report.{format}").document(run)
+        module, name = _DOCUMENTS.get(run.command, ("records", "lint_document"))
+    else:
+        module, name = format, "document"
+    pieces: Iterable[str] = getattr(import_module(f"mcproof.report.{module}"), name)(run)
     return pieces
+
+
+_DOCUMENTS = {
+    "diff": ("records", "diff_document"),
+    "grade": ("records", "grade_document"),
+    "probe": ("proof_records", "probe_document"),
+    "prove": ("proof_records", "prove_document"),
+    "fuzz": ("proof_records", "fuzz_document"),
+}
+"""Where the JSON documents of the commands are written that print another than `lint` does."""
 
 
 def _texts(run: RunReport, format: str, style: Style) -> Iterator[str]:
@@ -95,13 +103,25 @@ def render_target(report: TargetReport, command: str, format: str, style: Style,
         from mcproof.report.changes import changes_text
 
         return changes_text(report, format, style)
-    if command == "grade" and format == "text":
+    if format == "concise":
+        from mcproof.report.text import concise
+
+        return concise(report, style)
+    if command == "grade":
         from mcproof.report.grade_card import card, row
 
         return [card(report, style) if is_single else row(report, style)]
-    from mcproof.report.text import concise, frames
+    module, name = _TEXTS.get(command, ("text", "frames"))
+    pieces: Iterable[str] = getattr(import_module(f"mcproof.report.{module}"), name)(report, style)
+    return pieces
 
-    return concise(report, style) if format == "concise" else frames(report, style)
+
+_TEXTS = {
+    "probe": ("proof_text", "probe_text"),
+    "prove": ("proof_text", "prove_text"),
+    "fuzz": ("fuzz_text", "fuzz_text"),
+}
+"""Where the commands that try a server have their text; the others show frames."""
 
 
 def render_failure(error: McproofError, command: str, format: str) -> Iterable[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.finding import level_of
 from mcproof.report.terminal import Style, display_width, shell_word
-from mcproof.report.text import plural
+from mcproof.report.text import failing_words, plural
 from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _verdict(report: TargetReport, style: Style) -> str:
     lines = [f"{passed if gate.passed else failed}  {gate_sentence(gate)}\n" for gate in report.gates]
     if report.failing:
         serious = plural(report.failing, "finding")
-        lines.append(f"{failed}  {serious} at or above the level {report.fail_on} (--fail-on)\n")
+        lines.append(f"{failed}  {serious} {failing_words(report.fail_on)}\n")
     return "".join(lines)
 
 

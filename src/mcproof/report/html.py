@@ -30,6 +30,8 @@ from mcproof.report.page.summary import (
     untested,
     verdict,
 )
+from mcproof.report.page.trials import proportions, trial_sections, untested_reasons
+from mcproof.report.proof import TRYING
 from mcproof.report.text import plural
 from mcproof.scores.grade import LETTERS
 
@@ -106,7 +108,7 @@ def _title(run: RunReport, all_findings: list[Findings], words: Words) -> str:
     if _is_about_one(run):
         (report,) = run.targets
         grade = f"{text(report.score.grade, 3)} · " if report.score is not None and words.noun == "finding" else ""
-        return f"{grade}{text(report.title, 120)}: {headline(report, all_findings[0], words)} · mcproof"
+        return f"{grade}{text(report.title, 120)}: {headline(report, all_findings[0], words, run.command)} · mcproof"
     return f"{plural(len(run.targets), 'target')} · mcproof {text(run.command, 40)}"
 
 
@@ -164,19 +166,21 @@ def _one(run: RunReport, findings: Findings, rules: dict[str, RuleUse], words: W
     """The page about one target."""
     (report,) = run.targets
     yield f'<div class="hero">\n{tile(report, findings, run.command)}<div class="beside">\n'
-    yield f'<h1>{text(report.title, 200)}</h1>\n<p class="headline">{headline(report, findings, words)}</p>\n'
+    result = headline(report, findings, words, run.command)
+    yield f'<h1>{text(report.title, 200)}</h1>\n<p class="headline">{result}</p>\n'
     if report.trouble is not None:
         yield f"</div></div>\n{trouble_box(report.trouble)}"
         yield from _notices(run)
         return
     if report.score is not None and words.noun == "finding":
         yield scale(report.score)
-    yield f"</div></div>\n{facts(report, findings, words)}"
+    yield f"{proportions(report, run.command)}</div></div>\n{facts(report, findings, words)}"
+    yield from trial_sections(report, run.command, 1, 2)
     yield from _judgement(run, report, findings, rules, words, 2)
     yield from _notices(run)
     controls = filter_bar([findings], rules, words)
     yield from _section("findings", words.heading, _findings(controls, report, findings, rules, words, 3))
-    if missing := untested(report):
+    if missing := _missing(report, run):
         yield from _section("untested", "Not tested", missing)
 
 
@@ -209,6 +213,11 @@ def _findings(
     yield from tool_sections(report, findings, rules, words, heading)
 
 
+def _missing(report: TargetReport, run: RunReport) -> str:
+    """What the run cannot speak of; where a server was tried, by the reason."""
+    return untested_reasons(report) if run.command in TRYING else untested(report)
+
+
 def _notices(run: RunReport) -> Iterator[str]:
     if run.notices:
         yield from _section("notices", "To tidy up", notices(run))
@@ -232,10 +241,14 @@ def _several(run: RunReport, all_findings: list[Findings], rules: dict[str, Rule
         if report.trouble is not None:
             yield trouble_box(report.trouble)
         else:
+            if run.command in TRYING:
+                yield f'<p class="headline">{headline(report, findings, words, run.command)}</p>\n'
+                yield proportions(report, run.command)
             yield facts(report, findings, words)
+            yield from trial_sections(report, run.command, number, 4)
             yield from _judgement(run, report, findings, rules, words, 4)
             yield from _findings("", report, findings, rules, words, 4)
-            if missing := untested(report):
+            if missing := _missing(report, run):
                 yield from _section("", "Not tested", missing, 4)
         yield "</div></details>\n"
     yield "</section>\n"

@@ -45,7 +45,7 @@ def _test(check: Check, suite: str) -> str:
         place["line"] = str(check.line)
     head = f"    <testcase{_attributes(classname=f'{suite}.{check.group}', name=check.name, **place)}"
     where = ":".join(str(part) for part in (check.file, check.line) if part is not None)
-    lines = [part for part in (check.message, check.detail, where) if part]
+    lines = [part for part in (check.message, check.detail, check.exchange, where) if part]
     element = _ELEMENTS.get(check.outcome)
     if element == "skipped":
         return f"{head}>\n      <skipped{_attributes(message=check.message)}/>\n    </testcase>\n"

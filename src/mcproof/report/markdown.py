@@ -10,6 +10,7 @@ from mcproof.report.checks import SUPPRESSED
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
+from mcproof.report.proof import TRYING, split_static, static_sentence, summary_sentence, told_by_failures
 from mcproof.report.terminal import safe
 from mcproof.report.text import plural, scope_of
 
@@ -54,7 +55,7 @@ def document(run: RunReport) -> Iterator[str]:
 def _pieces(run: RunReport) -> Iterator[str]:
     yield f"{MARK}\n\n# mcproof {escaped(run.command)}: {_verdict(run)}\n"
     for notice in run.notices:
-        place = _code(_place(notice.file, notice.line))
+        place = code(_place(notice.file, notice.line))
         yield f"\n{_SIGNS[notice.level]} {place} {escaped(notice.message)}\n"
     for report in run.targets:
         if report.trouble is not None:
@@ -70,24 +71,39 @@ def _verdict(run: RunReport) -> str:
 
 
 def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
-    groups = group_by_fault(report.findings)
-    yield f"\n## {escaped(report.title)}\n\n{_summary(report, groups, run)}\n"
+    findings, static = split_static(report.findings) if run.command in TRYING else (report.findings, 0)
+    groups = group_by_fault(findings)
+    sentence = summary_sentence(report, run.command)
+    first = f"**{escaped(sentence)}**\n\n" if sentence else ""
+    yield f"\n## {escaped(report.title)}\n\n{first}{_summary(report, groups, run)}\n"
+    if run.command in TRYING:
+        from mcproof.report.proof_markdown import trial_sections
+
+        yield from trial_sections(report, run.command)
     if report.score is not None and report.score.gains and report.score.score < 100:
         helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in report.score.gains[:3]]
         yield f"\nWhat would help most: {', '.join(helps)}.\n"
     for gate in report.gates:
         yield f"\n{'✅' if gate.passed else '🔴'} {escaped(gate_sentence(gate))}\n"
+    told = told_by_failures(report.fuzzing.failures) if report.fuzzing is not None else set()
+    untold = [group for group in groups if (group.shown.tool, group.shown.rule.id) not in told]
     for level in LEVELS:
-        yield from _table(level, [group for group in groups if group.shown.level == level], run)
+        yield from _table(level, [group for group in untold if group.shown.level == level], run)
+    if static:
+        yield f"\n{escaped(static_sentence(static))}\n"
+    if run.command in TRYING:
+        from mcproof.report.proof_markdown import untested_section
+
+        yield from untested_section(report)
     if report.suppressed:
         yield f"\n{_FOLD}<summary>{plural(len(report.suppressed), 'finding')} suppressed</summary>\n\n"
         yield "| rule | where | why |\n| --- | --- | --- |\n"
         for each in report.suppressed:
             if each.suppression is not None:
                 by, reason, file, line = each.suppression
-                said = f"{SUPPRESSED[by]} {_code(_place(file, line))}"
+                said = f"{SUPPRESSED[by]} {code(_place(file, line))}"
                 said += f": {escaped(reason)}" if reason else ""
-                yield f"| {_code(each.rule.id)} | {_where(each)} | {said} |\n"
+                yield f"| {code(each.rule.id)} | {_where(each)} | {said} |\n"
         yield f"\n{_UNFOLD}\n"
 
 
@@ -105,9 +121,9 @@ def _summary(report: TargetReport, groups: list[Group], run: RunReport) -> str:
     if report.tokens is not None:
         parts.append(plural(report.tokens.total, "token"))
     if report.compared_with is not None:
-        parts.append(f"from {_code(repository_path(report.compared_with))}")
+        parts.append(f"from {code(repository_path(report.compared_with))}")
     if report.title != report.target:
-        parts.append(_code(repository_path(report.target) if report.connection is None else report.target))
+        parts.append(code(repository_path(report.target) if report.connection is None else report.target))
     return " · ".join(parts)
 
 
@@ -127,15 +143,15 @@ def _table(level: Level, groups: list[Group], run: RunReport) -> Iterator[str]:
         yield f"\n### {_SIGNS[level]} {word}\n"
     yield f"\n| {'change' if run.command == 'diff' else 'rule'} | where | what |\n| --- | --- | --- |\n"
     for shown, also in groups:
-        rules = ", ".join(_code(rule) for rule in (shown.rule.id, *also))
+        rules = ", ".join(code(rule) for rule in (shown.rule.id, *also))
         yield f"| {rules} | {_where(shown)} | {escaped(shown.message)} |\n"
     if folded:
         yield f"\n{_UNFOLD}\n"
 
 
 def _where(each: Reported) -> str:
-    whose = f"{_code(each.label)} " if each.label else ""
-    return whose + _code(_place(each.file, each.line))
+    whose = f"{code(each.label)} " if each.label else ""
+    return whose + code(_place(each.file, each.line))
 
 
 def _place(file: str, line: int | None) -> str:
@@ -151,7 +167,7 @@ def escaped(text: str) -> str:
     parts = text.split("`")
     if len(parts) % 2 == 0 or not all(parts[1:-1]):
         return _plain(text)
-    return "".join(_code(part) if number % 2 else _plain(part) for number, part in enumerate(parts))
+    return "".join(code(part) if number % 2 else _plain(part) for number, part in enumerate(parts))
 
 
 def _plain(text: str) -> str:
@@ -162,7 +178,7 @@ def _plain(text: str) -> str:
     return "".join(joined).replace("\\|", "&#124;")
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Text in a code span, in which nothing is markup; what a span or a table cannot hold is shown without one."""
     text = _shown(text)
     return _plain(text) if "`" in text or "|" in text or not text.strip() else f"`{text}`"

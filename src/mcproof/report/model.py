@@ -394,11 +394,14 @@ class Group(NamedTuple):
 
 
 def group_by_fault(findings: Iterable[Reported]) -> list[Group]:
-    """Put findings together that report one fault at one place, the most serious in front."""
+    """Put findings together that report one fault at one place, the most serious in front.
+
+    What a live server did stands in no place: there, each finding tells of something else.
+    """
     groups: dict[tuple[object, ...], list[Reported]] = {}
     for number, each in enumerate(findings):
         fault = each.rule.fault
-        key = (number,) if fault is None else (fault, each.item_pointer, each.pointer)
+        key = (number,) if fault is None or each.rule.ruleset == "wire" else (fault, each.item_pointer, each.pointer)
         groups.setdefault(key, []).append(each)
     result = []
     for members in groups.values():

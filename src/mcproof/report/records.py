@@ -55,12 +55,12 @@ def _rule_members(rule: RuleFacts) -> str:
 
 def lint_document(run: RunReport) -> Iterator[str]:
     """What `lint` and `schema-lint` print."""
-    return _documents(run, lambda report, notices: document_of({}, report, {"summary": summary_of(report), **notices}))
+    return documents(run, lambda report, notices: document_of({}, report, {"summary": summary_of(report), **notices}))
 
 
 def grade_document(run: RunReport) -> Iterator[str]:
     """What `grade` prints. Only findings of the scheme count; the others are listed all the same."""
-    return _documents(run, lambda report, notices: document_of(_graded(report), report, notices))
+    return documents(run, lambda report, notices: document_of(_graded(report), report, notices))
 
 
 def diff_document(run: RunReport) -> Iterator[str]:
@@ -73,7 +73,7 @@ def diff_document(run: RunReport) -> Iterator[str]:
         yield from listed("changes", map(_change_line, report.findings))
         yield _members({"summary": summary}) + "}"
 
-    return _documents(run, document)
+    return documents(run, document)
 
 
 def _change_line(each: Reported) -> str:
@@ -94,7 +94,7 @@ def _change_line(each: Reported) -> str:
     )
 
 
-def _documents(run: RunReport, document: Callable[[TargetReport, dict[str, Any]], Iterator[str]]) -> Iterator[str]:
+def documents(run: RunReport, document: Callable[[TargetReport, dict[str, Any]], Iterator[str]]) -> Iterator[str]:
     """The document of one target, or one that holds those of several."""
     notices = {"notices": [notice_record(each) for each in run.notices]} if run.notices else {}
     if run.is_single and run.targets:
@@ -155,11 +155,18 @@ def document_of(
     report: TargetReport,
     tail: dict[str, Any],
     line: Callable[[Reported], str] = finding_line,
+    lists: dict[str, Iterable[str]] | None = None,
 ) -> Iterator[str]:
-    """The document of one target in pieces, so that a long one is never in memory twice; one finding a line."""
+    """The document of one target in pieces, so that a long one is never in memory twice; one finding a line.
+
+    Further lists, one entry a line, stand between the findings and the tail.
+    """
     members = {"schema_version": SCHEMA_VERSION, "target": report.target, **head}
     yield "{" + "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in members.items())
     yield from listed("findings", map(line, report.findings))
+    for key, lines in (lists or {}).items():
+        yield ",\n"
+        yield from listed(key, lines)
     yield _members(tail) + "}"
 
 

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 from mcproof.errors import InputError
 from mcproof.report.changes import BREAKING
 from mcproof.report.model import (
+    Cell,
     Deduction,
+    Failure,
     Fix,
+    Fuzzing,
     Gain,
     Gate,
     Notice,
+    ProbeResult,
     Reported,
     RuleFacts,
     RunReport,
@@ -24,6 +28,7 @@ from mcproof.report.model import (
     Trouble,
     Untested,
 )
+from mcproof.report.proof_records import cell_record, fuzzing_record, probe_record
 from mcproof.report.records import SCHEMA_VERSION, encode, finding_line, listed, notice_record, printable, summary_of
 from mcproof.report.terminal import safe
 from mcproof.suppress import Suppression
@@ -81,7 +86,12 @@ def _target(report: TargetReport) -> Iterator[str]:
     yield from listed("findings", map(_finding_line, report.findings))
     yield ",\n"
     yield from listed("suppressed", map(_finding_line, report.suppressed))
-    yield "}"
+    yield ",\n"
+    yield from listed("probes", (encode(probe_record(each)) for each in report.probes))
+    yield ",\n"
+    yield from listed("matrix", (encode(cell_record(each)) for each in report.matrix))
+    fuzzing = None if report.fuzzing is None else fuzzing_record(report.fuzzing)
+    yield f',\n"fuzzing": {printable(encode(fuzzing))}}}'
 
 
 def _lines(members: dict[str, Any]) -> str:
@@ -172,6 +182,8 @@ def _contradiction(document: dict[str, Any]) -> str | None:
         return "it is of a grade, and has none"
     if document["command"] == "diff" and any(each["compared_with"] is None for each in targets):
         return "it is of a comparison, and does not say with what"
+    if document["command"] == "fuzz" and any(each.get("fuzzing") is None for each in targets):
+        return "it is of fuzzing, and does not say what that came to"
     return None
 
 
@@ -216,7 +228,29 @@ def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: d
         untested=[Untested(each["what"], each["why"], tuple(each["rules"])) for each in record["not_tested"]],
         seconds=seconds.get(target, 0.0),
         compared_with=record["compared_with"],
+        # What was written before servers were tried has none of these.
+        probes=[_read_probe(each) for each in record.get("probes", ())],
+        matrix=[_read_cell(each) for each in record.get("matrix", ())],
+        fuzzing=_read_fuzzing(record["fuzzing"]) if record.get("fuzzing") is not None else None,
     )
+
+
+def _read_probe(record: dict[str, Any]) -> ProbeResult:
+    return ProbeResult(is_exploratory=record["exploratory"], **_without(record, "exploratory"))
+
+
+def _read_cell(record: dict[str, Any]) -> Cell:
+    rest = _without(record, "doubtful", "predicted_by")
+    return Cell(is_doubtful=record["doubtful"], predicted_by=tuple(record["predicted_by"]), **rest)
+
+
+def _read_fuzzing(record: dict[str, Any]) -> Fuzzing:
+    failures = [Failure(**each) for each in record["failures"]]
+    return Fuzzing(failures=failures, **_without(record, "failures"))
+
+
+def _without(record: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key not in keys}
 
 
 def _read_score(record: dict[str, Any]) -> Score:

@@ -37,6 +37,7 @@ def _point(number: int, suite: str, check: Check) -> Iterator[str]:
             "message": check.message,
             "severity": check.kind,
             "help": check.detail,
+            "exchange": check.exchange,
             "file": check.file,
             "line": check.line,
         }

@@ -121,6 +121,17 @@ class Style:
         text = safe(text)
         return text if self.unicode else text.encode("ascii", "backslashreplace").decode()
 
+    def fitting(self, text: str, room: int) -> str:
+        """Text from outside as it can be shown here, in no more columns than there is room for."""
+        text = self.text(text, max(1, room))
+        if display_width(text) <= room:
+            return text
+        ellipsis = self.symbol("…", "...")
+        text = text.removesuffix(ellipsis)[:room]
+        while text and display_width(text) > room - len(ellipsis):
+            text = text[:-1]
+        return text + ellipsis
+
     def symbol(self, unicode: str, ascii: str) -> str:
         return unicode if self.unicode else ascii
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.finding import LEVELS
-from mcproof.report.model import Snippet, group_by_fault
+from mcproof.report.model import BROKEN, Snippet, group_by_fault
 from mcproof.report.terminal import Style, display_width, shell_word
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def frames(report: TargetReport, style: Style) -> Iterator[str]:
     """Every finding with the line it is about, a caret, and what to do; then a summary."""
     groups = group_by_fault(report.findings)
     for group in groups:
-        yield _frame(group, style) + "\n"
+        yield frame(group, style) + "\n"
     yield summary(report, groups, style)
 
 
@@ -45,7 +45,8 @@ def _sentence(shown: Reported, style: Style) -> str:
     return f"{style.text(shown.label, 100)}: {message}" if shown.label else message
 
 
-def _frame(group: Group, style: Style) -> str:
+def frame(group: Group, style: Style) -> str:
+    """A finding with the line it is about, as far as there is one, and what to do."""
     shown = group.shown
     gutter = len(str(shown.line or " ")) + 1
     head = style.paint(f"{shown.level}[{shown.rule.id}]", shown.level, "bold")
@@ -105,6 +106,13 @@ def summary(report: TargetReport, groups: list[Group], style: Style) -> str:
         whose = shell_word(report.target) if report.connection is None else "FILE"
         lines.append(f"{fixable:,} can be fixed by machine: mcproof schema-lint {whose} --fix")
     return "\n".join(lines) + "\n"
+
+
+def failing_words(fail_on: str) -> str:
+    """Which findings fail a run."""
+    if fail_on == BROKEN:
+        return f"of the level error in what the server did (--fail-on {BROKEN})"
+    return f"at or above the level {fail_on} (--fail-on)"
 
 
 def scope_of(report: TargetReport) -> str:

@@ -8,8 +8,9 @@ from mcproof.finding import LEVELS, level_of
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.page.findings import count_levels, level_counts, rule_link
 from mcproof.report.page.markup import bar, listing, prose, text
+from mcproof.report.proof import TRYING, summary_sentence, was_tested
 from mcproof.report.terminal import shell_word
-from mcproof.report.text import plural, scope_of
+from mcproof.report.text import failing_words, plural, scope_of
 from mcproof.scores.grade import BONUS, BONUS_LENGTH, LETTERS, THRESHOLDS
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def tile(report: TargetReport, findings: Findings, command: str) -> str:
         return _tile("?", "fair", "cannot tell") if levels["warning"] else _tile("✓", "good", "compatible")
     if report.score is not None:
         return _tile(text(report.score.grade, 3), grade_tone(report.score.grade), "grade")
+    if command in TRYING and report.passed and not was_tested(report):
+        return _tile("?", "fair", "nothing was tested")
     return _tile("✓", "good", "passed") if report.passed else _tile("✕", "bad", "failed")
 
 
@@ -48,10 +51,12 @@ def grade_tone(grade: str) -> str:
     return {"A": "good", "B": "good", "C": "fair", "D": "fair"}.get(grade, "bad")
 
 
-def headline(report: TargetReport, findings: Findings, words: Words) -> str:
+def headline(report: TargetReport, findings: Findings, words: Words, command: str) -> str:
     """The result in a phrase, without markup."""
     if report.trouble is not None:
         return "could not be checked"
+    if sentence := summary_sentence(report, command):
+        return sentence
     levels = count_levels(findings.shown)
     if words.noun == "change":
         if levels["error"]:
@@ -106,14 +111,13 @@ def scale(score: Score) -> str:
 
 def verdict(report: TargetReport, findings: Findings, words: Words, stale: int = 0) -> str:
     """Every reason why a target passes or fails; entries of the baseline that are stale fail a run, too."""
-    levels = count_levels(findings.shown)
     if report.fail_on == "never":
         reasons = [(True, f"{words.noun}s do not fail the run (--fail-on never)")]
     else:
-        failing = sum(levels[level] for level in LEVELS[: LEVELS.index(report.fail_on) + 1])
+        failing = sum(report.fails(group.shown) for group in findings.shown)
         count = plural(failing, words.noun) if failing else f"no {words.noun}"
-        level = words.levels[LEVELS[LEVELS.index(report.fail_on)]]
-        reasons = [(not report.failing, f"{count} at or above the level {level} (--fail-on)")]
+        level = words.levels[report.fail_on] if report.fail_on in LEVELS else report.fail_on
+        reasons = [(not report.failing, f"{count} {failing_words(level)}")]
     reasons += [(gate.passed, gate_sentence(gate)) for gate in report.gates]
     if stale:
         reasons.append((False, f"{stale:,} stale in the baseline"))

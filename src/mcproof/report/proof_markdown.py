@@ -1,0 +1,97 @@
+"""What a server that was tried came to, in Markdown: the picture as a table, failures with how to replay them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.report.markdown import code, escaped
+from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
+from mcproof.report.proof import OUTCOMES, not_tested, predictions, probe_sentence, shown_arguments
+from mcproof.report.text import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.report.matrix import Grid, Mark, Square
+    from mcproof.report.model import Fuzzing, ProbeResult, TargetReport
+
+NAMES = 6
+"""How many tools a sentence names; the rest is counted."""
+
+
+def trial_sections(report: TargetReport, command: str) -> Iterator[str]:
+    """What stands between the summary and the findings."""
+    if command == "fuzz":
+        if report.fuzzing is not None:
+            yield from _fuzzing(report.fuzzing)
+    else:
+        if command == "prove":
+            yield f"\n{escaped(probe_sentence(report.probes))}\n"
+        grid = matrix_grid(report.matrix) if command == "prove" else probe_grid(report.probes)
+        if grid.rows:
+            yield f"\n### {TITLES[command]}\n\n"
+            yield from _table(grid)
+        yield from _server(server_probes(report.probes))
+        for rules, fault, tools in predictions(report.matrix):
+            said = f"predicted it for {plural(len(tools), 'tool')}: {_names(tools)}"
+            yield f"\n{FAULTS[fault]}: {', '.join(map(code, rules))} {said}\n"
+
+
+def _table(grid: Grid) -> Iterator[str]:
+    yield f"| tool | {' | '.join(grid.titles)} |\n|{' --- |' * (len(grid.titles) + 1)}\n"
+    for row in grid.rows:
+        yield f"| {code(row.tool)} | {' | '.join(map(_drawn, row.squares))} |\n"
+    yield f"\n{'; '.join(_meaning(mark, count) for mark, count in grid.legend())}\n"
+
+
+def _drawn(square: Square | None) -> str:
+    if square is None:
+        return ""
+    return square.mark.symbol + ("?" if square.is_doubtful else "")
+
+
+def _meaning(mark: Mark, count: int) -> str:
+    meaning = f" ({mark.meaning})" if mark.meaning else ""
+    return f"{mark.symbol} {count:,} {mark.words(count)}{meaning}"
+
+
+def _server(probes: list[ProbeResult]) -> Iterator[str]:
+    """What concerns no tool."""
+    if not probes:
+        return
+    yield "\n### The server as a whole\n\n| probe | result | what |\n| --- | --- | --- |\n"
+    for each in probes:
+        mark = mark_of(each)
+        yield f"| {code(each.probe)} | {mark.symbol} {mark.word} | {escaped(each.reason)} |\n"
+
+
+def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
+    tools = plural(len(fuzzing.tools), "tool")
+    yield f"\n{plural(fuzzing.cases, 'case')} for {tools}, seed {fuzzing.seed}\n"
+    titles = " | ".join(name.replace("_", " ") for name in OUTCOMES)
+    counts = " | ".join(f"{fuzzing.outcomes.get(name, 0):,}" for name in OUTCOMES)
+    yield f"\n| {titles} |\n|{' --- |' * len(OUTCOMES)}\n| {counts} |\n"
+    if not fuzzing.failures:
+        return
+    yield "\n### Cases that failed\n\n| outcome | tool | what | arguments | replay |\n| --- | --- | --- | --- | --- |\n"
+    for each in fuzzing.failures:
+        times = f" ({plural(each.times, 'case')})" if each.times > 1 else ""
+        whose = "the server" if each.tool is None else code(each.tool)
+        outcome = each.outcome.replace("_", " ")
+        arguments, replay = code(shown_arguments(each)), code(each.replay)
+        yield f"| {outcome} | {whose} | {escaped(each.what)}{times} | {arguments} | {replay} |\n"
+
+
+def untested_section(report: TargetReport) -> Iterator[str]:
+    """What was not tested, by the reason."""
+    reasons = not_tested(report)
+    if reasons:
+        yield "\n### Not tested\n\n| what | why |\n| --- | --- |\n"
+    for why, whats in reasons:
+        yield f"| {_names(whats)} | {escaped(why)} |\n"
+
+
+def _names(names: list[str]) -> str:
+    """Some names, and how many more there are."""
+    listed = ", ".join(map(code, names[:NAMES]))
+    return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed

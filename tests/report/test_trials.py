@@ -1,0 +1,441 @@
+"""What a server that was tried came to, in every format."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import jsonschema_rs
+import junitparser
+import pytest
+
+from mcproof.cli.main import main
+from mcproof.errors import InputError
+from mcproof.report import grade_card
+from mcproof.report.formats import FORMATS, harmless
+from mcproof.report.matrix import matrix_grid
+from mcproof.report.model import BROKEN, Cell, Fuzzing, ProbeResult, RunReport, TargetReport
+from mcproof.report.proof import negative_path, not_tested, predictions, promise_sentence, promises
+from mcproof.report.run import read_run, run_document
+from mcproof.report.terminal import Style, display_width
+from mcproof.suppress import Suppression
+
+from .readers import acts, parse_commands, parse_tap, refuse_markup
+from .runs import FORMATS as GOLDEN_FORMATS
+from .test_formats import EXTENSIONS
+from .test_golden import compare
+from .test_html import page_of
+from .trials import (
+    HOSTILE,
+    LONG,
+    TRIALS,
+    finding,
+    fuzz_report,
+    probe,
+    probe_report,
+    prove_report,
+    run_of,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COLUMNS = (2, 3, 5, 6)
+"""How many columns the tables of such a page have."""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def rendered(run: RunReport, format: str, **style: Any) -> str:
+    return "".join(harmless(run, format, Style(**style)))
+
+
+def validate(document: Any, schema: str) -> None:
+    """Raise where a document does not keep to a schema that ships with the package."""
+    text = (files("mcproof.report") / "schemas" / f"{schema}.schema.json").read_text(encoding="utf-8")
+    jsonschema_rs.Draft202012Validator(json.loads(text)).validate(document)
+
+
+def stored(run: RunReport) -> Any:
+    return json.loads("".join(run_document(run)))
+
+
+def read(document: Any) -> RunReport:
+    return read_run(json.dumps(document).encode(), "run.json")
+
+
+# --- every format -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", GOLDEN_FORMATS)
+@pytest.mark.parametrize("name", ["probe", "prove", "fuzz"])
+def test_a_trial_is_printed_as_in_the_golden_file(name: str, format: str) -> None:
+    compare(rendered(TRIALS[name], format), f"trials/{name}.{EXTENSIONS.get(format, format)}")
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_a_trial_in_colour_in_ascii_and_narrow_is_as_in_the_golden_file(name: str) -> None:
+    compare(rendered(TRIALS[name], "text", colour=True), f"trials/{name}.colour.txt")
+    compare(rendered(TRIALS[name], "text", unicode=False, width=60), f"trials/{name}.ascii.txt")
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_a_stored_trial_renders_as_the_run_did(name: str) -> None:
+    run = TRIALS[name]
+    again = read_run("".join(run_document(run)).encode(), "run.json")
+    for kind in FORMATS:
+        assert rendered(again, kind) == rendered(run, kind), kind
+    assert "".join(run_document(again)) == "".join(run_document(run))
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_the_documents_of_a_trial_keep_to_their_schemas(name: str) -> None:
+    run = TRIALS[name]
+    validate(json.loads(rendered(run, "json")), run.command)
+    document = stored(run)
+    validate(document, "run")
+    assert all({"probes", "matrix", "fuzzing"} <= target.keys() for target in document["targets"])
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_a_trial_can_be_read_by_those_who_made_the_formats_and_nothing_in_it_acts(name: str) -> None:
+    printed = {kind: rendered(TRIALS[name], kind) for kind in FORMATS}
+    for kind in set(FORMATS) - {"github", "html"}:
+        assert acts(printed[kind]) == [], kind
+    suites = junitparser.JUnitXml.fromstring(printed["junit"].encode())
+    assert len(parse_tap(printed["tap"])) == suites.tests
+    ElementTree.fromstring(printed["junit"])  # noqa: S314 (ours)
+    assert {command.name for command in parse_commands(printed["github"])} <= {"error", "warning", "notice"}
+    refuse_markup(printed["markdown"], COLUMNS)
+    for issue in json.loads(printed["gitlab"]):
+        assert not issue["location"]["path"].startswith("/")
+    json.loads(printed["sarif"])
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------
+
+
+def test_the_negative_path_counts_what_was_judged_of_the_five_probes() -> None:
+    assert negative_path(prove_report().probes) == (8, 4, 0)
+    passing = [each for each in prove_report().probes if each.passed is not False]
+    assert negative_path(passing) == (4, 0, 1)
+
+
+def test_a_negative_path_of_which_nothing_was_tested_does_not_pass() -> None:
+    idle = [each for each in prove_report().probes if each.passed is None]
+    assert idle
+    assert negative_path(idle) == negative_path([]) == (0, 0, 0)
+
+
+def test_the_probes_of_the_protocol_and_exploratory_ones_are_no_checks_of_the_negative_path() -> None:
+    others = [
+        probe(None, "unknown_method", "accepted", False),
+        probe("a", "extra_field", "accepted", None, is_exploratory=True),
+        probe("a", "baseline", "accepted", None),
+    ]
+    assert negative_path(others) == (0, 0, 0)
+
+
+def test_promises_are_what_is_declared_and_every_one_is_accounted_for() -> None:
+    assert promises(prove_report().matrix) == (9, 3, 3, 3)
+    assert promise_sentence(prove_report().matrix) == "of 9 promises, 3 kept, 3 broken, 3 not tested"
+    assert promise_sentence([]) == "there is no tool of which anything could be proven"
+    assert promise_sentence([Cell("a", "FAULT-INPUT-OVERSIZED", False, False, "open")]) == "the schemas promise nothing"
+
+
+def test_what_was_predicted_is_told_once_for_all_tools() -> None:
+    assert predictions(prove_report().matrix) == [
+        (("SCH-002",), "FAULT-SCHEMA-UNEXPECTED-FIELD", ["find_book", HOSTILE]),
+        (("SCH-004",), "FAULT-INPUT-OVERSIZED", ["find_book"]),
+    ]
+    text = rendered(TRIALS["prove-many"], "text")
+    assert text.count("SCH-002 predicted it for 15 tools") == 4
+    assert "and 9 more" in text
+
+
+def test_what_was_not_tested_is_told_once_for_each_reason() -> None:
+    (reason,) = not_tested(prove_report())
+    assert reason.whats == ["burn_book"]
+
+
+# --- the picture --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [40, 60, 120])
+@pytest.mark.parametrize("name", ["probe", "prove", "prove-many"])
+def test_the_picture_fits_the_terminal_and_its_columns_stand_below_each_other(name: str, width: int) -> None:
+    for unicode in (True, False):
+        lines = rendered(TRIALS[name], "text", width=width, unicode=unicode).split("\n\n")[1].splitlines()
+        assert max(map(display_width, lines)) <= width
+        starts = {match.start() for match in re.finditer(r"\S+", lines[0])}
+        for line in lines[1:]:
+            marks = [match.start() for match in re.finditer(r"(?<= )(\S\??)(?= |$)", line) if match.start() > 3]
+            assert marks
+            assert set(marks) <= starts, line
+
+
+def test_the_picture_is_understood_without_its_colours() -> None:
+    coloured = rendered(TRIALS["prove"], "text", colour=True)
+    plain = rendered(TRIALS["prove"], "text")
+    assert coloured != plain
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+def test_a_tool_that_was_not_called_is_dimmed_and_no_other() -> None:
+    rows = rendered(TRIALS["prove"], "text", colour=True).split("\n\n")[1].splitlines()[1:]
+    assert [row.startswith("  \x1b[2m") for row in rows] == [False, False, True, False, False]
+
+
+def test_a_doubtful_square_is_marked_and_explained() -> None:
+    text = rendered(TRIALS["prove"], "text")
+    assert re.search(r"^  lend_book +✓\? ", text, re.MULTILINE)
+    assert "? 1 doubtful" in text
+    assert "doubtful" not in rendered(TRIALS["prove-clean"], "text")
+
+
+def test_two_tools_of_one_name_have_a_row_each() -> None:
+    cells = [Cell("twin", "FAULT-INPUT-OVERSIZED", True, kept, "proven") for kept in (True, True)]
+    assert [row.tool for row in matrix_grid(cells).rows] == ["twin", "twin"]
+
+
+def test_a_long_name_is_cropped_in_the_picture() -> None:
+    picture = rendered(TRIALS["prove"], "text").split("\n\n")[1]
+    assert LONG not in picture
+    assert LONG[:40] in picture
+
+
+@pytest.mark.parametrize("width", [40, 61])
+def test_wide_letters_do_not_push_the_marks_out_of_line(width: int) -> None:
+    cells = [Cell(tool, "FAULT-SCHEMA-MISSING-REQUIRED", True, True, "proven") for tool in ("検索" * 40, "é" * 90, "a")]
+    run = run_of("prove", prove_report()._replace(matrix=cells))
+    head, *rows = rendered(run, "text", width=width).split("\n\n")[1].splitlines()
+    places = {display_width(row[: row.index("✓")]) for row in rows}
+    assert places == {head.index("missing")}
+    assert display_width(head) <= width
+
+
+def test_what_was_not_tested_is_never_called_passed() -> None:
+    assert "nothing was tested: 0 tools" in rendered(TRIALS["prove-empty"], "text")
+    assert page_of(TRIALS["prove-empty"]).one("p", name="tile").text == "nothing was tested ?"
+    assert page_of(TRIALS["prove-clean"]).one("p", name="tile").text == "passed ✓"
+
+
+def test_static_findings_are_counted_for_people_and_listed_for_machines() -> None:
+    for kind in ("text", "markdown"):
+        text = rendered(TRIALS["prove"], kind)
+        assert "3 findings of the strict rules; `mcproof schema-lint` shows them" in text
+        assert "lets unknown fields through" not in text
+    assert "strict rules" not in rendered(TRIALS["probe"], "text")
+    findings = json.loads(rendered(TRIALS["prove"], "json"))["findings"]
+    assert sum(each["rule"] == "SCH-002" for each in findings) == 3
+
+
+def test_two_faults_of_one_kind_are_two_findings_of_a_live_server() -> None:
+    """An unknown tool and an unknown method are one fault of the taxonomy, and two things that the server did."""
+    findings = [finding("WIR-011", None, "the tool is accepted"), finding("WIR-025", None, "the method is accepted")]
+    text = rendered(run_of("probe", probe_report()._replace(findings=findings)), "concise")
+    assert len(text.splitlines()) == 2
+
+
+def test_a_failure_of_fuzzing_is_told_once_with_the_command_to_replay_it() -> None:
+    for kind in ("text", "markdown"):
+        text = rendered(TRIALS["fuzz"], kind)
+        assert text.count("mcproof replay library.fuzz.json --case c1") == 1
+        assert "WIR-017" not in text
+        assert "WIR-023" in text
+
+
+def test_a_finding_that_no_failure_tells_of_is_shown() -> None:
+    alone = fuzz_report()._replace(fuzzing=Fuzzing(1, 2, {"clean": 2}, []))
+    for kind in ("text", "markdown"):
+        assert "WIR-017" in rendered(run_of("fuzz", alone), kind)
+
+
+# --- JUnit and TAP ------------------------------------------------------------------------------------------------
+
+
+def _points(report: TargetReport, command: str = "prove") -> dict[str, str]:
+    """How each test of a report ended, by its name."""
+    points = parse_tap(rendered(run_of(command, report), "tap"))
+    return {
+        point.description.partition(": ")[2]: "skipped" if point.skipped else "passed" if point.passed else "failed"
+        for point in points
+    }
+
+
+def test_every_probe_is_a_test_and_no_finding_repeats_it() -> None:
+    points = _points(prove_report())
+    assert points["wrong_type find_book"] == points["oversized find_book"] == "failed"
+    assert points["wrong_type lend_book"] == "failed"
+    assert points["missing_required find_book"] == points["baseline find_book"] == "passed"
+    assert points["extra_field find_book"] == points["wrong_type burn_book"] == points["unknown_prompt"] == "skipped"
+    assert points["baseline lend_book"] == "skipped"
+    assert not [name for name in points if name.startswith(("WIR-012", "WIR-013", "WIR-017", "WIR-018", "WIR-028"))]
+    assert points["WIR-023 find_book"] == "passed"
+    assert list(points.values()).count("failed") == prove_report().failing
+
+
+def test_a_probe_is_as_bad_as_the_finding_that_says_so() -> None:
+    points = _points(prove_report())
+    assert points["bad_cursor"] == "passed", "a note does not fail"
+    assert points["unknown_method"] == "skipped", "its finding is ignored by the configuration"
+    assert _points(prove_report()._replace(fail_on="note"))["bad_cursor"] == "failed"
+
+
+@pytest.mark.parametrize("fail_on", ["error", "warning", "note", "never", BROKEN])
+@pytest.mark.parametrize("report", [probe_report(), prove_report(), fuzz_report()])
+def test_junit_and_tap_agree_with_the_exit_code(report: TargetReport, fail_on: str) -> None:
+    report = report._replace(fail_on=fail_on)
+    for command in ("probe", "prove", "fuzz"):
+        if (command == "fuzz") == (report.fuzzing is not None):
+            assert ("failed" in _points(report, command).values()) is not report.passed
+
+
+def test_a_probe_that_failed_without_a_finding_fails() -> None:
+    report = probe_report()._replace(findings=[])
+    assert _points(report)["wrong_type find_book"] == "failed"
+    assert _points(report._replace(fail_on="never"))["wrong_type find_book"] == "passed"
+
+
+def test_a_finding_that_no_probe_tells_of_is_a_test_of_its_own() -> None:
+    report = probe_report()._replace(probes=[probe("lend_book", "oversized", "rejected", True)])
+    points = _points(report)
+    assert points["WIR-013 find_book"] == "failed"
+
+
+def test_a_test_that_failed_shows_what_was_sent_and_answered() -> None:
+    suites = junitparser.JUnitXml.fromstring(rendered(TRIALS["prove"], "junit").encode())
+    (case,) = [case for suite in suites for case in suite if case.name == "wrong_type find_book"]
+    (failure,) = case.result
+    assert failure.message == "an object for `title`: answered as if it were right"
+    assert 'sent {"name": "find_book"}, answered {"result": {}}' in failure.text
+
+
+def test_the_findings_of_fuzzing_are_tests_as_ever() -> None:
+    points = _points(fuzz_report(), "fuzz")
+    assert points["WIR-017 find_book"] == "failed"
+    assert points["WIR-013"] == "passed"
+
+
+# --- the page -----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_shows_a_square_for_each_cell_with_its_symbol_and_its_word() -> None:
+    page = page_of(TRIALS["prove"])
+    squares = [each for each in page.all("td", name="square") if "absent" not in each.classes]
+    assert len(squares) == len(prove_report().matrix)
+    assert [each.text for each in squares[:5]] == ["✓proven", "✗broken promise", "○open", "○open", "✓?proven doubtful"]
+    assert squares[1].attributes["title"] == "type: broken promise; an object for `title`: accepted"
+    assert page.one("p", name="headline").text == "of 9 promises, 3 kept, 3 broken, 3 not tested"
+    assert page.one("svg", name="proportions").attributes["aria-label"] == "3 kept, 3 broken, 3 not tested"
+
+
+def test_the_bar_is_proportional() -> None:
+    parts = page_of(TRIALS["prove"]).all("rect")
+    widths = [each.attributes["width"] for each in parts if each.parents[-1].classes == ["proportions"]]
+    assert widths == ["33.33%"] * 3
+    assert page_of(TRIALS["prove-empty"]).all("svg", name="proportions") == []
+
+
+def test_the_page_has_the_request_and_the_answer_of_every_probe() -> None:
+    evidence = [each.text for each in page_of(TRIALS["prove"]).all("ul", name="probes")]
+    assert len(evidence) == 6
+    assert all('{"name": "find_book"}' in each for each in (evidence[0], evidence[1]))
+    assert "no answer in 10 s" in evidence[1]
+
+
+def test_the_page_of_fuzzing_has_each_failure_with_its_command() -> None:
+    page = page_of(TRIALS["fuzz"])
+    for failure in fuzz_report().fuzzing.failures:  # type: ignore[union-attr]
+        assert failure.replay in page.text
+    assert "seed 42" in page.text
+
+
+def test_the_verdict_of_a_page_says_what_fails() -> None:
+    verdict = page_of(TRIALS["prove"]).one("ul", name="reasons").text
+    assert verdict == "\nfailed 4 findings of the level error in what the server did (--fail-on broken)\n"
+    clean = page_of(TRIALS["prove-clean"]).one("ul", name="reasons").text
+    assert clean == "\npassed no finding of the level error in what the server did (--fail-on broken)\n"
+
+
+def test_the_card_of_a_grade_says_what_fails() -> None:
+    said = grade_card._verdict(prove_report(), Style())
+    assert said == "failed  4 findings of the level error in what the server did (--fail-on broken)\n"
+
+
+def test_a_summary_of_a_job_shows_the_picture_and_the_sentence() -> None:
+    page = refuse_markup(rendered(TRIALS["prove"], "markdown"), COLUMNS)
+    assert ["find_book", "✓", "✗", "○", "○"] in page.rows
+    assert page.text.index("of 9 promises") < page.text.index("4 errors")
+
+
+# --- stored runs --------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_stored_before_there_were_trials_is_still_read() -> None:
+    document = stored(run_of("lint", probe_report()))
+    for key in ("probes", "matrix", "fuzzing"):
+        del document["targets"][0][key]
+    (report,) = read(document).targets
+    assert (report.probes, report.matrix, report.fuzzing) == ([], [], None)
+
+
+@pytest.mark.parametrize("name", ["probe", "prove", "fuzz"])
+def test_the_command_line_renders_a_stored_trial(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run.json").write_text("".join(run_document(TRIALS[name])), encoding="utf-8")
+    for kind in FORMATS:
+        assert main(["report", "run.json", "--format", kind]) == 0
+        printed = capsys.readouterr()
+        assert printed.out == rendered(TRIALS[name], kind), kind
+        assert printed.err == ""
+
+
+def test_every_value_comes_back() -> None:
+    for report in (probe_report(), prove_report(), fuzz_report()):
+        (again,) = read(stored(run_of("fuzz" if report.fuzzing else "prove", report))).targets
+        assert again == report
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"probes": [{**stored(TRIALS["probe"])["targets"][0]["probes"][0], "outcome": "other"}]},
+        {"matrix": [{**stored(TRIALS["prove"])["targets"][0]["matrix"][0], "fault": "FAULT-PROTO-UNKNOWN-METHOD"}]},
+        {"matrix": [{**stored(TRIALS["prove"])["targets"][0]["matrix"][0], "predicted_by": ["\n::error::"]}]},
+        {"probes": [{**stored(TRIALS["probe"])["targets"][0]["probes"][0], "probe": "\x1b[31m"}]},
+        {"fuzzing": {**stored(TRIALS["fuzz"])["targets"][0]["fuzzing"], "outcomes": {}}},
+    ],
+)
+def test_a_damaged_trial_is_refused(change: Any) -> None:
+    document = stored(run_of("prove", prove_report()))
+    document["targets"][0].update(change)
+    with pytest.raises(InputError, match="damaged"):
+        read(document)
+
+
+def test_fuzzing_that_came_to_nothing_is_refused() -> None:
+    document = stored(TRIALS["fuzz"])
+    document["targets"][0]["fuzzing"] = None
+    with pytest.raises(InputError, match="does not say what that came to"):
+        read(document)
+
+
+def test_a_probe_is_skipped_with_the_reason_of_the_finding_that_was_suppressed() -> None:
+    ignored = Suppression("ignore-for", "known", "mcproof.toml", 3)
+    report = probe_report()._replace(
+        findings=[],
+        suppressed=[finding("WIR-013", "find_book", "accepted", suppression=ignored)],
+        probes=[ProbeResult("find_book", "wrong_type", None, "accepted", False)],
+    )
+    (point,) = [
+        each for each in parse_tap(rendered(run_of("probe", report), "tap")) if "wrong_type" in each.description
+    ]
+    assert point.skipped == "ignored by mcproof.toml:3: known"
