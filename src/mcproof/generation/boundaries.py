@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.generation.patterns import matching
+from mcproof.generation.places import spelled
+from mcproof.generation.values import shortened
 from mcproof.generation.violations import (
     MOST_ENTRIES,
     MOST_LENGTH,
@@ -96,7 +98,4 @@ def _lists(place: Place, label: str, value: list[Any]) -> Iterator[Change]:
 
 
 def _named(value: Any) -> str:
-    import json
-
-    text = json.dumps(value, ensure_ascii=False)
-    return f"`{text if len(text) <= 40 else text[:39] + '…'}`"
+    return f"`{shortened(spelled(value))}`"

@@ -10,12 +10,15 @@ from mcproof.generation.models import GeneratedCase
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.places import spelled
 from mcproof.generation.sampling import Sampler
-from mcproof.generation.spots import Spot, changed, spots, with_value
+from mcproof.generation.spots import changed, spots, with_value
 from mcproof.generation.values import Builder, weight
 from mcproof.generation.violations import UNEXPECTED, place_of, violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mcproof.generation.spots import Spot
+    from mcproof.generation.violations import Change
 
 __all__ = ["GeneratedCase", "Sampler", "deterministic_cases"]
 
@@ -30,16 +33,18 @@ def deterministic_cases(
 ) -> Iterator[GeneratedCase]:
     """Cases in a stable order: valid ones, those at a bound, then one violation at a time.
 
-    `base` are valid arguments to start from, instead of the smallest that were found. With `structural` there are
-    also a few arguments that are no object.
+    `base` are valid arguments to start from, instead of the smallest that were found; where the schema does not
+    accept them they are left aside. With `structural` there are also a few arguments that are no object. The cases
+    share parts with each other and with the schema, so nobody should change them.
     """
     oracle = Oracle(schema)
     if oracle.problem is not None:
         return
     builder = Builder(schema, oracle)
-    start = builder.arguments().value if base is None else base
+    is_own = base is not None and oracle.accepts(base)
+    start = base if is_own else builder.arguments().value
     emitted: set[str] = set()
-    for case in _all_cases(builder, start, is_own=base is not None, structural=structural):
+    for case in _all_cases(builder, start, is_own=is_own, structural=structural):
         is_known = oracle.accepts(case.arguments) if case.is_valid else oracle.refuses(case.arguments)
         if not is_known or weight(case.arguments) > MOST_WEIGHT:
             continue
@@ -61,7 +66,7 @@ def _all_cases(
         ]
     else:
         structured = []
-    if start is None or not builder.oracle.accepts(start):
+    if start is None:
         for odd, what in (({}, "no arguments at all"), ({UNEXPECTED: 1}, f"an undeclared `{UNEXPECTED}`")):
             yield GeneratedCase(odd, False, what, *(builder.oracle.complaint(odd) or ()))
         yield from structured
@@ -69,15 +74,10 @@ def _all_cases(
     yield GeneratedCase(start, True, "the given arguments" if is_own else "valid, small")
     found = spots(builder, start)
     yield from islice(_valid_cases(builder, start, found), _MOST_VALID)
-    broken = [case for spot in found for case in _broken(spot)]
-    types = [case for case in broken if case.keyword == "type" and case.arguments is not None]
-    first_of_each: dict[str, GeneratedCase] = {}
-    for case in types:
-        first_of_each.setdefault(case.pointer, case)
     yield from structured
-    yield from (case for case in broken if case.keyword != "type")
-    yield from first_of_each.values()
-    yield from types
+    for spot, change in _by_turns([(each, broken) for each in found for broken in violations(each)]):
+        arguments = changed(spot.frame, spot.path, change.change)
+        yield GeneratedCase(arguments, False, change.what, change.keyword, place_of(spot, change))
 
 
 def _valid_cases(builder: Builder, start: dict[str, Any], found: list[Spot]) -> Iterator[GeneratedCase]:
@@ -111,7 +111,13 @@ def everything(builder: Builder, start: dict[str, Any], found: list[Spot]) -> di
     return None if whole is start else whole
 
 
-def _broken(spot: Spot) -> Iterator[GeneratedCase]:
-    for change in violations(spot):
-        arguments = changed(spot.frame, spot.path, change.change)
-        yield GeneratedCase(arguments, False, change.what, change.keyword, place_of(spot, change))
+def _by_turns(broken: list[tuple[Spot, Change]]) -> Iterator[tuple[Spot, Change]]:
+    """Wrong types are many and alike: what breaks other rules comes first, then a wrong type for each place."""
+    yield from (each for each in broken if each[1].keyword != "type")
+    types = [each for each in broken if each[1].keyword == "type"]
+    places = set()
+    for spot, change in types:
+        if spot.path not in places:
+            places.add(spot.path)
+            yield spot, change
+    yield from types

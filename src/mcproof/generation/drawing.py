@@ -286,11 +286,13 @@ def _number(place: Place, fits: Callable[[Any], bool], *, integers: bool) -> Dra
     if not integers:
         candidates += REAL
     for bound in (place.low, place.high):
+        if _is_huge(bound):
+            continue
         if bound is not None and not integers:
-            candidates += [bound, bound + 1, bound - 1, bound / 2]
+            candidates += [bound, bound + 1, bound - 1, bound * 0.5]
         elif bound is not None:
             candidates += [int(bound), int(bound) + 1, int(bound) - 1, int(bound) // 2]
-    unique = list({repr(each): each for each in candidates if not _is_spelling_huge(each)}.values())
+    unique = list({repr(each): each for each in candidates if not _is_huge(each)}.values())
     pool = [each for each in unique if fits(each)]
     if not pool:
         return None
@@ -311,5 +313,5 @@ def _number(place: Place, fits: Callable[[Any], bool], *, integers: bool) -> Dra
     return draw
 
 
-def _is_spelling_huge(number: Any) -> bool:
-    return type(number) is int and number.bit_length() > 4_000
+def _is_huge(number: Any) -> bool:
+    return type(number) is int and number.bit_length() > 1_000

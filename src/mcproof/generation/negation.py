@@ -5,14 +5,12 @@ from __future__ import annotations
 from itertools import combinations, islice
 from typing import Any
 
-from mcproof.generation.places import KINDS, is_number, listed, mapping
+from mcproof.generation.places import is_number, listed, mapping
 
 _MOST_OPTIONS = 20
-_TURNED = frozenset({"type", "const", "enum", "required", "properties", "not", "anyOf", "oneOf", "allOf", "$ref"}) | {
-    "if",
-    "then",
-    "else",
-}
+_PLAINEST = ("string", "integer", "number", "boolean", "array", "object", "null")
+_TURNED = frozenset({"type", "const", "enum", "required", "properties", "not", "anyOf", "oneOf", "allOf", "$ref"})
+_CONDITION = frozenset({"if", "then", "else"})
 _BOUNDS = frozenset({"maxLength", "minLength", "minimum", "maximum"})
 _NOTES = frozenset({"description", "title", "default", "examples", "$comment", "$defs", "definitions", "$schema"})
 
@@ -35,7 +33,7 @@ def opposites(schema: dict[str, Any], target: Any) -> list[Any]:
     options: list[Any] = []
     if "type" in schema:
         named = listed(schema["type"])
-        options.append({"type": [kind for kind in KINDS if kind not in _with_integer(named)]})
+        options.append({"type": [kind for kind in _PLAINEST if kind not in _with_integer(named)]})
     options += [{"not": {keyword: schema[keyword]}} for keyword in ("const", "enum") if keyword in schema]
     required = schema.get("required")
     if type(required) is list:
@@ -51,7 +49,7 @@ def opposites(schema: dict[str, Any], target: Any) -> list[Any]:
         options.append({"allOf": [{"not": schema["if"]}, {"not": schema.get("else", True)}]})
     if target is not None:
         options.append({"not": target})
-    if not schema.keys() <= _TURNED | _BOUNDS | _NOTES:
+    if not schema.keys() <= _TURNED | _CONDITION | _BOUNDS | _NOTES:
         options.append(True)
     return options
 

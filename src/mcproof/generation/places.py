@@ -215,7 +215,10 @@ def spelled(value: Any) -> str:
 
     if type(value) is float and value.is_integer():
         value = int(value)
-    return json.dumps(value, sort_keys=True)
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    except ValueError:  # an integer of more digits than Python spells
+        return "a number too long to spell"
 
 
 def mapping(value: Any) -> dict[str, Any]:

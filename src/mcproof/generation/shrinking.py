@@ -49,7 +49,7 @@ def complexity(value: Any) -> tuple[int, int, int]:
             waiting += current
         elif kind is str:
             parts += 1 + len(current)
-            oddity += sum(each not in _SIMPLE_CHARACTERS for each in current)
+            oddity += len(current) - sum(map(current.count, _SIMPLE_CHARACTERS))
         elif kind is bool:
             magnitude += int(current)
         elif kind is int:

@@ -204,7 +204,7 @@ class Builder:
         for tried, name in enumerate(self.spare_names(place)):
             if missing <= 0 or tried > 1_000 or total > _MOST_WEIGHT:
                 break
-            if name not in members:
+            if name not in members and self.reader.fits(name, tuple(place.names)):
                 built = self.smallest(place.property_schemas(name))
                 if built is not None:
                     members[name] = built.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,7 @@ UNEXPECTED = "mcproof_unexpected"
 """The name of a property that no schema declares."""
 MOST_LENGTH = 20_000
 MOST_ENTRIES = 2_000
+_MOST_NAMES = 80
 _NAMES = {
     "object": "an object",
     "array": "a list",
@@ -132,6 +134,8 @@ def stretched(text: str, length: int) -> str:
 
 def _broken_numbers(place: Place, label: str) -> Iterator[Change]:
     whole = "number" not in place.kinds
+    if _is_huge(place.low) or _is_huge(place.high) or any(map(_is_huge, place.multiples)):
+        return
     if place.low is not None:
         name = "exclusiveMinimum" if place.is_low_open else "minimum"
         bound = place.low if place.is_low_open else beyond(place.low, -1)
@@ -152,6 +156,11 @@ def _broken_numbers(place: Place, label: str) -> Iterator[Change]:
             "multipleOf",
             partial(add, 1 if whole and step > 1 else step / 2),
         )
+
+
+def _is_huge(number: Any) -> bool:
+    """Whether a number cannot be reckoned with as a fraction."""
+    return type(number) is int and number.bit_length() > 1_000
 
 
 def beyond(bound: Any, distance: int) -> Any:
@@ -201,7 +210,7 @@ def lengthened(value: list[Any], length: int, *, distinct: bool) -> list[Any] | 
 def _broken_objects(spot: Spot, value: dict[str, Any]) -> Iterator[Change]:
     place = spot.place
     where = "" if not spot.path else f" in {spot.label}"
-    for name in place.required:
+    for name in islice(place.required, _MOST_NAMES):
         if name in value:
             text = f"without the required `{shortened(name)}`{where}"
             yield Change(text, "required", partial(_without, name), name)

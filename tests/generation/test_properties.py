@@ -1,0 +1,53 @@
+"""What holds for every schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema_rs
+from hypothesis import HealthCheck, given, settings
+
+from mcproof.generation.cases import Sampler, deterministic_cases
+from mcproof.generation.patterns import seeded
+from mcproof.generation.values import valid_arguments
+from properties.schemas import input_schemas as entangled_schemas
+
+from .random_schemas import input_schemas
+
+relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+def fresh(schema: Any, *, formats: bool) -> Any:
+    return jsonschema_rs.validator_for(schema, validate_formats=formats, offline=True)
+
+
+@relaxed
+@given(input_schemas() | entangled_schemas())
+def test_what_is_made_is_accepted_by_a_fresh_validator(schema: Any) -> None:
+    made = valid_arguments(schema)
+    if made.value is not None:
+        assert fresh(schema, formats=True).is_valid(made.value)
+    assert made == valid_arguments(json.loads(json.dumps(schema)))
+
+
+@relaxed
+@given(input_schemas())
+def test_a_schema_without_a_value_admits_none_as_far_as_that_can_be_told(schema: Any) -> None:
+    if valid_arguments(schema).value is None:
+        canonical = jsonschema_rs.canonicalize(schema, validate_formats=True, offline=True)
+        assert canonical.satisfiability() != jsonschema_rs.canonical.Satisfiability.YES
+
+
+@relaxed
+@given(input_schemas() | entangled_schemas())
+def test_every_case_is_what_it_claims(schema: Any) -> None:
+    strict, lenient = fresh(schema, formats=True), fresh(schema, formats=False)
+    sampler, choose = Sampler(schema), seeded(3)
+    drawn = [case for case in (sampler.case(choose) for _ in range(10)) if case is not None]
+    texts = []
+    for case in [*deterministic_cases(schema), *drawn]:
+        assert strict.is_valid(case.arguments) if case.is_valid else not lenient.is_valid(case.arguments)
+        texts.append(json.dumps(case.arguments, sort_keys=True, allow_nan=False))
+    deterministic = texts[: len(texts) - len(drawn)]
+    assert len(set(deterministic)) == len(deterministic)

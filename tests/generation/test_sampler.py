@@ -1,0 +1,100 @@
+"""Random cases."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from mcproof.generation.cases import Sampler
+from mcproof.generation.oracle import Oracle
+from mcproof.generation.patterns import seeded
+
+from .test_cases import SEARCH
+
+UNION = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "format": "uuid"},
+        "size": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+        "either": {"oneOf": [{"type": "integer"}, {"type": "string", "pattern": "^[a-z]{2,5}$"}]},
+        "map": {"type": "object", "additionalProperties": {"type": "boolean"}},
+        "list": {"type": "array", "items": {"$ref": "#/properties/size"}, "minItems": 1},
+    },
+    "required": ["id", "either"],
+}
+PROGRAM = """
+import json, sys
+from random import Random
+from mcproof.generation.cases import Sampler, deterministic_cases
+for schema in json.load(sys.stdin):
+    print(json.dumps(list(deterministic_cases(schema))))
+    sampler, choose = Sampler(schema), Random(11)
+    print(json.dumps([sampler.case(choose) for _ in range(300)]))
+"""
+
+
+def drawn(schema: Any, number: int = 600, base: dict[str, Any] | None = None) -> list[Any]:
+    sampler, choose = Sampler(schema, base), seeded(5)
+    return [case for case in (sampler.case(choose) for _ in range(number)) if case is not None]
+
+
+def test_half_of_the_cases_are_valid_and_all_are_what_they_claim() -> None:
+    for schema in (SEARCH, UNION):
+        oracle = Oracle(schema)
+        cases = drawn(schema)
+        assert len(cases) > 590
+        assert 0.4 < sum(case.is_valid for case in cases) / len(cases) < 0.6
+        for case in cases:
+            assert oracle.accepts(case.arguments) if case.is_valid else oracle.refuses(case.arguments)
+            assert case.is_valid or (case.what and case.keyword)
+
+
+def test_cases_vary() -> None:
+    cases = drawn(SEARCH)
+    assert len({json.dumps(case.arguments, sort_keys=True) for case in cases}) > 500
+    broken = {case.keyword for case in cases if not case.is_valid}
+    assert broken >= {"required", "type", "minimum", "maximum", "minLength", "maxLength", "enum"}
+    assert "additionalProperties" in broken
+    assert {len(case.arguments) for case in cases if case.is_valid} >= {1, 2, 3, 4}
+    assert any(not json.dumps(case.arguments, ensure_ascii=False).isascii() for case in cases)
+
+
+def test_some_cases_break_two_rules() -> None:
+    assert any("; " in case.what for case in drawn(SEARCH))
+
+
+def test_given_arguments_show_up_in_the_cases() -> None:
+    cases = drawn(SEARCH, base={"query": "mine", "limit": 77})
+    assert sum(case.arguments.get("limit") == 77 for case in cases if type(case.arguments) is dict) > 50
+
+
+def test_a_schema_without_a_valid_value_draws_nothing() -> None:
+    assert drawn({"required": ["x"], "properties": {"x": False}}) == []
+    assert drawn({"type": "no such type"}) == []
+
+
+def test_what_refers_to_itself_ends() -> None:
+    tree = {"type": "object", "properties": {"below": {"type": "array", "items": {"$ref": "#"}}, "name": {}}}
+    cases = drawn(tree)
+    assert len(cases) > 590
+    assert max(json.dumps(case.arguments).count("below") for case in cases) > 1
+
+
+def test_the_same_seed_gives_the_same_bytes_in_every_process() -> None:
+    schemas = json.dumps([SEARCH, UNION])
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            input=schemas.encode(),
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+    assert len(outputs.pop()) > 10_000
