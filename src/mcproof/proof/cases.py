@@ -232,7 +232,8 @@ class _Asked:
         kind = schema.get("type") if isinstance(schema, dict) else None
         if isinstance(kind, str):
             return f"an {kind}" if kind[0] in "aio" else f"a {kind}"
-        return "what its schema says"
+        is_listed = isinstance(schema, dict) and "enum" in schema
+        return "one of the values that it lists" if is_listed else "what its schema says"
 
 
 def _is_text(schema: Any, tree: SchemaTree | None) -> bool:

@@ -255,7 +255,7 @@ class _Called:
         cases = cases_of(self._schema, self._campaign.seed, name, self._campaign.arguments.get(name))
         recent: dict[int, GeneratedCase] = {}
         for case in cases:
-            if self.sent >= self._campaign.cases or self._is_known_broken():
+            if self.sent >= self._campaign.cases or self._is_known_broken(len(sender.unexplained)):
                 break
             if is_late():
                 self.stopped = f"the time was up after {self.sent:,} cases"
@@ -279,8 +279,8 @@ class _Called:
         self._found = {key: await self._smaller(failure, sender) for key, failure in self._found.items()}
         self._is_done = True
 
-    def _is_known_broken(self) -> bool:
-        if self.outcomes["crash"] >= MOST_CRASHES or self.outcomes["hang"] >= MOST_HANGS:
+    def _is_known_broken(self, unexplained: int) -> bool:
+        if self.outcomes["crash"] + unexplained >= MOST_CRASHES or self.outcomes["hang"] >= MOST_HANGS:
             self.stopped = f"stopped after {self.sent:,} cases, as it crashes or hangs again and again"
         return bool(self.stopped)
 
