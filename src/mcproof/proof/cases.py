@@ -295,6 +295,6 @@ def _with_text(value: Any, path: list[str | int], text: str) -> Any:
     """A value with another text at the end of a path."""
     if not path:
         return text
-    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy: Any = dict(value) if isinstance(value, dict) else list(value)
     copy[path[0]] = _with_text(value[path[0]], path[1:], text)
     return copy
