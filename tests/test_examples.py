@@ -33,9 +33,10 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: pathlib.Path) -> None:
     demo = ROOT / "src" / "mcproof" / "demo"
     graded = mcproof("grade", "weather.json", cwd=demo).stdout.decode()
     assert f"$ mcproof grade weather.json\n{graded}```" in readme
-    proven = mcproof("prove", "--no-config", "--", "python", "-m", "mcproof.demo.server", cwd=tmp_path).stdout.decode()
-    matrix, summary = proven.split("\n\nThe server as a whole")[0], proven.splitlines()[-3]
-    assert f"$ mcproof prove -- python -m mcproof.demo.server\n{matrix}\n...\n{summary}\n```" in readme
+    command = "$ mcproof prove -- python -m mcproof.demo.server\n"
+    proven = mcproof("demo", cwd=tmp_path).stdout.decode().split(f"{command}\n")[1]
+    matrix, summary = proven.split("\n\nThe server as a whole")[0], proven.splitlines()[-5]
+    assert f"{command}{matrix}\n...\n{summary}\n```" in readme
     linted = mcproof("lint", "weather.json", cwd=demo).stdout.decode()
     frame, summary = linted.split("\n\n")[1], linted.splitlines()[-1]
     assert f"{frame}\n...\n{summary}\n" in readme
