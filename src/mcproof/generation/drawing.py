@@ -91,7 +91,7 @@ class Drawer:
     def _for_place(self, place: Place, schemas: Schemas) -> Draw | None:
         fits = self.builder.reader.fits
         if place.values is not None:
-            return _from(list(filter(lambda value: fits(value, schemas), place.values[:2_000])))
+            return _from(list(filter(lambda value: place.admits(value) and fits(value, schemas), place.values[:2_000])))
         draws: list[Draw] = []
         for kind in preferred(place):
             draw: Draw | None

@@ -36,6 +36,7 @@ class Sampler:
         if self._base is None:
             return
         total = 0
+        builder.refresh()
         for spot in spots(builder, self._base):
             refused = [each for each in violations(spot, thorough=True) if self._is_refused(spot, each)]
             if refused and total < _MOST_CHANGES:
