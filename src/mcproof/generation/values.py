@@ -22,7 +22,7 @@ Schemas = tuple[Any, ...]
 """Schemas that judge one value together."""
 
 _MOST_DEPTH = 50
-_MOST_EFFORT = 30_000
+_MOST_EFFORT = 10_000
 """How many values are tried for one schema, all places together."""
 _TRIES = 60
 """How many values are tried for one place."""
