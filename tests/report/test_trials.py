@@ -163,7 +163,7 @@ def test_what_was_predicted_is_told_once_for_all_tools() -> None:
 
 def test_what_was_not_tested_is_told_once_for_each_reason() -> None:
     (reason,) = not_tested(prove_report())
-    assert reason.whats == ["burn_book"]
+    assert reason.whats == ["tool burn_book"]
 
 
 # --- the picture --------------------------------------------------------------------------------------------------
