@@ -1,0 +1,451 @@
+"""What calling something does: functions of the project, its classes, built-ins, and whatever is outside."""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import TYPE_CHECKING, Any
+
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.expressions import attribute, evaluate
+from mcproof.targets.python_source.values import (
+    MISSING,
+    UNKNOWN,
+    Called,
+    Class,
+    EnumMember,
+    External,
+    Function,
+    Generic,
+    Instance,
+    Method,
+    PlacedDict,
+    Scope,
+    SuperOf,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.interpreter import Interpreter
+
+MOST_CALLS = 24
+_DATA_BASES = frozenset(("BaseModel", "BaseSettings", "NamedTuple", "RootModel"))
+
+
+def call(
+    run: Interpreter,
+    func: Any,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    node: ast.Call | None,
+    scope: Scope | None,
+    *,
+    complete: bool,
+) -> Any:
+    """What a call returns."""
+    if isinstance(func, Generic):
+        func = func.base
+    if isinstance(func, Function):
+        return follow(run, func, args, kwargs, complete=complete)
+    if isinstance(func, Class):
+        return instantiate(run, func, args, kwargs, node, complete=complete)
+    if isinstance(func, Method):
+        return _method(run, func, args, kwargs, node, scope, complete=complete)
+    if isinstance(func, External):
+        return _external(run, func, args, kwargs, node, scope, complete=complete)
+    if isinstance(func, Called):
+        return _called_again(run, func, args, kwargs)
+    if isinstance(func, Instance):
+        own = func.cls.attribute("__call__")
+        if isinstance(own, Function):
+            method = own.copy()
+            method.bound_to = func
+            return follow(run, method, args, kwargs, complete=complete)
+        return UNKNOWN
+    return run.servers.call(func, args, kwargs)
+
+
+def _called_again(run: Interpreter, func: Called, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of what an external call returned: most often a decorator at work."""
+    if func.func.name == "functools.wraps" and args and isinstance(args[0], Function):
+        made = args[0].copy()
+        made.attributes = dict(args[0].attributes)
+        made.wrapped = func.args[0] if func.args and isinstance(func.args[0], Function) else None
+        return made
+    if func.func.name == "functools.partial" and func.args:
+        return run.call(func.args[0], [*func.args[1:], *args], {**func.kwargs, **kwargs}, None)
+    outcome = run.servers.call(func, args, kwargs)
+    if outcome is not UNKNOWN:
+        return outcome
+    return args[0] if len(args) == 1 and isinstance(args[0], (Function, Class)) and not kwargs else UNKNOWN
+
+
+def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, scope: Scope) -> Any:
+    """What a decorator makes of a function; one that nobody knows is taken to keep its face."""
+    if isinstance(function, Function):
+        named = decorator.name if isinstance(decorator, External) else ""
+        if named in ("builtins.staticmethod", "builtins.classmethod", "builtins.property") or named.endswith(
+            ("cached_property", "abstractproperty")
+        ):
+            made = function.copy()
+            made.decorators = {*function.decorators, "property" if named.endswith("property") else named[9:]}
+            return made
+        if isinstance(node, ast.Attribute) and node.attr in ("setter", "deleter", "getter"):
+            return run.settle(scope.names.get(function.name, function))
+    if isinstance(decorator, External):
+        outcome = run.servers.decorate(decorator, function, node)
+        return function if outcome is UNKNOWN else outcome
+    if decorator is UNKNOWN:
+        return function
+    made = run.call(decorator, [function], {}, node if isinstance(node, ast.Call) else None, scope=scope)
+    if isinstance(made, Function) and isinstance(function, Function) and made is not function:
+        made.owner = made.owner or function.owner
+        return made
+    is_something = isinstance(made, (Function, Class, Instance, Called)) or run.servers.is_ours(made)
+    return made if is_something else function
+
+
+def follow(
+    run: Interpreter, function: Function, args: list[Any], kwargs: dict[str, Any], *, complete: bool = True
+) -> Any:
+    """Follow a function of the project with these arguments."""
+    from mcproof.targets.python_source.interpreter import Frame
+
+    node = function.node
+    run.followed.add(id(node))
+    if run.calls >= MOST_CALLS or run.active.count(id(node)) > 1:
+        return UNKNOWN
+    if function.partial is not None:
+        args, kwargs = [*function.partial[0], *args], {**function.partial[1], **kwargs}
+    inner = Scope(function.module, function.scope)
+    _bind(run, function, inner, args, kwargs, complete=complete)
+    frame = Frame(function, 0)
+    run.frames.append(frame)
+    run.active.append(id(node))
+    run.calls += 1
+    outer, run.class_under_way = run.class_under_way, None
+    try:
+        if isinstance(node, ast.Lambda):
+            return run.settle(evaluate(run, node.body, inner))
+        outcome = run.block(node.body, inner)
+    except RecursionError:
+        return UNKNOWN
+    finally:
+        run.class_under_way = outer
+        run.calls -= 1
+        run.active.pop()
+        run.frames.pop()
+        run.doubt -= frame.doubt
+    if frame.yields is not None:
+        return frame.yields
+    returns = frame.returns
+    if not returns:
+        return None
+    if outcome is None:
+        returns = [*returns, None]
+    value = returns[0]
+    for other in returns[1:]:
+        value = run.joined(value, other)
+    return value
+
+
+def _bind(
+    run: Interpreter, function: Function, scope: Scope, args: list[Any], kwargs: dict[str, Any], *, complete: bool
+) -> None:
+    spec = function.node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    if function.bound_to is not None:
+        args = [function.bound_to, *args]
+    names = scope.names
+    rest = dict(kwargs)
+    first_default = len(positional) - len(function.defaults)
+    for index, parameter in enumerate(positional):
+        name = parameter.arg
+        if index < len(args):
+            value = args[index]
+        elif name in rest:
+            value = rest.pop(name)
+        elif complete and index >= first_default:
+            value = function.defaults[index - first_default]
+        else:
+            value = UNKNOWN
+        names[name] = _or_server(run, value, parameter, function)
+    for parameter, default in zip(spec.kwonlyargs, function.kw_defaults, strict=True):
+        if parameter.arg in rest:
+            value = rest.pop(parameter.arg)
+        else:
+            value = default if complete and default is not MISSING else UNKNOWN
+        names[parameter.arg] = _or_server(run, value, parameter, function)
+    if spec.vararg is not None:
+        names[spec.vararg.arg] = tuple(args[len(positional) :]) if complete else UNKNOWN
+    if spec.kwarg is not None:
+        made = PlacedDict(rest)
+        made.incomplete = not complete
+        names[spec.kwarg.arg] = made
+
+
+def _or_server(run: Interpreter, value: Any, parameter: ast.arg, function: Function) -> Any:
+    """A parameter that nobody gave, but whose annotation says that it is a server, is one."""
+    if value is not UNKNOWN or parameter.annotation is None:
+        return value
+    annotation = parameter.annotation
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        last = annotation.value.rpartition(".")[2]
+        return run.servers.of_annotation(run.lookup(last, function.scope)) if last.isidentifier() else UNKNOWN
+    if isinstance(annotation, (ast.Name, ast.Attribute)):
+        return run.servers.of_annotation(run.settle(evaluate(run, annotation, function.scope)))
+    return UNKNOWN
+
+
+def instantiate(
+    run: Interpreter, cls: Class, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, *, complete: bool = True
+) -> Any:
+    """An object of a project class, `__init__` followed."""
+    if run.is_enum(cls):
+        wanted = plain.bare(args[0]) if args else UNKNOWN
+        return next((member for member in run.enum_members(cls) if member.value == wanted), UNKNOWN)
+    made = Instance(cls, node)
+    server = run.servers.instance_server(cls, made, args, kwargs, node)
+    made.server = server
+    own = cls.attribute("__init__")
+    if isinstance(own, Function):
+        method = own.copy()
+        method.bound_to = made
+        follow(run, method, args, kwargs, complete=complete)
+        return made
+    if server is None:
+        fill(run, made, args, kwargs)
+        after = cls.attribute("__post_init__")
+        if isinstance(after, Function):
+            method = after.copy()
+            method.bound_to = made
+            follow(run, method, [], {})
+    return made
+
+
+def fill(run: Interpreter, made: Instance, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Set the fields of a model, a dataclass or a named tuple from the arguments and the defaults."""
+    fields = [name for each in reversed(made.cls.ancestry()) for name in each.annotations]
+    for name, value in zip(dict.fromkeys(fields), args, strict=False):
+        made.attributes[name] = value
+    made.attributes.update(kwargs)
+    for name in fields:
+        if name in made.attributes:
+            continue
+        default = made.cls.attribute(name)
+        if isinstance(default, Called):
+            factory = default.kwargs.get("default_factory", MISSING)
+            if factory is not MISSING:
+                default = run.call(factory, [], {}, None)
+            else:
+                default = default.argument(0, "default", UNKNOWN)
+        made.attributes[name] = UNKNOWN if default is MISSING else default
+
+
+def _method(
+    run: Interpreter,
+    func: Method,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    node: ast.Call | None,
+    scope: Scope | None,
+    *,
+    complete: bool,
+) -> Any:
+    holder, name = func.of, func.name
+    if isinstance(holder, (str, dict, list, EnumMember)):
+        if run.doubt and isinstance(holder, list) and name in ("append", "extend", "insert"):
+            run.servers.doubt(args)
+        return plain.method(holder, name, args, kwargs)
+    if isinstance(holder, SuperOf):
+        return _super_call(run, holder, name, args, kwargs)
+    if isinstance(holder, Class):
+        if name in ("model_json_schema", "schema"):
+            return run.servers.model_schema(holder, kwargs)
+        if name in ("model_construct", "construct"):
+            return instantiate(run, holder, args, kwargs, node)
+        return UNKNOWN
+    return run.servers.method(holder, name, args, kwargs, node, scope, complete=complete)
+
+
+def _super_call(run: Interpreter, holder: SuperOf, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name == "__init__" and isinstance(holder.instance, Instance):
+        if holder.instance.server is not None:
+            run.servers.configure(holder.instance.server, args, kwargs)
+        elif any(base.last in _DATA_BASES for base in holder.cls.external_bases()):
+            fill(run, holder.instance, args, kwargs)
+        return None
+    return UNKNOWN
+
+
+def _external(
+    run: Interpreter,
+    func: External,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    node: ast.Call | None,
+    scope: Scope | None,
+    *,
+    complete: bool,
+) -> Any:
+    special = _SPECIAL.get(func.name)
+    if special is not None:
+        return special(run, args, kwargs, scope)
+    value = plain.builtin(func.name, args, kwargs)
+    if value is not UNKNOWN or func.name.startswith("builtins."):
+        return value
+    made = Called(func, args, kwargs, node, scope.module if scope is not None else None, complete=complete)
+    return run.servers.external_call(made)
+
+
+def _getattr(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    if len(args) < 2 or not isinstance(args[1], str):
+        return UNKNOWN
+    found = run.settle(attribute(run, args[0], args[1]))
+    if (found is UNKNOWN or isinstance(found, Method)) and len(args) > 2 and isinstance(args[0], (Function, Instance)):
+        return args[2]
+    return found
+
+
+def _setattr(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    if len(args) == 3 and isinstance(args[1], str):
+        run.set_attribute(args[0], args[1], args[2])
+    return None
+
+
+def _hasattr(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    if len(args) == 2 and isinstance(args[1], str) and isinstance(args[0], Function):
+        return args[1] in args[0].attributes or args[1].startswith("__")
+    return UNKNOWN
+
+
+def _map(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    items = plain.items_of(args[1]) if len(args) == 2 else None
+    if items is None:
+        return UNKNOWN
+    return plain.builtin("builtins.list", [tuple(run.call(args[0], [each], {}, None) for each in items[:2000])], {})
+
+
+def _filter(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    items = plain.items_of(args[1]) if len(args) == 2 else None
+    if items is None:
+        return UNKNOWN
+    kept = []
+    for each in items[:2000]:
+        known = truth(each if args[0] is None else run.call(args[0], [each], {}, None))
+        if known is None:
+            return UNKNOWN
+        if known:
+            kept.append(each)
+    return plain.builtin("builtins.list", [tuple(kept)], {})
+
+
+def _partial(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    if not args or not isinstance(args[0], Function):
+        return Called(External("functools.partial"), args, kwargs)
+    made = args[0].copy()
+    before = made.partial or ([], {})
+    made.partial = ([*before[0], *args[1:]], {**before[1], **kwargs})
+    return made
+
+
+def _import_module(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    from mcproof.targets.python_source.interpreter import ModuleValue
+
+    name = args[0] if args else None
+    if not isinstance(name, str) or scope is None or not name:
+        return UNKNOWN
+    level = len(name) - len(name.lstrip("."))
+    path = run.modules.find(scope.module, name.lstrip("."), level)
+    if path is None:
+        return External(name) if not level else UNKNOWN
+    run.reach(path)
+    return ModuleValue(path)
+
+
+def _isinstance(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    if len(args) != 2:
+        return UNKNOWN
+    kinds = args[1] if isinstance(args[1], tuple) else (args[1],)
+    known = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
+    types = [known.get(kind.last) for kind in kinds if isinstance(kind, External)]
+    plain_value = isinstance(args[0], (str, dict, list, int, float, bool, tuple, type(None), Function))
+    if len(types) == len(kinds) and None not in types and plain_value:
+        return isinstance(args[0], tuple(each for each in types if each is not None))
+    if isinstance(args[0], Instance) and any(kind in args[0].cls.ancestry() for kind in kinds if isinstance(kind, Class)):
+        return True
+    return UNKNOWN
+
+
+def _callable(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    if len(args) == 1 and isinstance(args[0], (Function, Class)):
+        return True
+    return False if args and isinstance(args[0], (str, int, float, dict, list, tuple, type(None))) else UNKNOWN
+
+
+def _dir(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    from mcproof.targets.python_source.interpreter import ModuleValue
+
+    names: set[str] = set()
+    if args and isinstance(args[0], Instance):
+        names = {name for each in args[0].cls.ancestry() for name in each.body.names} | set(args[0].attributes)
+    elif args and isinstance(args[0], Class):
+        names = {name for each in args[0].ancestry() for name in each.body.names}
+    elif args and isinstance(args[0], ModuleValue) and not os.path.isdir(args[0].path):
+        module = run.module(args[0].path)
+        names = set(module.scope.names) if module is not None else set()
+    else:
+        return UNKNOWN
+    return plain.builtin("builtins.list", [tuple(sorted(names))], {})
+
+
+def _type_of(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    return args[0].cls if len(args) == 1 and isinstance(args[0], Instance) else UNKNOWN
+
+
+def _next(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    items = plain.items_of(args[0]) if args else None
+    if items:
+        return items[0]
+    return args[1] if items is not None and len(args) > 1 and not getattr(args[0], "incomplete", False) else UNKNOWN
+
+
+def _pass_on(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    return args[0] if args else UNKNOWN
+
+
+def _apply(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
+    """`asyncio.run(main())` has run it already; `anyio.run(main, 1)` is a call still to make."""
+    if args and isinstance(args[0], Function):
+        return run.call(args[0], args[1:], {}, None)
+    return args[0] if args else UNKNOWN
+
+
+_SPECIAL: dict[str, Any] = {
+    "builtins.getattr": _getattr,
+    "builtins.setattr": _setattr,
+    "builtins.hasattr": _hasattr,
+    "builtins.map": _map,
+    "builtins.filter": _filter,
+    "builtins.isinstance": _isinstance,
+    "builtins.callable": _callable,
+    "builtins.dir": _dir,
+    "builtins.type": _type_of,
+    "builtins.next": _next,
+    "builtins.iter": _pass_on,
+    "functools.partial": _partial,
+    "functools.update_wrapper": _pass_on,
+    "importlib.import_module": _import_module,
+    "inspect.getdoc": lambda run, args, kwargs, scope: _getdoc(run, args),
+    "inspect.unwrap": _pass_on,
+    "asyncio.run": _apply,
+    "anyio.run": _apply,
+    "asyncio.get_event_loop().run_until_complete": _apply,
+}
+
+
+def _getdoc(run: Interpreter, args: list[Any]) -> Any:
+    import inspect
+
+    text = attribute(run, args[0], "__doc__") if args else None
+    return inspect.cleandoc(text) if isinstance(text, str) else UNKNOWN

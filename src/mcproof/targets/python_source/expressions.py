@@ -1,0 +1,438 @@
+"""What an expression is worth, worked out from the source."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.values import (
+    MISSING,
+    UNKNOWN,
+    Called,
+    Class,
+    EnumMember,
+    External,
+    Function,
+    Generic,
+    Instance,
+    Method,
+    PlacedDict,
+    PlacedList,
+    Scope,
+    SuperOf,
+    TypeAlias,
+    UnionOf,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcproof.targets.python_source.interpreter import Interpreter
+
+DEEPEST_EXPRESSION = 60
+LONGEST_LOOP = 2_000
+LONGEST_TEXT = 1 << 20
+
+Handler = "Callable[[Interpreter, Any, Scope], Any]"
+
+
+def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
+    """The value of an expression; `UNKNOWN` where the source does not tell."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, (str, int, float, bool, bytes, type(None))) else UNKNOWN
+    handler = _HANDLERS.get(type(node))
+    if handler is None or node is None:
+        return UNKNOWN
+    run.step()
+    run.depth += 1
+    try:
+        return UNKNOWN if run.depth > DEEPEST_EXPRESSION + 40 * run.calls else handler(run, node, scope)
+    finally:
+        run.depth -= 1
+
+
+def _name(run: Interpreter, node: ast.Name, scope: Scope) -> Any:
+    return run.lookup(node.id, scope)
+
+
+def _attribute(run: Interpreter, node: ast.Attribute, scope: Scope) -> Any:
+    return attribute(run, evaluate(run, node.value, scope), node.attr)
+
+
+def attribute(run: Interpreter, value: Any, name: str) -> Any:
+    """`value.name`."""
+    value = run.settle(value)
+    if isinstance(value, External):
+        return External(f"{value.name}.{name}")
+    if isinstance(value, Instance):
+        return _instance_attribute(run, value, name)
+    if isinstance(value, Class):
+        return _class_attribute(run, value, name)
+    if isinstance(value, EnumMember):
+        if name in ("name", "value"):
+            return getattr(value, name)
+        found = _class_attribute(run, value.cls, name)
+        return _bound(run, found, value, value.cls)
+    if isinstance(value, Function):
+        return _function_attribute(value, name)
+    if isinstance(value, SuperOf):
+        return _super_attribute(run, value, name)
+    if isinstance(value, Called):
+        return run.servers.attribute_of_call(value, name)
+    found = run.attribute_of(value, name)
+    if found is not MISSING:
+        return found
+    return Method(value, name) if value is not None else UNKNOWN
+
+
+def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
+    if name in value.attributes:
+        return value.attributes[name]
+    if name == "__class__":
+        return value.cls
+    found = value.cls.attribute(name)
+    if found is not MISSING:
+        return _bound(run, found, value, value.cls)
+    if value.server is not None:
+        return run.attribute_of(value.server, name)
+    if any(name in each.annotations for each in value.cls.ancestry()):
+        return run.instance_of_annotation(value.cls, name)
+    return Method(value, name) if value.cls.external_bases() else UNKNOWN
+
+
+def _bound(run: Interpreter, found: Any, to: Any, cls: Class) -> Any:
+    """A method as seen through an instance or a class."""
+    if not isinstance(found, Function) or found.owner is None:
+        return found
+    if "staticmethod" in found.decorators:
+        return found
+    method = found.copy()
+    method.bound_to = cls if "classmethod" in found.decorators else to
+    if "property" in found.decorators:
+        return run.call(method, [], {}, None)
+    return method
+
+
+def _class_attribute(run: Interpreter, value: Class, name: str) -> Any:
+    if name in ("__name__", "__qualname__"):
+        return value.name
+    if name == "__doc__":
+        return ast.get_docstring(value.node, clean=False)
+    if name == "__members__" and run.is_enum(value):
+        return PlacedDict((member.name, member) for member in run.enum_members(value))
+    found = value.attribute(name)
+    if found is MISSING:
+        return Method(value, name)
+    if isinstance(found, Function):
+        return _bound(run, found, value, value) if "classmethod" in found.decorators else found
+    if run.is_enum(value) and not name.startswith("_"):
+        return next((member for member in run.enum_members(value) if member.name == name), found)
+    return found
+
+
+def _function_attribute(value: Function, name: str) -> Any:
+    face = value.face()
+    if name in value.attributes:
+        return value.attributes[name]
+    if name in ("__name__", "__qualname__"):
+        return face.name
+    if name == "__doc__":
+        return docstring_of(face)
+    if name == "__wrapped__":
+        return value.wrapped if value.wrapped is not None else UNKNOWN
+    if name == "__module__":
+        return face.module.name
+    if name in ("__func__", "fn"):
+        return value
+    if name == "__self__":
+        return value.bound_to
+    return UNKNOWN
+
+
+def docstring_of(function: Function) -> str | None:
+    """The docstring as it stands, or the text that was assigned in its place."""
+    given = function.attributes.get("__doc__")
+    if given is not None:
+        return given if isinstance(given, str) else None
+    if isinstance(function.node, ast.Lambda):
+        return None
+    return ast.get_docstring(function.node, clean=False)
+
+
+def _super_attribute(run: Interpreter, value: SuperOf, name: str) -> Any:
+    for each in value.cls.ancestry()[1:]:
+        if name in each.body.names:
+            return _bound(run, each.body.names[name], value.instance, each)
+    server = getattr(value.instance, "server", None)
+    return run.attribute_of(server, name) if server is not None and name != "__init__" else Method(value, name)
+
+
+def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
+    func = evaluate(run, node.func, scope)
+    args, kwargs, complete = arguments(run, node, scope)
+    if isinstance(func, External) and func.name == "builtins.super":
+        return run.super_of(scope, args)
+    if isinstance(func, External) and func.name in ("builtins.globals", "builtins.locals", "builtins.vars"):
+        holder = scope.module.scope if func.last == "globals" or args == [] and scope.parent is None else None
+        return run.names_of(holder) if holder is not None else UNKNOWN
+    return run.call(func, args, kwargs, node, scope=scope, complete=complete)
+
+
+def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any], bool]:
+    """The arguments of a call, with whether all of them are known to be there."""
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    complete = True
+    for each in node.args:
+        if isinstance(each, ast.Starred):
+            items = plain.items_of(run.settle(evaluate(run, each.value, scope)))
+            if items is None:
+                complete = False
+                break
+            args.extend(items)
+        else:
+            args.append(run.settle(evaluate(run, each, scope)))
+    for keyword in node.keywords:
+        value = run.settle(evaluate(run, keyword.value, scope))
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = value
+        elif isinstance(value, dict):
+            kwargs.update((key, item) for key, item in value.items() if isinstance(key, str))
+            complete = complete and not getattr(value, "incomplete", False)
+        else:
+            complete = False
+    return args, kwargs, complete
+
+
+def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Any:
+    made = PlacedList(module=scope.module)
+    nodes: list[ast.AST] = []
+    for each in node.elts:
+        if isinstance(each, ast.Starred):
+            items = plain.items_of(run.settle(evaluate(run, each.value, scope)))
+            made.extend(items or ())
+            nodes.extend([each] * len(items or ()))
+            made.incomplete = made.incomplete or items is None
+        else:
+            made.append(run.settle(evaluate(run, each, scope)))
+            nodes.append(each)
+    made.nodes = nodes
+    if isinstance(node, ast.Tuple) and not made.incomplete:
+        return tuple(made)
+    return made
+
+
+def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
+    made = PlacedDict(module=scope.module)
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        value = run.settle(evaluate(run, value_node, scope))
+        if key_node is None:
+            if isinstance(value, dict):
+                made.merge(value)
+            else:
+                made.incomplete = True
+            continue
+        key = plain.bare(run.settle(evaluate(run, key_node, scope)))
+        if isinstance(key, (str, int, float, bool, bytes, tuple, External, Class, type(None))):
+            made[key] = value
+            made.places[key] = (scope.module, key_node, value_node)
+        else:
+            made.incomplete = True
+    return made
+
+
+def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
+    parts: list[str] = []
+    for each in node.values:
+        if isinstance(each, ast.FormattedValue):
+            value = plain.bare(run.settle(evaluate(run, each.value, scope)))
+            spec = evaluate(run, each.format_spec, scope) if each.format_spec is not None else ""
+            text = plain.formatted(value, each.conversion, spec)
+        else:
+            text = each.value if isinstance(each, ast.Constant) else None
+        if not isinstance(text, str):
+            return UNKNOWN
+        parts.append(text)
+    return "".join(parts)
+
+
+def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
+    spine: list[ast.BinOp] = []
+    left: ast.expr = node
+    while isinstance(left, ast.BinOp):  # a long chain of `+` leans to the left
+        spine.append(left)
+        left = left.left
+    value = run.settle(evaluate(run, left, scope))
+    for each in reversed(spine):
+        value = _combined(value, each.op, run.settle(evaluate(run, each.right, scope)))
+    return value
+
+
+def _combined(left: Any, operator: ast.operator, right: Any) -> Any:
+    if isinstance(operator, ast.BitOr) and (plain.is_type(left) or plain.is_type(right)):
+        if left is UNKNOWN or right is UNKNOWN:
+            return UNKNOWN
+        arms = [*(left.args if isinstance(left, UnionOf) else (left,))]
+        arms += [*(right.args if isinstance(right, UnionOf) else (right,))]
+        return UnionOf(tuple(arms))
+    return plain.combined(left, operator, right)
+
+
+def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
+    decisive = isinstance(node.op, ast.Or)
+    value: Any = UNKNOWN
+    for each in node.values:
+        value = run.settle(evaluate(run, each, scope))
+        known = truth(value)
+        if known is decisive:
+            return value
+        if known is None:
+            return UNKNOWN if len(node.values) > 1 and not isinstance(value, Called) else value
+    return value
+
+
+def _unary(run: Interpreter, node: ast.UnaryOp, scope: Scope) -> Any:
+    value = plain.bare(run.settle(evaluate(run, node.operand, scope)))
+    if isinstance(node.op, ast.Not):
+        known = truth(value)
+        return UNKNOWN if known is None else not known
+    if not isinstance(value, (int, float)):
+        return UNKNOWN
+    if isinstance(node.op, ast.USub):
+        return -value
+    return value if isinstance(node.op, ast.UAdd) else UNKNOWN
+
+
+def _compare(run: Interpreter, node: ast.Compare, scope: Scope) -> Any:
+    left = run.settle(evaluate(run, node.left, scope))
+    for operator, right_node in zip(node.ops, node.comparators, strict=True):
+        right = run.settle(evaluate(run, right_node, scope))
+        outcome = plain.compared(left, operator, right)
+        if outcome is not True:
+            return outcome
+        left = right
+    return True
+
+
+def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
+    known = truth(run.settle(evaluate(run, node.test, scope)))
+    if known is not None:
+        return evaluate(run, node.body if known else node.orelse, scope)
+    with run.in_doubt():
+        body, orelse = evaluate(run, node.body, scope), evaluate(run, node.orelse, scope)
+    return run.joined(run.settle(body), run.settle(orelse))
+
+
+def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
+    value = run.settle(evaluate(run, node.value, scope))
+    if isinstance(node.slice, ast.Slice):
+        bounds = [evaluate(run, each, scope) for each in (node.slice.lower, node.slice.upper, node.slice.step)]
+        if node.slice.lower is None:
+            bounds[0] = None
+        if node.slice.upper is None:
+            bounds[1] = None
+        if node.slice.step is None:
+            bounds[2] = None
+        return plain.sliced(value, bounds)
+    if isinstance(value, External) and value.last == "Annotated" and isinstance(node.slice, ast.Tuple):
+        return Generic(value, tuple(run.settle(evaluate(run, each, scope)) for each in node.slice.elts))
+    index = run.settle(evaluate(run, node.slice, scope))
+    if isinstance(value, Class) and run.is_enum(value):
+        return next((member for member in run.enum_members(value) if member.name == index), UNKNOWN)
+    if isinstance(value, (External, Class, TypeAlias)):
+        return Generic(value, index if isinstance(index, tuple) else (index,))
+    return plain.item(value, plain.bare(index))
+
+
+def _lambda(run: Interpreter, node: ast.Lambda, scope: Scope) -> Any:
+    return run.function(node, scope)
+
+
+def _awaited(run: Interpreter, node: ast.Await, scope: Scope) -> Any:
+    return evaluate(run, node.value, scope)
+
+
+def _walrus(run: Interpreter, node: ast.NamedExpr, scope: Scope) -> Any:
+    value = run.settle(evaluate(run, node.value, scope))
+    scope.names[node.target.id] = value
+    return value
+
+
+def _yield(run: Interpreter, node: ast.Yield | ast.YieldFrom, scope: Scope) -> Any:
+    value = run.settle(evaluate(run, node.value, scope)) if node.value is not None else None
+    run.yielded(value, whole=isinstance(node, ast.YieldFrom))
+    return UNKNOWN
+
+
+def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
+    inner = Scope(scope.module, scope)
+    is_dict = isinstance(node, ast.DictComp)
+    made_dict, made_list = PlacedDict(module=scope.module), PlacedList(module=scope.module)
+    for certain in _rounds(run, node.generators, 0, inner):
+        if is_dict:
+            key = plain.bare(run.settle(evaluate(run, node.key, inner)))
+            value = run.settle(evaluate(run, node.value, inner))
+            if certain and isinstance(key, (str, int, float, bool, tuple, type(None))):
+                made_dict[key] = value
+            else:
+                made_dict.incomplete = True
+            continue
+        value = run.settle(evaluate(run, node.elt, inner))
+        if certain or not isinstance(value, (str, int, float, dict, list, type(None))):
+            made_list.append(value)
+        made_list.incomplete = made_list.incomplete or not certain
+    if run.endless:
+        made_dict.incomplete = made_list.incomplete = True
+        run.endless = False
+    return made_dict if is_dict else made_list
+
+
+def _rounds(run: Interpreter, generators: list[ast.comprehension], index: int, scope: Scope) -> Iterator[bool]:
+    """Bind the names of a comprehension for each of its rounds; whether the round is certain."""
+    if index == len(generators):
+        yield True
+        return
+    generator = generators[index]
+    items = plain.items_of(run.settle(evaluate(run, generator.iter, scope)))
+    certain = items is not None
+    for item in (UNKNOWN,) if items is None else items[:LONGEST_LOOP]:
+        run.assign(generator.target, item, scope)
+        known = [truth(run.settle(evaluate(run, test, scope))) for test in generator.ifs]
+        if any(each is False for each in known):
+            continue
+        sure = certain and all(known)
+        if sure:
+            yield from _rounds(run, generators, index + 1, scope)
+            continue
+        with run.in_doubt():
+            for _ in _rounds(run, generators, index + 1, scope):
+                yield False
+
+
+_HANDLERS: dict[type[ast.AST], Any] = {
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.List: _list,
+    ast.Tuple: _list,
+    ast.Set: _list,
+    ast.Dict: _dict,
+    ast.JoinedStr: _formatted,
+    ast.BinOp: _binary,
+    ast.BoolOp: _boolean,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.IfExp: _conditional,
+    ast.Subscript: _subscript,
+    ast.Lambda: _lambda,
+    ast.Await: _awaited,
+    ast.NamedExpr: _walrus,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension,
+}

@@ -1,0 +1,632 @@
+"""Following the statements of a project far enough to see what they register.
+
+This is an interpreter of values that may be unknown, not of programs: a condition that the source does not settle is
+followed both ways, and what happens under it is in doubt. Nothing of the target is imported or executed; steps,
+depth and loops are bounded.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from mcproof.targets.python_source import calls, plain
+from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
+from mcproof.targets.python_source.values import (
+    MISSING,
+    UNKNOWN,
+    Class,
+    EnumMember,
+    External,
+    Function,
+    FunctionNode,
+    Instance,
+    PlacedDict,
+    PlacedList,
+    Scope,
+    SuperOf,
+    TypeAlias,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.targets.python_source.modules import Module, Modules
+    from mcproof.targets.python_source.registrations import Servers
+
+MOST_STEPS = 1_500_000
+STEPS_OF_ONE_ROOT = 150_000
+MOST_CALLS = 24
+
+_RETURN, _BREAK, _CONTINUE, _RAISE = "return", "break", "continue", "raise"
+_EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
+
+
+class TooMuchError(Exception):
+    """The bound on steps is reached."""
+
+
+class Frame:
+    """One call under way."""
+
+    __slots__ = ("doubt", "function", "returns", "yields")
+
+    def __init__(self, function: Function | None, doubt: int) -> None:
+        self.function = function
+        self.doubt = doubt
+        self.returns: list[Any] = []
+        self.yields: PlacedList | None = None
+
+
+class Lazy:
+    """A name that an import brought in, looked up when it is read."""
+
+    __slots__ = ("name", "path")
+
+    def __init__(self, path: str, name: str | None) -> None:
+        self.path = path
+        self.name = name
+
+
+class Interpreter:
+    """Follows modules and calls; `servers` is told of everything that could register something."""
+
+    def __init__(self, modules: Modules, servers: Servers) -> None:
+        self.modules = modules
+        self.servers = servers
+        self.steps = 0
+        self.limit = STEPS_OF_ONE_ROOT
+        self.depth = 0
+        self.calls = 0
+        self.doubt = 0
+        """How many unsettled conditions what is followed right now stands under."""
+        self.endless = False
+        self.frames: list[Frame] = [Frame(None, 0)]
+        self.active: list[int] = []
+        self.followed: set[int] = set()
+        """The functions, by the identity of their nodes, that were followed at least once."""
+        self.class_under_way: Class | None = None
+        self._enums: dict[int, list[EnumMember]] = {}
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps > self.limit:
+            raise TooMuchError
+
+    @contextmanager
+    def in_doubt(self) -> Iterator[None]:
+        self.doubt += 1
+        try:
+            yield
+        finally:
+            self.doubt -= 1
+
+    # --- modules and names
+
+    def module(self, path: str) -> Module | None:
+        """The module in a file, its statements followed."""
+        module = self.modules.load(path)
+        if module is not None and module.state == "new":
+            module.state = "running"
+            module.scope.names["__name__"] = module.name
+            module.scope.names["__file__"] = UNKNOWN
+            depth, calls_, doubt = self.depth, self.calls, self.doubt
+            self.depth = self.doubt = 0
+            self.frames.append(Frame(None, 0))
+            try:
+                self.block(module.tree.body, module.scope)
+            except RecursionError:
+                pass  # what was seen so far stands
+            finally:
+                self.frames.pop()
+                self.depth, self.calls, self.doubt = depth, calls_, doubt
+                module.state = "done"
+        return module
+
+    def settle(self, value: Any) -> Any:
+        """What an imported name stands for."""
+        steps = 0
+        while isinstance(value, Lazy) and steps < 12:
+            value, steps = self._imported(value), steps + 1
+        return UNKNOWN if isinstance(value, Lazy) else value
+
+    def _imported(self, lazy: Lazy) -> Any:
+        if os.path.isdir(lazy.path):
+            if lazy.name is None:
+                return lazy.path and ModuleValue(lazy.path)
+            below = self.modules.in_folder(lazy.path, lazy.name)
+            return Lazy(below, None) if below is not None else UNKNOWN
+        if lazy.name is None:
+            return ModuleValue(lazy.path)
+        module = self.module(lazy.path)
+        if module is None:
+            return UNKNOWN
+        if lazy.name in module.scope.names:
+            return module.scope.names[lazy.name]
+        if module.is_package:
+            below = self.modules.in_folder(os.path.dirname(lazy.path), lazy.name)
+            if below is not None:
+                return Lazy(below, None)
+        return UNKNOWN
+
+    def lookup(self, name: str, scope: Scope | None) -> Any:
+        current, first = scope, True
+        while current is not None:
+            if (first or not current.is_class) and name in current.names:
+                return self.settle(current.names[name])
+            current, first = current.parent, False
+        return External(f"builtins.{name}") if name in _BUILTIN_NAMES else UNKNOWN
+
+    def names_of(self, scope: Scope) -> PlacedDict:
+        made = PlacedDict((name, self.settle(value)) for name, value in list(scope.names.items()))
+        made.incomplete = False
+        return made
+
+    def reach(self, path: str) -> None:
+        """Follow an imported module at once if it may register something; others wait until a name of theirs is read."""
+        if self.modules.is_candidate(path):
+            self.module(path)
+
+    # --- statements
+
+    def block(self, body: list[ast.stmt], scope: Scope) -> str | None:
+        """Follow statements until one leaves the block; how it is left."""
+        for statement in body:
+            handler = _STATEMENTS.get(type(statement))
+            if handler is None:
+                continue
+            self.step()
+            outcome: str | None = handler(self, statement, scope)
+            if outcome is not None:
+                return outcome
+        return None
+
+    def assign(self, target: ast.AST, value: Any, scope: Scope) -> None:
+        """Bind a target to a value."""
+        if isinstance(target, ast.Name):
+            holder = scope.module.scope if target.id in scope.shared else scope
+            holder.names[target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            items = plain.items_of(self.settle(value))
+            fits = items is not None and len(items) == len(target.elts)
+            for index, each in enumerate(target.elts):
+                self.assign(each, items[index] if fits and items is not None else UNKNOWN, scope)
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, UNKNOWN, scope)
+        elif isinstance(target, ast.Attribute):
+            self.set_attribute(evaluate(self, target.value, scope), target.attr, value)
+        elif isinstance(target, ast.Subscript):
+            self._set_item(evaluate(self, target.value, scope), evaluate(self, target.slice, scope), value, target, scope)
+
+    def set_attribute(self, holder: Any, name: str, value: Any) -> None:
+        holder = self.settle(holder)
+        if isinstance(holder, Instance):
+            before = holder.attributes.get(name, MISSING)
+            doubtful = self.doubt and before is not MISSING
+            holder.attributes[name] = self.joined(before, value) if doubtful else value
+        elif isinstance(holder, Function):
+            if name == "__name__":
+                holder.name = value if isinstance(value, str) else "<unknown>"
+                holder.attributes["__name__"] = value
+            elif name == "__signature__":
+                holder.attributes["__signature__"] = value
+            else:
+                holder.attributes[name] = value
+        elif isinstance(holder, Class):
+            holder.body.names[name] = value
+        elif isinstance(holder, ModuleValue):
+            module = self.modules.load(holder.path)
+            if module is not None:
+                module.scope.names[name] = value
+        else:
+            self.servers.set_attribute(holder, name, value)
+
+    def _set_item(self, holder: Any, key: Any, value: Any, target: ast.Subscript, scope: Scope) -> None:
+        holder, key = self.settle(holder), plain.bare(self.settle(key))
+        if isinstance(holder, dict) and isinstance(key, (str, int, float, bool, tuple)):
+            if self.doubt and key in holder:
+                value = self.joined(holder[key], value)
+            if len(holder) < 50_000:
+                holder[key] = value
+            if isinstance(holder, PlacedDict):
+                holder.places[key] = (scope.module, target.slice, target)
+        elif isinstance(holder, PlacedDict):
+            holder.incomplete = True
+        elif isinstance(holder, list) and isinstance(key, int) and -len(holder) <= key < len(holder):
+            holder[key] = value
+
+    def branch(self, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
+        """Follow alternatives of which nobody knows which one is taken."""
+        before = dict(scope.names)
+        ends: list[tuple[str | None, dict[str, Any]]] = []
+        for body in bodies:
+            scope.names = dict(before)
+            with self.in_doubt():
+                outcome = self.block(body, scope)
+            ends.append((outcome, scope.names))
+        going_on = [names for outcome, names in ends if outcome is None]
+        scope.names = self._merged(going_on or [names for _, names in ends])
+        outcomes = {outcome for outcome, _ in ends}
+        if len(outcomes) == 1:
+            return outcomes.pop()
+        if outcomes & {_RETURN, _BREAK, _CONTINUE}:
+            if None not in outcomes:
+                return _RETURN if _RETURN in outcomes else _CONTINUE
+            self.doubt += 1  # until the call ends: what follows is reached only sometimes
+            self.frames[-1].doubt += 1
+        return None
+
+    def _merged(self, ends: list[dict[str, Any]]) -> dict[str, Any]:
+        merged = dict(ends[0])
+        for names in ends[1:]:
+            for name, value in names.items():
+                if name not in merged:
+                    merged[name] = value
+                elif merged[name] is not value:
+                    merged[name] = self.joined(merged[name], value)
+        return merged
+
+    def joined(self, left: Any, right: Any) -> Any:
+        """What is known of a value that is one of two."""
+        if left is MISSING or left is right:
+            return right
+        if right is MISSING:
+            return left
+        if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
+            return left if type(left) is type(right) and left == right else UNKNOWN
+        for one, other in ((left, right), (right, left)):
+            if self.servers.is_server(one):
+                return one
+            if isinstance(one, (Function, Class, Instance, External, Lazy)) and (
+                other is None or other is UNKNOWN or isinstance(other, type(one))
+            ):
+                return one
+        if isinstance(left, list) and isinstance(right, list):
+            made = PlacedList(left)
+            made.extend(each for each in right if not any(each is known for known in left))
+            made.incomplete = True
+            return made
+        if isinstance(left, dict) and isinstance(right, dict) and left == right:
+            return left
+        return UNKNOWN
+
+    # --- functions and classes
+
+    def function(self, node: FunctionNode, scope: Scope) -> Function:
+        """A function object from its definition, its defaults worked out."""
+        defaults = [self.settle(evaluate(self, each, scope)) for each in node.args.defaults]
+        kw_defaults = [
+            MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
+        ]
+        made = Function(node, scope, defaults, kw_defaults)
+        return made
+
+    def call(
+        self,
+        func: Any,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        node: ast.Call | None,
+        *,
+        scope: Scope | None = None,
+        complete: bool = True,
+    ) -> Any:
+        """What a call returns, its effects on servers included."""
+        if isinstance(func, External) and func.name in _EXITS:
+            return UNKNOWN
+        return calls.call(self, self.settle(func), args, kwargs, node, scope, complete=complete)
+
+    def yielded(self, value: Any, *, whole: bool) -> None:
+        frame = self.frames[-1]
+        if frame.yields is None:
+            frame.yields = PlacedList()
+        items = plain.items_of(value) if whole else [value]
+        if items is None or len(frame.yields) > LONGEST_LOOP:
+            frame.yields.incomplete = True
+        else:
+            frame.yields.extend(items)
+
+    def super_of(self, scope: Scope, args: list[Any]) -> Any:
+        if len(args) == 2 and isinstance(args[0], Class):
+            return SuperOf(args[0], args[1])
+        function = self.frames[-1].function
+        if function is None or function.owner is None:
+            return UNKNOWN
+        return SuperOf(function.owner, function.bound_to)
+
+    def is_enum(self, cls: Class) -> bool:
+        return any(base.last in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag") for base in cls.external_bases())
+
+    def enum_members(self, cls: Class) -> list[EnumMember]:
+        if id(cls) not in self._enums:
+            members = []
+            number = 0
+            for name, value in cls.body.names.items():
+                if name.startswith("_") or isinstance(value, (Function, Class)) or name in cls.annotations:
+                    continue
+                if getattr(getattr(value, "func", None), "last", "") == "auto":
+                    number += 1
+                    is_text = any(base.last == "StrEnum" for base in cls.external_bases())
+                    value = name.lower() if is_text else number  # noqa: PLW2901
+                elif isinstance(value, int):
+                    number = value
+                members.append(EnumMember(cls, name, value))
+            self._enums[id(cls)] = members
+        return self._enums[id(cls)]
+
+    def attribute_of(self, value: Any, name: str) -> Any:
+        """An attribute of a module or of a server."""
+        if isinstance(value, ModuleValue):
+            found = self.settle(Lazy(value.path, name))
+            if found is UNKNOWN and name == "__all__":
+                return UNKNOWN
+            return found
+        return self.servers.attribute(value, name)
+
+    def instance_of_annotation(self, cls: Class, name: str) -> Any:
+        """What an attribute that is only annotated can be: a server, or nothing that is known."""
+        for each in cls.ancestry():
+            if name in each.annotations:
+                node = each.annotations[name].annotation
+                return self.servers.of_annotation(evaluate(self, node, each.body))
+        return UNKNOWN
+
+
+class ModuleValue:
+    """A module or package of the project as a value."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+_BUILTIN_NAMES = frozenset(
+    "str int float bool bytes list dict tuple set frozenset type object None len sorted reversed enumerate zip range "
+    "any all min max sum repr getattr setattr hasattr isinstance issubclass callable property staticmethod classmethod "
+    "super globals locals vars dir map filter print open iter next exit quit abs round Exception ValueError TypeError "
+    "RuntimeError KeyError ImportError OSError AttributeError NotImplementedError Ellipsis complex bytearray".split()
+)
+
+
+def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:
+    if isinstance(node.value, ast.Constant):
+        return None
+    value = node.value.value if isinstance(node.value, ast.Await) else node.value
+    evaluate(run, node.value, scope)
+    if isinstance(value, ast.Call) and isinstance(value.func, (ast.Attribute, ast.Name)):
+        func = value.func
+        if (isinstance(func, ast.Attribute) and func.attr == "exit") or (isinstance(func, ast.Name) and func.id == "exit"):
+            return _RAISE
+    return None
+
+
+def _assignment(run: Interpreter, node: ast.Assign, scope: Scope) -> None:
+    value = run.settle(evaluate(run, node.value, scope))
+    for target in node.targets:
+        run.assign(target, value, scope)
+
+
+def _annotated(run: Interpreter, node: ast.AnnAssign, scope: Scope) -> None:
+    if node.value is not None:
+        run.assign(node.target, run.settle(evaluate(run, node.value, scope)), scope)
+
+
+def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
+    before = run.settle(evaluate(run, node.target, scope))
+    value = run.settle(evaluate(run, node.value, scope))
+    if isinstance(before, list) and isinstance(node.op, ast.Add):
+        plain.method(before, "extend", [value], {})
+        return
+    run.assign(node.target, plain.combined(before, node.op, value), scope)
+
+
+def _import(run: Interpreter, node: ast.Import, scope: Scope) -> None:
+    for alias in node.names:
+        path = run.modules.find(scope.module, alias.name, 0)
+        if path is None:
+            first = alias.name.partition(".")[0]
+            scope.names[alias.asname or first] = External(alias.name if alias.asname else first)
+            continue
+        run.reach(path)
+        if alias.asname is not None:
+            scope.names[alias.asname] = Lazy(path, None)
+            continue
+        first = alias.name.partition(".")[0]
+        top = run.modules.find(scope.module, first, 0)
+        scope.names[first] = Lazy(top, None) if top is not None else UNKNOWN
+
+
+def _import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
+    name = node.module or ""
+    path = run.modules.find(scope.module, name, node.level)
+    if path is None:
+        prefix = name if not node.level else f"{scope.module.name}.{name}"
+        for alias in node.names:
+            if alias.name != "*":
+                scope.names[alias.asname or alias.name] = External(f"{prefix}.{alias.name}")
+        return
+    run.reach(path)
+    for alias in node.names:
+        if alias.name == "*":
+            _import_all(run, path, scope)
+        else:
+            if (below := run.modules.below(path, alias.name)) is not None:
+                run.reach(below)
+            scope.names[alias.asname or alias.name] = Lazy(path, alias.name)
+
+
+def _import_all(run: Interpreter, path: str, scope: Scope) -> None:
+    module = run.module(path) if not os.path.isdir(path) else None
+    if module is None:
+        return
+    public = plain.items_of(module.scope.names.get("__all__"))
+    names = public if public is not None else [name for name in module.scope.names if not name.startswith("_")]
+    for name in names:
+        if isinstance(name, str):
+            scope.names[name] = Lazy(path, name)
+
+
+def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
+    if _is_entry(node.test):
+        return run.block(node.body, scope)
+    known = truth(run.settle(evaluate(run, node.test, scope)))
+    if known is None:
+        return run.branch([node.body, node.orelse], scope)
+    return run.block(node.body if known else node.orelse, scope)
+
+
+def _is_entry(test: ast.expr) -> bool:
+    """`__name__ == "__main__"` and `TYPE_CHECKING`: read as if they held."""
+    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
+        return True
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
+    items = plain.items_of(run.settle(evaluate(run, node.iter, scope)))
+    if items is None:
+        run.assign(node.target, UNKNOWN, scope)
+        outcome = run.branch([node.body, []], scope)
+        return None if outcome in (_BREAK, _CONTINUE) else outcome
+    for item in items[:LONGEST_LOOP]:
+        run.assign(node.target, item, scope)
+        outcome = run.block(node.body, scope)
+        if outcome in (_RETURN, _RAISE):
+            return outcome
+        if outcome == _BREAK:
+            return None
+    return run.block(node.orelse, scope)
+
+
+def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
+    known = truth(run.settle(evaluate(run, node.test, scope)))
+    if known is False:
+        return run.block(node.orelse, scope)
+    outcome = run.block(node.body, scope) if known else run.branch([node.body, []], scope)
+    return None if outcome in (_BREAK, _CONTINUE) else outcome
+
+
+def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
+    outcome = run.block(node.body, scope)
+    if outcome is None:
+        outcome = run.block(node.orelse, scope)
+    elif outcome == _RAISE and node.handlers:
+        outcome = run.branch([handler.body for handler in node.handlers], scope)
+    return run.block(node.finalbody, scope) or outcome
+
+
+def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
+    for item in node.items:
+        value = run.settle(evaluate(run, item.context_expr, scope))
+        if item.optional_vars is not None:
+            is_yield = isinstance(value, PlacedList) and len(value) == 1
+            entered = value[0] if is_yield else value if isinstance(value, Instance) else UNKNOWN
+            run.assign(item.optional_vars, entered, scope)
+    return run.block(node.body, scope)
+
+
+def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
+    subject = plain.bare(run.settle(evaluate(run, node.subject, scope)))
+    if isinstance(subject, (str, int, bool, type(None))):
+        for case in node.cases:
+            pattern = case.pattern
+            if isinstance(pattern, ast.MatchValue) and case.guard is None:
+                value = plain.bare(run.settle(evaluate(run, pattern.value, scope)))
+                if value == subject:
+                    return run.block(case.body, scope)
+                continue
+            if isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None:
+                return run.block(case.body, scope)
+            break
+        else:
+            return None
+    return run.branch([*(case.body for case in node.cases), []], scope)
+
+
+def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
+    value = run.settle(evaluate(run, node.value, scope)) if node.value is not None else None
+    run.frames[-1].returns.append(value)
+    return _RETURN
+
+
+def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+    made: Any = run.function(node, scope)
+    if scope.is_class:
+        made.owner = run.class_under_way
+    for decorator in reversed(node.decorator_list):
+        func = run.settle(evaluate(run, decorator, scope))
+        made = calls.decorated(run, func, made, decorator, scope)
+    scope.names[node.name] = made
+
+
+def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
+    bases = [run.settle(evaluate(run, base, scope)) for base in node.bases]
+    keywords = {each.arg: run.settle(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
+    made = Class(node, scope, bases, keywords)
+    scope.names[node.name] = made
+    outer, run.class_under_way = run.class_under_way, made
+    try:
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                made.annotations[statement.target.id] = statement
+        run.block(node.body, made.body)
+    finally:
+        run.class_under_way = outer
+    result: Any = made
+    for decorator in reversed(node.decorator_list):
+        func = run.settle(evaluate(run, decorator, scope))
+        made.decorators.append(func)
+        if isinstance(func, Function):
+            result = run.call(func, [result], {}, None)
+    scope.names[node.name] = result if isinstance(result, (Class, Function, Instance)) else made
+
+
+def _type_alias(run: Interpreter, node: Any, scope: Scope) -> None:
+    scope.names[node.name.id] = TypeAlias(node.name.id, node.value, scope)
+
+
+def _delete(run: Interpreter, node: ast.Delete, scope: Scope) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            scope.names.pop(target.id, None)
+
+
+def _global(run: Interpreter, node: ast.Global, scope: Scope) -> None:
+    scope.shared |= set(node.names)
+
+
+_STATEMENTS: dict[type[ast.AST], Any] = {
+    ast.Expr: _expression,
+    ast.Assign: _assignment,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.Try: _try,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Match: _match,
+    ast.Return: _return,
+    ast.Raise: lambda run, node, scope: _RAISE,
+    ast.Break: lambda run, node, scope: _BREAK,
+    ast.Continue: lambda run, node, scope: _CONTINUE,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Delete: _delete,
+    ast.Global: _global,
+}
+if hasattr(ast, "TryStar"):
+    _STATEMENTS[ast.TryStar] = _try
+if hasattr(ast, "TypeAlias"):
+    _STATEMENTS[ast.TypeAlias] = _type_alias

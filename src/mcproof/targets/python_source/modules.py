@@ -1,0 +1,180 @@
+"""The modules of a project: which file an import means, and what is in it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+from mcproof.targets.python_source.values import Scope
+from mcproof.targets.python_source.walking import Problem, decoded, may_register, read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NEVER_OURS = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_extensions", "mcp_types"))
+_HIGHEST_CLIMB = 12
+
+
+class Module:
+    """One source file: its text, its tree, and what its names stand for."""
+
+    __slots__ = ("file", "lines", "name", "scope", "state", "text", "tree")
+
+    def __init__(self, file: str, name: str, text: str, tree: ast.Module) -> None:
+        self.file = file
+        self.name = name
+        self.text = text
+        self.tree = tree
+        self.lines: list[str] | None = None
+        self.scope = Scope(self)
+        self.state = "new"
+
+    @property
+    def is_package(self) -> bool:
+        return os.path.basename(self.file) == "__init__.py"
+
+    def line(self, number: int) -> str:
+        """One line of the text; lines as Python counts them."""
+        if self.lines is None:
+            self.lines = self.text.split("\n")
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+
+class Modules:
+    """Every module that was looked at, found by file or by import."""
+
+    def __init__(self, files: Iterable[str], top: str, problems: list[Problem]) -> None:
+        self.files = {os.path.abspath(file): file for file in files}
+        self.top = os.path.abspath(top)
+        self.problems = problems
+        self._modules: dict[str, Module | None] = {}
+        self._data: dict[str, bytes | None] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
+        self._folders: dict[str, bool] = {}
+
+    def candidates(self) -> list[str]:
+        """The files, as absolute paths, that may register something."""
+        found = []
+        for path in self.files:
+            data = self.data(path)
+            if data is not None and may_register(data):
+                found.append(path)
+            else:
+                self._data.pop(path, None)
+        return found
+
+    def data(self, path: str) -> bytes | None:
+        if path not in self._data:
+            self._data[path] = read_bytes(self.files.get(path, path), self.problems)
+        return self._data[path]
+
+    def is_candidate(self, path: str) -> bool:
+        return path in self.files and (data := self.data(path)) is not None and may_register(data)
+
+    def load(self, path: str) -> Module | None:
+        """The module in a file, parsed; None where it cannot be."""
+        if path not in self._modules:
+            self._modules[path] = self._parse(path)
+        return self._modules[path]
+
+    def _parse(self, path: str) -> Module | None:
+        file = self.files.get(path, path)
+        data = self.data(path)
+        text = decoded(data, file, self.problems) if data is not None else None
+        if text is None:
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # an odd escape in somebody's string is not our news
+                tree = ast.parse(text)
+        except SyntaxError as error:
+            self.problems.append(Problem(file, error.lineno, error.offset, f"is no valid Python: {error.msg}"))
+            return None
+        except (RecursionError, MemoryError):
+            self.problems.append(Problem(file, None, None, "is nested too deeply to be read"))
+            return None
+        except ValueError as error:
+            self.problems.append(Problem(file, None, None, f"is no valid Python: {error}"))
+            return None
+        return Module(file, self._name(path), text, tree)
+
+    def _name(self, path: str) -> str:
+        """The dotted name by which the rest of the project knows a file."""
+        folder, base = os.path.split(path)
+        parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
+        for _ in range(_HIGHEST_CLIMB):
+            if not self._exists(os.path.join(folder, "__init__.py")):
+                break
+            folder, base = os.path.split(folder)
+            parts.insert(0, base)
+        return ".".join(parts)
+
+    def find(self, importer: Module, name: str, level: int) -> str | None:
+        """The file or folder that an import of a module means; None for what is not of the project."""
+        key = (f"{importer.file}:{level}", name)
+        if key not in self._found:
+            self._found[key] = self._search(os.path.abspath(importer.file), name, level)
+        return self._found[key]
+
+    def _search(self, importer: str, name: str, level: int) -> str | None:
+        folder = os.path.dirname(importer)
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self._in(folder, name)
+        first = name.partition(".")[0]
+        if first in _NEVER_OURS or first in sys.stdlib_module_names:
+            return None
+        own, top = folder, os.path.dirname(self.top) if not os.path.isdir(self.top) else self.top
+        for _ in range(_HIGHEST_CLIMB):
+            is_root = not self._exists(os.path.join(folder, "__init__.py"))
+            if is_root:
+                for root in (folder, os.path.join(folder, "src")):
+                    if (found := self._in(root, name)) is not None:
+                        return found
+            parent = os.path.dirname(folder)
+            if os.path.basename(folder) == first and (found := self._in(parent, name)) is not None:
+                return found
+            if parent == folder or (is_root and (folder == top or not folder.startswith(top + os.sep))):
+                break
+            folder = parent
+        return self._in(own, name)
+
+    def in_folder(self, folder: str, name: str) -> str | None:
+        """The module or package of this name in a folder."""
+        return self._in(folder, name)
+
+    def below(self, path: str, name: str) -> str | None:
+        """The submodule of this name, where `path` is a package."""
+        if path.endswith("__init__.py"):
+            return self._in(os.path.dirname(path), name)
+        return self._in(path, name) if os.path.isdir(path) else None
+
+    def _in(self, folder: str, name: str) -> str | None:
+        path = os.path.join(folder, *name.split(".")) if name else folder
+        for file in (f"{path}.py", os.path.join(path, "__init__.py")):
+            if self._exists(file):
+                return file
+        return path if os.path.isdir(path) and self._holds_python(path) else None
+
+    def _holds_python(self, folder: str) -> bool:
+        """Whether a folder without `__init__.py` can be a package: one with Python just below it."""
+        if folder not in self._folders:
+            try:
+                with os.scandir(folder) as entries:
+                    self._folders[folder] = any(
+                        entry.name.endswith(".py") or entry.is_dir() for entry in list(entries)[:200]
+                    )
+            except OSError:
+                self._folders[folder] = False
+        return self._folders[folder]
+
+    def _exists(self, file: str) -> bool:
+        if file in self.files:
+            return True
+        if file not in self._folders:
+            self._folders[file] = os.path.isfile(file)
+        return self._folders[file]

@@ -1,0 +1,355 @@
+"""What an expression is worth, as far as the source tells.
+
+Plain data is itself: strings, numbers, lists, dictionaries. Everything else is one of the values below, and what the
+source does not settle is `UNKNOWN`. Nothing here ever runs a line of the target.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.targets.python_source.modules import Module
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Unknown:
+    """Something that only running the program would tell."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = Unknown()
+
+
+class Scope:
+    """Names and what they stand for: a module, a class body or one call of a function."""
+
+    __slots__ = ("is_class", "module", "names", "parent", "shared")
+
+    def __init__(self, module: Module, parent: Scope | None = None, *, is_class: bool = False) -> None:
+        self.module = module
+        self.parent = parent
+        self.names: dict[str, Any] = {}
+        self.is_class = is_class
+        self.shared: frozenset[str] = frozenset()
+        """Names that `global` gives to the module."""
+
+
+class External:
+    """Something from outside the project, by its full name: `mcp.server.fastmcp.FastMCP`, `builtins.str`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, External) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    @property
+    def last(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def package(self) -> str:
+        return self.name.partition(".")[0]
+
+
+class Called:
+    """What a call of something external returns: kept as the call that it is."""
+
+    __slots__ = ("args", "complete", "func", "kwargs", "module", "node", "nodes")
+
+    def __init__(
+        self,
+        func: External,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        node: ast.AST | None = None,
+        module: Module | None = None,
+        *,
+        complete: bool = True,
+    ) -> None:
+        self.func = func
+        self.args = args
+        self.kwargs = kwargs
+        self.node = node
+        self.module = module
+        self.complete = complete
+        """Whether every argument is there: none hides behind an unknown `**`."""
+        self.nodes = argument_nodes(node)
+
+    def argument(self, index: int, name: str, default: Any = None) -> Any:
+        """An argument by position or name."""
+        if 0 <= index < len(self.args):
+            return self.args[index]
+        return self.kwargs.get(name, default)
+
+
+def argument_nodes(node: ast.AST | None) -> dict[str, ast.AST]:
+    """The expressions of the keyword arguments of a call."""
+    if not isinstance(node, ast.Call):
+        return {}
+    return {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+
+
+class Generic:
+    """A subscripted type: `list[int]`, `Literal["a"]`, `Annotated[str, ...]`, `Page[Item]`."""
+
+    __slots__ = ("args", "base")
+
+    def __init__(self, base: Any, args: tuple[Any, ...]) -> None:
+        self.base = base
+        self.args = args
+
+
+class UnionOf:
+    """`A | B`."""
+
+    __slots__ = ("args",)
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        self.args = args
+
+
+class TypeAlias:
+    """`type X = ...`: a name of its own in a schema."""
+
+    __slots__ = ("module", "name", "node", "scope")
+
+    def __init__(self, name: str, node: ast.AST, scope: Scope) -> None:
+        self.name = name
+        self.node = node
+        self.scope = scope
+        self.module = scope.module
+
+
+class Function:
+    """A function of the project, with the scope that it was defined in."""
+
+    __slots__ = (
+        "attributes", "bound_to", "decorators", "defaults", "kw_defaults", "name", "node", "owner",
+        "partial", "scope", "wrapped",
+    )  # fmt: skip
+
+    def __init__(self, node: FunctionNode, scope: Scope, defaults: list[Any], kw_defaults: list[Any]) -> None:
+        self.node = node
+        self.scope = scope
+        self.name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+        self.defaults = defaults
+        self.kw_defaults = kw_defaults
+        """For each keyword-only parameter its default; `MISSING` where there is none."""
+        self.bound_to: Any = None
+        """The instance or class whose method it is; its first parameter is taken."""
+        self.owner: Class | None = None
+        """The class that it is defined in."""
+        self.wrapped: Any = None
+        """The function whose face it wears (`functools.wraps`)."""
+        self.partial: tuple[list[Any], dict[str, Any]] | None = None
+        self.attributes: dict[str, Any] = {}
+        self.decorators: set[str] = set()
+
+    def copy(self) -> Function:
+        made = Function(self.node, self.scope, self.defaults, self.kw_defaults)
+        made.name = self.name
+        made.bound_to, made.owner, made.wrapped = self.bound_to, self.owner, self.wrapped
+        made.partial, made.attributes, made.decorators = self.partial, self.attributes, self.decorators
+        return made
+
+    @property
+    def module(self) -> Module:
+        return self.scope.module
+
+    def face(self) -> Function:
+        """The function whose name, signature and docstring are seen from outside."""
+        seen, steps = self, 0
+        while isinstance(seen.wrapped, Function) and steps < 20:
+            seen, steps = seen.wrapped, steps + 1
+        return seen
+
+
+class Missing:
+    """No default at all."""
+
+    __slots__ = ()
+
+
+MISSING = Missing()
+
+
+class Class:
+    """A class of the project."""
+
+    __slots__ = ("annotations", "bases", "body", "decorators", "keywords", "node", "scope")
+
+    def __init__(self, node: ast.ClassDef, scope: Scope, bases: list[Any], keywords: dict[str, Any]) -> None:
+        self.node = node
+        self.scope = scope
+        """Where it is defined."""
+        self.body = Scope(scope.module, scope, is_class=True)
+        self.bases = bases
+        self.keywords = keywords
+        self.annotations: dict[str, ast.AnnAssign] = {}
+        self.decorators: list[Any] = []
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def module(self) -> Module:
+        return self.scope.module
+
+    def ancestry(self) -> list[Class]:
+        """It and the project classes that it inherits from, the nearest first, each once."""
+        found: dict[int, Class] = {}
+        waiting: list[Any] = [self]
+        while waiting and len(found) < 64:
+            each = waiting.pop(0)
+            if isinstance(each, Generic):
+                each = each.base
+            if isinstance(each, Class) and id(each) not in found:
+                found[id(each)] = each
+                waiting = [*each.bases, *waiting]
+        return list(found.values())
+
+    def external_bases(self) -> list[External]:
+        """What it inherits from outside the project."""
+        plain = [base.base if isinstance(base, Generic) else base for each in self.ancestry() for base in each.bases]
+        return [base for base in plain if isinstance(base, External)]
+
+    def attribute(self, name: str) -> Any:
+        """What the class says of a name, `MISSING` where nothing does."""
+        for each in self.ancestry():
+            if name in each.body.names:
+                return each.body.names[name]
+        return MISSING
+
+
+class Instance:
+    """An object of a project class."""
+
+    __slots__ = ("attributes", "cls", "node", "server")
+
+    def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
+        self.cls = cls
+        self.node = node
+        self.attributes: dict[str, Any] = {}
+        self.server: Any = None
+        """The server that it is, where its class inherits from one."""
+
+
+class EnumMember:
+    """A member of an enumeration of the project."""
+
+    __slots__ = ("cls", "name", "value")
+
+    def __init__(self, cls: Class, name: str, value: Any) -> None:
+        self.cls = cls
+        self.name = name
+        self.value = value
+
+
+class SuperOf:
+    """`super()` in a method."""
+
+    __slots__ = ("cls", "instance")
+
+    def __init__(self, cls: Class, instance: Any) -> None:
+        self.cls = cls
+        self.instance = instance
+
+
+class Method:
+    """A method of a plain value or of a server, not yet called: `"...".format`, `mcp.tool`."""
+
+    __slots__ = ("name", "of")
+
+    def __init__(self, of: Any, name: str) -> None:
+        self.of = of
+        self.name = name
+
+
+class PlacedDict(dict[Any, Any]):
+    """A dictionary that remembers where its keys and values are written."""
+
+    __slots__ = ("incomplete", "module", "places")
+
+    def __init__(self, items: Any = (), module: Module | None = None) -> None:
+        super().__init__(items)
+        self.module = module
+        self.places: dict[Any, tuple[Module, ast.AST, ast.AST]] = {}
+        """For a key: its module, the node of the key and that of the value."""
+        self.incomplete = False
+        """Whether something unknown was merged into it."""
+
+    def copy(self) -> PlacedDict:
+        made = PlacedDict(self, self.module)
+        made.places = dict(self.places)
+        made.incomplete = self.incomplete
+        return made
+
+    def merge(self, other: dict[Any, Any]) -> None:
+        self.update(other)
+        for key in other:
+            self.places.pop(key, None)
+        if isinstance(other, PlacedDict):
+            self.places.update(other.places)
+            self.incomplete = self.incomplete or other.incomplete
+
+
+class PlacedList(list[Any]):
+    """A list that remembers where its items are written."""
+
+    __slots__ = ("incomplete", "module", "nodes")
+
+    def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
+        super().__init__(items)
+        self.module = module
+        self.nodes: list[ast.AST] = []
+        self.incomplete = False
+
+    def node(self, index: int) -> ast.AST | None:
+        return self.nodes[index] if len(self.nodes) == len(self) else None
+
+
+def is_known(value: Any, depth: int = 0) -> bool:
+    """Whether a value is plain data all the way down."""
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return True
+    if depth > 60:
+        return False
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return not getattr(value, "incomplete", False) and all(is_known(item, depth + 1) for item in value)
+    if isinstance(value, dict):
+        incomplete = getattr(value, "incomplete", False)
+        return not incomplete and all(isinstance(k, str) and is_known(v, depth + 1) for k, v in value.items())
+    return isinstance(value, EnumMember) and is_known(value.value, depth + 1)
+
+
+def truth(value: Any) -> bool | None:
+    """Whether a value counts as true; None where that is not known."""
+    if value is UNKNOWN or isinstance(value, Called):
+        return None
+    if isinstance(value, (PlacedDict, PlacedList)) and not value and value.incomplete:
+        return None
+    if isinstance(value, EnumMember):
+        return truth(value.value) if value.cls.external_bases() else True
+    try:
+        return bool(value)
+    except Exception:  # noqa: BLE001 - a value that cannot say is not known
+        return None

@@ -1,0 +1,131 @@
+"""Which files there are to read, and what is in them, without running any."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import tokenize
+from typing import NamedTuple
+
+LARGEST_FILE = 8 << 20
+"""Source files beyond this size are data that somebody generated; they are named and not read."""
+MOST_FILES = 20_000
+"""Where a walk stops."""
+DEEPEST_FOLDER = 40
+
+_SKIPPED_FOLDERS = frozenset(
+    ("venv", "env", "__pycache__", "node_modules", "site-packages", "dist-packages", "dist", "build", "tests", "test")
+)
+_TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup\.py")
+_MARKS = re.compile(
+    rb"FastMCP|MCPServer|mcp\.server|fastmcp|\.tool\b|\btool\(|add_tool|\bTool\(|Tool\.from|FunctionTool|list_tools"
+    rb"|\.resource\(|\.prompt\b|add_resource|add_prompt|import_server"
+)
+"""A file with none of these words registers nothing."""
+
+
+class Problem(NamedTuple):
+    """Something that kept a file from being read as it should."""
+
+    file: str
+    line: int | None
+    column: int | None
+    what: str
+
+
+def python_files(target: str, problems: list[Problem]) -> list[str]:
+    """The Python files of a target in a stable order. What is skipped is skipped below the target only."""
+    if not os.path.isdir(target):
+        return [target]
+    files: list[str] = []
+    seen: set[tuple[int, int]] = set()
+    waiting = [(target, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in seen:  # a link that leads back here
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            problems.append(Problem(folder, None, None, f"cannot be opened: {error.strerror or error}"))
+            continue
+        folders = []
+        for entry in entries:
+            if _is_folder(entry):
+                if not (entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS or depth >= DEEPEST_FOLDER):
+                    folders.append((entry.path, depth + 1))
+            elif entry.name.endswith(".py") and not _TEST_FILE.fullmatch(entry.name) and _is_file(entry):
+                files.append(entry.path)
+                if len(files) >= MOST_FILES:
+                    problems.append(Problem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read"))
+                    return files
+        waiting.extend(reversed(folders))
+    return files
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir() and not (
+            os.path.exists(os.path.join(entry.path, "pyvenv.cfg")) and entry.name not in ("src",)
+        )
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def read_bytes(file: str, problems: list[Problem]) -> bytes | None:
+    """What a file holds, or None with a problem that says why not."""
+    try:
+        with open(file, "rb") as opened:
+            data = opened.read(LARGEST_FILE + 1)
+    except OSError as error:
+        problems.append(Problem(file, None, None, f"cannot be read: {error.strerror or error}"))
+        return None
+    if len(data) > LARGEST_FILE:
+        problems.append(Problem(file, None, None, f"larger than {LARGEST_FILE >> 20} MB; not read"))
+        return None
+    return data
+
+
+def may_register(data: bytes) -> bool:
+    """Whether a file holds a word that a registration needs."""
+    return _MARKS.search(data) is not None
+
+
+def decoded(data: bytes, file: str, problems: list[Problem]) -> str | None:
+    """The text of a source file in the encoding that it declares, or None with a problem."""
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        problems.append(Problem(file, line, None, "holds a null byte, so it is no Python source"))
+        return None
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return io.IncrementalNewlineDecoder(None, translate=True).decode(data.decode(encoding), final=True)
+    except (SyntaxError, LookupError, UnicodeError, ValueError) as error:
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        problems.append(Problem(file, 1, None, f"cannot be decoded: {what}"))
+        return None
+
+
+def comments_about_us(text: str) -> list[tuple[int, str]]:
+    """The comments that mention mcproof, with their lines."""
+    if "mcproof" not in text:
+        return []
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT and "mcproof" in token.string:
+                found.append((token.start[0], token.string))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        pass  # what does not parse is reported by the parser
+    return found
