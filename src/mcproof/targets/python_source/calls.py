@@ -205,6 +205,7 @@ def instantiate(
         wanted = plain.bare(args[0]) if args else UNKNOWN
         return next((member for member in run.enum_members(cls) if member.value == wanted), UNKNOWN)
     made = Instance(cls, node)
+    run.instances.setdefault(id(cls), made)
     server = run.servers.instance_server(cls, made, args, kwargs, node)
     made.server = server
     own = cls.attribute("__init__")

@@ -41,7 +41,7 @@ Handler = "Callable[[Interpreter, Any, Scope], Any]"
 def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     """The value of an expression; `UNKNOWN` where the source does not tell."""
     if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, (str, int, float, bool, bytes, type(None))) else UNKNOWN
+        return node.value if isinstance(node.value, (str, int, float, bool, bytes, type(None), type(...))) else UNKNOWN
     handler = _HANDLERS.get(type(node))
     if handler is None or node is None:
         return UNKNOWN

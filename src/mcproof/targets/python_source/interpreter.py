@@ -89,6 +89,9 @@ class Interpreter:
         self.followed: set[int] = set()
         """The functions, by the identity of their nodes, that were followed at least once."""
         self.class_under_way: Class | None = None
+        self.decorating = False
+        self.instances: dict[int, Instance] = {}
+        """The first object of each class, by the identity of the class."""
         self._enums: dict[int, list[EnumMember]] = {}
 
     def step(self) -> None:
@@ -366,6 +369,10 @@ class Interpreter:
             return found
         return self.servers.attribute(value, name)
 
+    def annotation(self, node: ast.AST | None, scope: Scope) -> Any:
+        """The type that an annotation names."""
+        return self.settle(evaluate(self, node, scope))
+
     def instance_of_annotation(self, cls: Class, name: str) -> Any:
         """What an attribute that is only annotated can be: a server, or nothing that is known."""
         for each in cls.ancestry():
@@ -560,7 +567,9 @@ def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, sc
     if scope.is_class:
         made.owner = run.class_under_way
     for decorator in reversed(node.decorator_list):
+        run.decorating = True
         func = run.settle(evaluate(run, decorator, scope))
+        run.decorating = False
         made = calls.decorated(run, func, made, decorator, scope)
     scope.names[node.name] = made
 

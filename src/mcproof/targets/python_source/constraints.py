@@ -1,0 +1,168 @@
+"""What `Field(...)` and the other words in `Annotated` add to a schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.targets.python_source.values import (
+    MISSING,
+    UNKNOWN,
+    Called,
+    External,
+    Function,
+    Generic,
+    Missing,
+    is_known,
+)
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.pydantic_schema import Generator, Schema
+
+FACTORY = Missing()
+"""The default of a field that makes one when asked: not required, and no default in the schema."""
+
+CONSTRAINED = {
+    "constr": "str", "conint": "int", "confloat": "float", "conlist": "list", "conset": "set", "conbytes": "bytes",
+    "condecimal": "Decimal", "condate": "date",
+}  # fmt: skip
+_NUMBERS = {
+    "gt": "exclusiveMinimum",
+    "ge": "minimum",
+    "lt": "exclusiveMaximum",
+    "le": "maximum",
+    "multiple_of": "multipleOf",
+}
+_LENGTHS = {
+    "string": ("minLength", "maxLength"),
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+}
+_SINGLE = {
+    "Gt": "gt", "Ge": "ge", "Lt": "lt", "Le": "le", "MultipleOf": "multiple_of", "MinLen": "min_length",
+    "MaxLen": "max_length",
+}  # fmt: skip
+_PLACED_BY_FIELD = ("title", "description", "examples")
+
+
+def is_field(value: Any) -> bool:
+    """Whether a default is a `Field(...)` rather than a value."""
+    return isinstance(value, Called) and value.func.last in ("Field", "FieldInfo") and value.func.package != "dataclasses"
+
+
+def fields_of(kind: Any) -> list[Called]:
+    """The `Field(...)`s in the `Annotated` of a type."""
+    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Annotated", "Required"):
+        return [*fields_of(kind.args[0]), *(each for each in kind.args[1:] if is_field(each))]
+    return []
+
+
+def default_of(info: Called) -> Any:
+    """The default that a `Field(...)` gives: a value, UNKNOWN, FACTORY or MISSING."""
+    if "default_factory" in info.kwargs:
+        return FACTORY
+    given = info.argument(0, "default", MISSING)
+    if given is ... or (isinstance(given, External) and given.last in ("PydanticUndefined", "Ellipsis")):
+        return MISSING
+    if given is MISSING and not info.complete:
+        return UNKNOWN
+    return given
+
+
+def alias_of(info: Called) -> str | None:
+    for name in ("validation_alias", "alias"):
+        if isinstance(info.kwargs.get(name), str):
+            return str(info.kwargs[name])
+    return None
+
+
+def apply(maker: Generator, schema: Schema, extra: Any, at: str) -> Schema:
+    """A schema with one more thing said about it."""
+    if isinstance(extra, str):
+        return {**schema, "description": extra} if maker.describes_strings else schema
+    if not isinstance(extra, Called):
+        if extra is UNKNOWN:
+            maker.unknown.add(at)
+        return schema
+    name = extra.func.last
+    if name == "WithJsonSchema" and extra.args and isinstance(extra.args[0], dict):
+        return dict(extra.args[0])
+    if name in _SINGLE:
+        return _limited(maker, schema, {_SINGLE[name]: extra.argument(0, _SINGLE[name], UNKNOWN)}, at)
+    if name == "Interval":
+        return _limited(maker, schema, extra.kwargs, at)
+    if name == "Len":
+        limits = {"min_length": extra.argument(0, "min_length", 0), "max_length": extra.argument(1, "max_length")}
+        return _limited(maker, schema, limits, at)
+    if name == "StringConstraints" or name in CONSTRAINED:
+        return _limited(maker, schema, extra.kwargs, at)
+    if name in ("Field", "FieldInfo"):
+        return _described(maker, _limited(maker, schema, extra.kwargs, at), extra, at)
+    if name in ("PlainValidator",):
+        return maker.unknown_at(at)
+    return schema
+
+
+def _described(maker: Generator, schema: Schema, info: Called, at: str) -> Schema:
+    made = dict(schema)
+    for key in _PLACED_BY_FIELD:
+        value = info.kwargs.get(key)
+        if value is None:
+            continue
+        if is_known(value):
+            from mcproof.targets.python_source.pydantic_schema import encode
+
+            made[key] = encode(value)
+        else:
+            maker.unknown.add(f"{at}/{key}")
+    if info.kwargs.get("deprecated") not in (None, False):
+        made["deprecated"] = True
+    extra = info.kwargs.get("json_schema_extra")
+    if isinstance(extra, dict):
+        for key, value in extra.items():
+            if is_known(value):
+                made[key] = value
+            else:
+                maker.unknown.add(f"{at}/{key}")
+    elif extra is UNKNOWN or isinstance(extra, (Function, External)):
+        maker.unknown.add(at)
+    if not info.complete:
+        maker.unknown.add(at)
+    return made
+
+
+def _limited(maker: Generator, schema: Schema, limits: dict[str, Any], at: str) -> Schema:
+    """A schema within limits; those of a nullable type hold for what is not null."""
+    wanted = {key: value for key, value in limits.items() if value is not None and key in _KNOWN_LIMITS}
+    if not wanted:
+        return schema
+    branches = schema.get("anyOf")
+    if isinstance(branches, list) and {"type": "null"} in branches and len(branches) == 2:
+        return {
+            **schema,
+            "anyOf": [each if each == {"type": "null"} else _limited(maker, each, limits, at) for each in branches],
+        }
+    made = dict(schema)
+    for key, value in wanted.items():
+        keyword = _keyword(key, schema)
+        if keyword is None:
+            continue
+        if isinstance(value, (int, float, str)):
+            made[keyword] = value
+        elif isinstance(value, Called) and value.func.last == "compile" and value.args and isinstance(value.args[0], str):
+            made[keyword] = value.args[0]
+        else:
+            maker.unknown.add(f"{at}/{keyword}")
+    return made
+
+
+_KNOWN_LIMITS = frozenset((*_NUMBERS, "min_length", "max_length", "pattern", "regex"))
+
+
+def _keyword(key: str, schema: Schema) -> str | None:
+    if key in _NUMBERS:
+        return _NUMBERS[key]
+    if key in ("pattern", "regex"):
+        return "pattern"
+    kind = schema.get("type")
+    lengths = _LENGTHS.get(kind) if isinstance(kind, str) else _LENGTHS["string"]
+    return lengths[key == "max_length"] if lengths is not None else None

@@ -1,0 +1,183 @@
+"""From source to catalog: follow the project, then write down what its servers would serve."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from typing import Any, NamedTuple
+
+from mcproof.targets.python_source import calls, rendering
+from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter, TooMuchError
+from mcproof.targets.python_source.modules import Module, Modules
+from mcproof.targets.python_source.places import Place
+from mcproof.targets.python_source.registrations import Servers
+from mcproof.targets.python_source.rendering import SourceTool
+from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Instance
+from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
+
+_REGISTERS = frozenset(("tool", "add_tool", "resource", "prompt", "add_resource", "add_prompt", "list_tools", "mount"))
+
+
+class Discovered(NamedTuple):
+    """Everything that the source tells about the servers in it."""
+
+    document: dict[str, Any]
+    """The catalog, in the shape of a capture."""
+    places: dict[str, Place]
+    """Where each part of the document is written, by its JSON pointer."""
+    tools: list[SourceTool]
+    """What only the source knows, in the order of the document's tools."""
+    comments: dict[str, list[tuple[int, str]]]
+    """Comments that mention mcproof, by file: line and text."""
+    problems: list[Problem]
+    """What could not be read."""
+    files: list[str]
+    """The files that hold something."""
+
+
+def discover(target: str) -> Discovered:
+    """The catalog that the Python source at `target` would serve. Nothing of it is imported or run."""
+    problems: list[Problem] = []
+    files = python_files(target, problems)
+    modules = Modules(files, target, problems)
+    candidates = modules.candidates()
+    speaks_of_mcp = any(b"mcp" in (modules.data(path) or b"").lower() for path in candidates)
+    servers = Servers()
+    run = Interpreter(modules, servers)
+    servers.run = run
+    if speaks_of_mcp:
+        _follow_everything(run, candidates, problems, target)
+    rendered = rendering.render(run, servers, target)
+    comments = {}
+    for file in rendered.files:
+        module = modules.load(os.path.abspath(file))
+        if module is not None and (found := comments_about_us(module.text)):
+            comments[file] = found
+    document = {**rendered.document}
+    return Discovered(document, rendered.places, rendered.tools, comments, sorted(set(problems), key=_order), rendered.files)
+
+
+def _order(problem: Problem) -> tuple[str, int]:
+    return problem.file, problem.line or 0
+
+
+def _follow_everything(run: Interpreter, candidates: list[str], problems: list[Problem], target: str) -> None:
+    """Follow the modules, then the functions that register something and that nothing has called so far."""
+    loaded: list[Module] = []
+    for path in candidates:
+        _root(run, problems, target, lambda path=path: run.module(path))
+        module = run.modules.load(path)
+        if module is not None:
+            loaded.append(module)
+    definitions = [each for module in loaded for each in _definitions(module)]
+    for each in _roots(definitions, run.followed):
+        if id(each.node) not in run.followed:
+            _root(run, problems, target, lambda each=each: _enter(run, each))
+    for each in definitions:
+        if each.registers and id(each.node) not in run.followed:
+            _root(run, problems, target, lambda each=each: _enter(run, each))
+
+
+def _root(run: Interpreter, problems: list[Problem], target: str, follow: Any) -> None:
+    """Follow one thing within its bounds."""
+    run.limit = min(run.steps + STEPS_OF_ONE_ROOT, MOST_STEPS)
+    try:
+        follow()
+    except TooMuchError:
+        if run.steps >= MOST_STEPS:
+            problems.append(Problem(target, None, None, "too much to follow; some of it was not looked at"))
+    except RecursionError:
+        pass  # nested beyond what is followed; what was seen so far stands
+    run.depth = run.doubt = run.calls = 0
+    del run.frames[1:]
+    run.active.clear()
+    run.class_under_way = None
+
+
+class Definition(NamedTuple):
+    """A function somewhere in a module, with the class that it is a method of."""
+
+    name: str
+    node: Any
+    owner: str | None
+    module: Module
+    calls: frozenset[str]
+    registers: bool
+
+
+def _definitions(module: Module) -> list[Definition]:
+    """The functions of a module and the methods of its classes, without those nested in functions."""
+    found = []
+    waiting: list[tuple[Any, str | None]] = [(each, None) for each in module.tree.body]
+    while waiting:
+        node, owner = waiting.pop(0)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names: set[str] = set()
+            attributes: set[str] = set()
+            for each in ast.walk(node):
+                if isinstance(each, ast.Name):
+                    names.add(each.id)
+                elif isinstance(each, ast.Attribute):
+                    attributes.add(each.attr)
+            registers = bool(attributes & _REGISTERS) or "Tool" in names | attributes
+            found.append(Definition(node.name, node, owner, module, frozenset(names | attributes), registers))
+        elif isinstance(node, ast.ClassDef):
+            waiting.extend((each, node.name) for each in node.body)
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            waiting.extend((each, owner) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
+    return found
+
+
+def _roots(definitions: list[Definition], followed: set[int]) -> list[Definition]:
+    """From the functions that register something up to those that nothing in the project names."""
+    callers: dict[str, list[Definition]] = {}
+    for each in definitions:
+        for name in each.calls:
+            callers.setdefault(name, []).append(each)
+    roots: dict[int, Definition] = {}
+    seen: set[int] = set()
+    waiting = [each for each in definitions if each.registers and id(each.node) not in followed]
+    while waiting:
+        each = waiting.pop(0)
+        if id(each.node) in seen:
+            continue
+        seen.add(id(each.node))
+        named = each.owner if each.name == "__init__" and each.owner else each.name
+        above = [caller for caller in callers.get(named, ()) if caller.node is not each.node]
+        if each.owner is not None and each.name != "__init__":
+            above += [caller for caller in callers.get(each.owner, ()) if caller.node is not each.node]
+        if above:
+            waiting.extend(above)
+        else:
+            roots[id(each.node)] = each
+    return sorted(roots.values(), key=lambda each: (not re.match(r"main|serve|run|create|build", each.name)))
+
+
+def _enter(run: Interpreter, each: Definition) -> None:
+    """Follow a function that something outside calls, its arguments unknown."""
+    holder = run.settle(each.module.scope.names.get(each.owner or each.name))
+    if each.owner is None:
+        if isinstance(holder, Function):
+            calls.follow(run, _original(holder, each.node), [], {}, complete=True)
+        return
+    if not isinstance(holder, Class):
+        return
+    made: Any = run.instances.get(id(holder))
+    if made is None:
+        made = calls.instantiate(run, holder, [], {}, None)
+    method = holder.attribute(each.name)
+    if id(each.node) in run.followed or not isinstance(method, Function):
+        return
+    bound = _original(method, each.node).copy()
+    if "staticmethod" not in method.decorators:
+        bound.bound_to = holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
+    calls.follow(run, bound, [], {})
+
+
+def _original(function: Function, node: Any) -> Function:
+    """The function under its wrappers."""
+    steps = 0
+    while function.node is not node and isinstance(function.wrapped, Function) and steps < 20:
+        function, steps = function.wrapped, steps + 1
+    return function

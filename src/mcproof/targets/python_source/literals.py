@@ -1,0 +1,94 @@
+"""Values as JSON, with the places where they are written; what is not known is left out and marked."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from mcproof.jsontext import escape
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.places import Place, place_of
+from mcproof.targets.python_source.values import (
+    UNKNOWN,
+    Called,
+    EnumMember,
+    Instance,
+    PlacedDict,
+    PlacedList,
+)
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.interpreter import Interpreter
+    from mcproof.targets.python_source.modules import Module
+
+DEEPEST = 200
+
+
+class Writer:
+    """Writes one item down: its places and what stayed unknown gather here."""
+
+    def __init__(self, run: Interpreter) -> None:
+        self.run = run
+        self.places: dict[str, Place] = {}
+        self.unknown: set[str] = set()
+
+    def place(self, pointer: str, module: Module, node: ast.AST) -> None:
+        """Note where something is written."""
+        place = place_of(module, node)
+        if place is not None:
+            self.places[pointer] = place
+
+    def write(self, value: Any, pointer: str, depth: int = 0) -> Any:
+        """A value as JSON; UNKNOWN, and marked, where nothing of it is known."""
+        value = plain.bare(value)
+        if value is None or isinstance(value, (str, bool, int)):
+            return value
+        if isinstance(value, float) and value == value and abs(value) != float("inf"):  # noqa: PLR0124
+            return value
+        if depth < DEEPEST:
+            if isinstance(value, dict):
+                return self._object(value, pointer, depth)
+            if isinstance(value, (list, tuple)):
+                return self._array(value, pointer, depth)
+            if isinstance(value, EnumMember):
+                return self.write(value.value, pointer, depth + 1)
+            if isinstance(value, Called) and value.kwargs and not value.args and value.func.package in ("mcp", "mcp_types"):
+                return self._object(value.kwargs, pointer, depth)
+            if isinstance(value, Instance) and value.attributes:
+                return self._object(value.attributes, pointer, depth)
+        self.unknown.add(pointer)
+        return UNKNOWN
+
+    def _object(self, value: dict[Any, Any], pointer: str, depth: int) -> dict[str, Any]:
+        made = {}
+        places = value.places if isinstance(value, PlacedDict) else {}
+        for key, item in value.items():
+            if not isinstance(key, str):
+                continue
+            below = f"{pointer}/{escape(key)}"
+            if key in places:
+                module, key_node, _ = places[key]
+                self.place(below, module, key_node)
+            written = self.write(item, below, depth + 1)
+            if written is not UNKNOWN:
+                made[key] = written
+        if isinstance(value, PlacedDict) and value.incomplete:
+            self.unknown.add(pointer)
+        return made
+
+    def _array(self, value: list[Any] | tuple[Any, ...], pointer: str, depth: int) -> list[Any]:
+        made: list[Any] = []
+        for index, item in enumerate(value):
+            below = f"{pointer}/{len(made)}"
+            node = value.node(index) if isinstance(value, PlacedList) else None
+            if node is not None and isinstance(value, PlacedList) and value.module is not None:
+                self.place(below, value.module, node)
+            written = self.write(item, below, depth + 1)
+            if written is UNKNOWN:
+                self.unknown.discard(below)
+                self.unknown.add(pointer)
+            else:
+                made.append(written)
+        if isinstance(value, PlacedList) and value.incomplete:
+            self.unknown.add(pointer)
+        return made

@@ -1,0 +1,237 @@
+"""Classes of the project as schemas: Pydantic models, dataclasses, typed dictionaries, enumerations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.jsontext import escape
+from mcproof.targets.python_source import constraints
+from mcproof.targets.python_source.values import (
+    MISSING,
+    UNKNOWN,
+    Called,
+    Class,
+    External,
+    Function,
+    Generic,
+    Scope,
+)
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.pydantic_schema import Generator, Schema
+
+_MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
+
+
+def reference(maker: Generator, cls: Class, at: str) -> Schema:
+    """A class as it stands in another schema: a reference to its definition, where it has one."""
+    kind = kind_of(maker, cls)
+    if kind is None:
+        return maker.unknown_at(at)
+    return maker.defined(cls, cls.name, lambda place: definition(maker, cls, place))
+
+
+def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
+    """A generic model with its parameters filled in."""
+    names = _parameters(cls)
+    if kind_of(maker, cls) != "model" or not names:
+        return maker.unknown_at(at)
+    labels = [_label(arg) for arg in args]
+    name = f"{cls.name}_{'_'.join(labels)}_"
+    if f"#/$defs/{name}" in (f"#/$defs/{key}" for key in maker.definitions):
+        return {"$ref": f"#/$defs/{name}"}
+    outer, maker.variables = maker.variables, {**maker.variables, **dict(zip(names, args, strict=False))}
+    try:
+        titled = f"{cls.name}[{', '.join(labels)}]"
+        return maker.defined(args, name, lambda place: {**definition(maker, cls, place), "title": titled})
+    finally:
+        maker.variables = outer
+
+
+def _parameters(cls: Class) -> list[str]:
+    for base in cls.bases:
+        if isinstance(base, Generic) and isinstance(base.base, External):
+            return [str(arg.args[0]) for arg in base.args if isinstance(arg, Called) and arg.args]
+    return []
+
+
+def _label(arg: Any) -> str:
+    if isinstance(arg, (Class, External)):
+        return arg.name if isinstance(arg, Class) else arg.last
+    return "x"
+
+
+def kind_of(maker: Generator, cls: Class) -> str | None:
+    """What sort of data class it is; None for an ordinary class."""
+    bases = {base.last for base in cls.external_bases()}
+    if maker.run.is_enum(cls):
+        return "enum"
+    if bases & _MODELS:
+        return "model"
+    if "RootModel" in bases:
+        return "root"
+    if "TypedDict" in bases:
+        return "typed"
+    if any(_is_dataclass(each) for each in cls.ancestry()):
+        return "dataclass"
+    return None
+
+
+def _is_dataclass(cls: Class) -> bool:
+    for decorator in cls.decorators:
+        func = decorator.func if isinstance(decorator, Called) else decorator
+        if isinstance(func, External) and func.last == "dataclass":
+            return True
+    return False
+
+
+def definition(maker: Generator, cls: Class, at: str) -> Schema:
+    """The schema of a class, in full."""
+    kind = kind_of(maker, cls)
+    if kind == "enum":
+        return _enumeration(maker, cls, at)
+    if kind == "root":
+        return _root(maker, cls, at)
+    return object_schema(maker, cls, at, kind or "class")
+
+
+def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
+    from mcproof.targets.python_source.pydantic_schema import _common_type, clean_docstring, encode
+
+    values = [encode(member.value) for member in maker.run.enum_members(cls)]
+    if not values or UNKNOWN in values or MISSING in values:
+        return maker.unknown_at(at)
+    values = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values
+    made: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
+    described = clean_docstring(cls.node)
+    return {**({"description": described} if described else {}), **made, "title": cls.name, **_common_type(values)}
+
+
+def _root(maker: Generator, cls: Class, at: str) -> Schema:
+    from mcproof.targets.python_source.pydantic_schema import clean_docstring
+
+    for each in cls.ancestry():
+        if "root" in each.annotations:
+            kind = maker.run.annotation(each.annotations["root"].annotation, each.body)
+            return {**maker.schema(kind, each.body, at), "title": cls.name}
+        for base in each.bases:
+            if isinstance(base, Generic) and isinstance(base.base, External) and base.base.last == "RootModel":
+                described = clean_docstring(cls.node)
+                made = {**maker.schema(base.args[0], each.scope, at), "title": cls.name}
+                return {**made, "description": described} if described else made
+    return maker.unknown_at(at)
+
+
+def object_schema(maker: Generator, cls: Class, at: str, kind: str) -> Schema:
+    """An object with the fields of a class."""
+    from mcproof.targets.python_source.pydantic_schema import clean_docstring
+
+    config = configuration(cls)
+    made: Schema = {"properties": {}, "title": cls.name, "type": "object"}
+    required: list[str] = []
+    for name, node, owner in fields(cls, kind):
+        default = owner.body.names.get(name, MISSING) if node.value is not None else MISSING
+        if kind != "typed" and node.value is None:
+            default = MISSING
+        if kind == "dataclass":
+            default = _dataclass_default(default)
+        annotation = maker.run.annotation(node.annotation, owner.body)
+        place = f"{at}/properties/{escape(name)}"
+        entry = maker.field(name, annotation, default, owner.body, place)
+        shown = entry.name
+        if shown == name and config.get("alias_generator") == "to_camel":
+            shown = _camel(name)
+        made["properties"][shown] = entry.schema
+        if _is_required(annotation, cls) if kind == "typed" else entry.required:
+            required.append(shown)
+    if required:
+        made["required"] = required
+    described = clean_docstring(cls.node)
+    if described:
+        made["description"] = described
+    made.update(_extras(maker, config, at))
+    return made
+
+
+def _extras(maker: Generator, config: dict[str, Any], at: str) -> Schema:
+    made: Schema = {}
+    extra = config.get("extra")
+    if extra is UNKNOWN:
+        maker.unknown.add(f"{at}/additionalProperties")
+    if extra in ("forbid", "allow"):
+        made["additionalProperties"] = extra == "allow"
+    if isinstance(config.get("title"), str):
+        made["title"] = config["title"]
+    more = config.get("json_schema_extra")
+    if isinstance(more, dict):
+        made.update(more)
+    elif more is not None:
+        maker.unknown.add(at)
+    return made
+
+
+def fields(cls: Class, kind: str) -> list[tuple[str, Any, Class]]:
+    """The fields of a class and its ancestors in the order that Pydantic has them: name, node, who declares it."""
+    found: dict[str, tuple[str, Any, Class]] = {}
+    for each in reversed(cls.ancestry()):
+        for name, node in each.annotations.items():
+            if name.startswith("_") and kind != "typed" or name == "model_config" or _is_class_variable(node.annotation):
+                continue
+            found[name] = (name, node, each)
+    return list(found.values())
+
+
+def _is_class_variable(node: Any) -> bool:
+    import ast
+
+    inner = node.value if isinstance(node, ast.Subscript) else node
+    name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+    return name in ("ClassVar", "PrivateAttr", "InitVar")
+
+
+def _dataclass_default(default: Any) -> Any:
+    if isinstance(default, Called) and default.func.last == "field":
+        if "default_factory" in default.kwargs:
+            return Called(External("pydantic.Field"), [], {"default_factory": None})
+        return default.kwargs.get("default", MISSING)
+    return default
+
+
+def _is_required(annotation: Any, cls: Class) -> bool:
+    kind = annotation
+    while isinstance(kind, Generic) and isinstance(kind.base, External):
+        if kind.base.last in ("NotRequired", "Required"):
+            return kind.base.last == "Required"
+        if kind.base.last not in ("Annotated", "ReadOnly"):
+            break
+        kind = kind.args[0]
+    return cls.keywords.get("total") is not False
+
+
+def configuration(cls: Class) -> dict[str, Any]:
+    """`model_config`, or the inner class `Config`, of a class and its ancestors; the nearest wins."""
+    made: dict[str, Any] = {}
+    for each in reversed(cls.ancestry()):
+        given = each.body.names.get("model_config", each.body.names.get("__pydantic_config__"))
+        if isinstance(given, Called):
+            made.update(given.kwargs)
+        elif isinstance(given, dict):
+            made.update(given)
+        inner = each.body.names.get("Config")
+        if isinstance(inner, Class):
+            made.update(inner.body.names)
+        made.update({key: value for key, value in each.keywords.items() if key in ("extra", "alias_generator")})
+    generator = made.get("alias_generator")
+    if isinstance(generator, External):
+        made["alias_generator"] = generator.last
+    elif isinstance(generator, Function):
+        made["alias_generator"] = generator.name if generator.name == "to_camel" else UNKNOWN
+    return made
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+__all__ = ["constraints", "definition", "fields", "generic_reference", "kind_of", "object_schema", "reference"]

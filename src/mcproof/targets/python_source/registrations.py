@@ -1,0 +1,426 @@
+"""Servers, and what a program registers on them: tools, resources and prompts, in the order it does so."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.pydantic_schema import Generator
+from mcproof.targets.python_source.values import (
+    MISSING,
+    UNKNOWN,
+    Called,
+    Class,
+    External,
+    Function,
+    Instance,
+    Method,
+    PlacedDict,
+    PlacedList,
+    Scope,
+    argument_nodes,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.interpreter import Interpreter
+    from mcproof.targets.python_source.modules import Module
+
+MOST_ITEMS = 20_000
+_FRAMEWORKS = frozenset(("mcp", "fastmcp"))
+_KINDS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
+_LISTS = {"list_tools": "tools", "list_resources": "resources", "list_prompts": "prompts",
+          "list_resource_templates": "templates"}  # fmt: skip
+_SERVED_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
+
+
+class Item:
+    """One thing that is registered: made of a function, or spelt out."""
+
+    __slots__ = ("call", "complete", "doubtful", "function", "given", "kind", "module", "node", "nodes", "own_nodes")
+
+    def __init__(
+        self,
+        kind: str,
+        given: dict[str, Any],
+        *,
+        function: Function | None = None,
+        node: ast.AST | None = None,
+        module: Module | None = None,
+        doubtful: bool = False,
+        complete: bool = True,
+    ) -> None:
+        self.kind = kind
+        self.given = given
+        """What was said in the call: name, description, schema and so on."""
+        self.function = function
+        self.node = node
+        self.module = module
+        self.doubtful = doubtful
+        self.complete = complete
+        self.nodes = argument_nodes(node)
+
+
+class Mount(NamedTuple):
+    server: Any
+    prefix: Any
+    doubtful: bool
+
+
+class ServerValue:
+    """A server that the program makes, or is given."""
+
+    __slots__ = ("framework", "handlers", "is_given", "items", "module", "mounted", "mounts", "name", "node", "removed")
+
+    def __init__(self, framework: str, *, is_given: bool = False) -> None:
+        self.framework = framework
+        """`mcp`, `fastmcp` or `lowlevel`; empty where nothing tells."""
+        self.is_given = is_given
+        """Whether it only stands for a parameter that nobody filled."""
+        self.name: Any = UNKNOWN
+        self.items: list[Item] = []
+        self.mounts: list[Mount] = []
+        self.handlers: list[tuple[str, Function, bool]] = []
+        self.mounted = False
+        self.removed: list[tuple[str, bool]] = []
+        self.node: ast.AST | None = None
+        self.module: Module | None = None
+
+
+class Pending(NamedTuple):
+    """A decorator that will register what it is applied to: `mcp.tool(...)`."""
+
+    server: ServerValue
+    kind: str
+    args: list[Any]
+    kwargs: dict[str, Any]
+    node: ast.AST | None
+    module: Module | None
+    complete: bool
+
+
+def framework_of(value: Any) -> str | None:
+    """Which framework's server class this is, if it is one."""
+    if not isinstance(value, External):
+        return None
+    if value.last in ("FastMCP", "MCPServer"):
+        return "fastmcp" if value.package == "fastmcp" else "mcp"
+    return "lowlevel" if value.last == "Server" and value.package in _FRAMEWORKS else None
+
+
+class Servers:
+    """Every server of a project."""
+
+    def __init__(self) -> None:
+        self.run: Interpreter
+        self.made: list[ServerValue] = []
+        self.unnamed: ServerValue | None = None
+        """Stands for a server that a function was given and whose class nothing tells."""
+        self.spelt_out: list[Called] = []
+        """Every `Tool(...)` of the protocol's types that was made."""
+        self._given: dict[str, ServerValue] = {}
+        self._doubtful: set[int] = set()
+
+    # --- what the interpreter asks
+
+    def is_server(self, value: Any) -> bool:
+        return isinstance(value, ServerValue) or getattr(value, "server", None) is not None
+
+    def is_ours(self, value: Any) -> bool:
+        return isinstance(value, (ServerValue, Pending))
+
+    def of_annotation(self, kind: Any) -> Any:
+        """The server that a parameter of this type must be; UNKNOWN for any other type."""
+        framework = framework_of(kind)
+        if framework is None:
+            return UNKNOWN
+        if framework not in self._given:
+            self._given[framework] = ServerValue(framework, is_given=True)
+            self.made.append(self._given[framework])
+        return self._given[framework]
+
+    def instance_server(
+        self, cls: Class, made: Instance, args: list[Any], kwargs: dict[str, Any], node: ast.AST | None
+    ) -> ServerValue | None:
+        """The server in an object whose class inherits from one."""
+        framework = next((each for each in map(framework_of, cls.external_bases()) if each is not None), None)
+        if framework is None:
+            return None
+        server = self._new(framework, node, cls.module)
+        self.configure(server, args, kwargs)
+        return server
+
+    def _new(self, framework: str, node: ast.AST | None, module: Module | None) -> ServerValue:
+        server = ServerValue(framework)
+        server.node, server.module = node, module
+        self.made.append(server)
+        return server
+
+    def configure(self, server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
+        """What the constructor of a server is told."""
+        server.name = args[0] if args else kwargs.get("name", server.name)
+        for name, kind in _LISTS.items():
+            handler = kwargs.get(f"on_{name}")
+            if isinstance(handler, Function):
+                server.handlers.append((kind, handler, self.run.doubt > 0))
+        for each in plain.items_of(kwargs.get("tools")) or ():
+            self._add(server, "tools", each, {}, None, None)
+
+    def attribute(self, value: Any, name: str) -> Any:
+        if isinstance(value, Instance):
+            value = value.server
+        if isinstance(value, ServerValue):
+            return value.name if name == "name" else Method(value, name)
+        return MISSING
+
+    def attribute_of_call(self, value: Called, name: str) -> Any:
+        """An attribute of what an external call returned."""
+        if name in value.kwargs and value.func.package in (*_FRAMEWORKS, "mcp_types"):
+            return value.kwargs[name]
+        return Method(value, name)
+
+    def set_attribute(self, holder: Any, name: str, value: Any) -> None:
+        if isinstance(holder, Called):
+            holder.kwargs[name] = value
+
+    def doubt(self, values: list[Any]) -> None:
+        """Note that these values get somewhere only under a condition."""
+        for value in values:
+            for each in value if isinstance(value, list) else (value,):
+                if isinstance(each, Called):
+                    self._doubtful.add(id(each))
+
+    def is_doubtful(self, value: Any) -> bool:
+        return id(value) in self._doubtful
+
+    def decorate(self, decorator: External, function: Any, node: ast.AST) -> Any:
+        """A decorator from outside that is used without a call."""
+        if decorator.package == "fastmcp" and decorator.last in _KINDS and isinstance(function, Function):
+            function.attributes["__fastmcp__"] = Called(decorator, [], {}, node)
+        return UNKNOWN
+
+    def external_call(self, made: Called) -> Any:
+        """A call of something outside the project: a server is made, or a tool spelt out."""
+        framework = framework_of(made.func)
+        if framework is not None:
+            server = self._new(framework, made.node, made.module)
+            self.configure(server, made.args, made.kwargs)
+            return server
+        if made.func.last in _SERVED_TYPES and made.func.package in ("mcp", "mcp_types"):
+            if self.run.doubt:
+                self._doubtful.add(id(made))
+            self.spelt_out.append(made)
+        if made.func.last in ("from_fastmcp", "as_proxy") and made.args and isinstance(made.args[0], ServerValue):
+            return made.args[0]
+        return made
+
+    def model_schema(self, cls: Class, kwargs: dict[str, Any]) -> Any:
+        """`Model.model_json_schema()`."""
+        from mcproof.targets.python_source import models
+
+        maker = Generator(self.run)
+        reference = models.reference(maker, cls, "")
+        name = reference.get("$ref", "").removeprefix("#/$defs/")
+        if "" in maker.unknown or name not in maker.definitions:
+            return UNKNOWN
+        made = maker.definitions[name]
+        if f"'$ref': '#/$defs/{name}'" in str(maker.definitions):
+            made = reference
+        else:
+            del maker.definitions[name]
+        whole = PlacedDict(maker.whole(made), cls.module)
+        whole.incomplete = bool(maker.unknown)
+        return whole
+
+    # --- calls on servers
+
+    def call(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if isinstance(func, Pending):
+            if args and not isinstance(args[0], (str, type(None))):
+                self._add_pending(func, args[0])
+                return args[0]
+            return func
+        if isinstance(func, Called) and func.func.package == "fastmcp" and func.func.last in _KINDS:
+            if args and isinstance(args[0], Function):
+                args[0].attributes["__fastmcp__"] = func
+                return args[0]
+        return UNKNOWN
+
+    def method(
+        self,
+        holder: Any,
+        name: str,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        node: ast.Call | None,
+        scope: Scope | None,
+        *,
+        complete: bool,
+    ) -> Any:
+        """A call of a method: of a server, of an unknown value, of what an external call returned."""
+        module = scope.module if scope is not None else None
+        if isinstance(holder, Instance):
+            return UNKNOWN
+        if isinstance(holder, Called):
+            return self._method_of_call(holder, name, args, kwargs, node, module)
+        if isinstance(holder, ServerValue):
+            return self._method_of_server(holder, name, args, kwargs, node, module, complete=complete)
+        if holder is UNKNOWN and name in (*_KINDS, "add_tool", *_LISTS):
+            if self.unnamed is None:
+                self.unnamed = ServerValue("", is_given=True)
+                self.made.append(self.unnamed)
+            if name in _LISTS and (args or kwargs or not self.run.decorating):
+                return UNKNOWN
+            return self._method_of_server(self.unnamed, name, args, kwargs, node, module, complete=complete)
+        return UNKNOWN
+
+    def _method_of_call(
+        self, holder: Called, name: str, args: list[Any], kwargs: dict[str, Any], node: ast.AST | None, module: Any
+    ) -> Any:
+        func = holder.func
+        if name in ("model_dump", "dict", "model_copy", "copy"):
+            return PlacedDict(holder.kwargs) if name in ("model_dump", "dict") else holder
+        if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
+            return self.model_schema(holder.args[0], {})
+        if name == "run_until_complete" and args:
+            return args[0]
+        return Called(External(f"{func.name}().{name}"), args, kwargs, node, module)
+
+    def _method_of_server(
+        self,
+        server: ServerValue,
+        name: str,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        node: ast.AST | None,
+        module: Module | None,
+        *,
+        complete: bool,
+    ) -> Any:
+        if name in _KINDS:
+            pending = Pending(server, _KINDS[name], args, kwargs, node, module, complete)
+            first = args[0] if args else kwargs.get("name_or_fn")
+            if first is not None and not isinstance(first, str) and first is not UNKNOWN:
+                self._add_pending(pending._replace(args=args[1:]), first)
+                return first
+            return pending
+        if name in ("add_tool", "add_prompt", "add_resource") and (args or kwargs):
+            kind = f"{name[4:]}s"
+            value = args[0] if args else kwargs.get("fn", kwargs.get("tool", kwargs.get(name[4:], UNKNOWN)))
+            names = dict(zip(("name", "title", "description"), args[1:], strict=False))
+            self._add(server, kind, value, {**names, **kwargs}, node, module, complete=complete)
+            return value
+        if name == "add_resource_fn" and len(args) > 1:
+            self._add(server, "resources", args[0], {"uri": args[1], **kwargs}, node, module)
+        if name in ("mount", "import_server", "include_server", "add_server"):
+            self._mount(server, args, kwargs)
+        if name in ("remove_tool", "disable_tool") and args:
+            self._remove(server, args[0])
+        if name in _LISTS and not args:
+            return Pending(server, name, args, kwargs, node, module, complete)
+        return UNKNOWN
+
+    def _remove(self, server: ServerValue, name: Any) -> None:
+        if isinstance(name, str):
+            server.removed.append((name, self.run.doubt > 0))
+            if not self.run.doubt:
+                server.items = [
+                    each for each in server.items if each.kind != "tools" or _name_of(each) != name
+                ]
+            else:
+                for each in server.items:
+                    if each.kind == "tools" and _name_of(each) == name:
+                        each.doubtful = True
+
+    def _mount(self, server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
+        values = [*args, *(kwargs[key] for key in ("server", "app") if key in kwargs)]
+        values = [each.server if isinstance(each, Instance) and each.server is not None else each for each in values]
+        sub = next((each for each in values if isinstance(each, ServerValue)), None)
+        if sub is None or sub is server:
+            return
+        rest = [each for each in args if each is not sub and not isinstance(each, Instance)]
+        prefix = kwargs.get("prefix", kwargs.get("namespace", rest[0] if rest else None))
+        sub.mounted = True
+        if len(server.mounts) < MOST_ITEMS:
+            server.mounts.append(Mount(sub, prefix, self.run.doubt > 0))
+
+    def _add_pending(self, pending: Pending, value: Any) -> None:
+        server, kind, args, kwargs, node, module, complete = pending
+        if kind in _LISTS:
+            if isinstance(value, Function):
+                server.handlers.append((_LISTS[kind], value, self.run.doubt > 0))
+            return
+        order = ("uri", "name", "title", "description") if kind == "resources" else ("name", "title", "description")
+        given = {**dict(zip(order, args, strict=False)), **kwargs}
+        self._add(server, kind, value, given, node, module, complete=complete)
+
+    def _add(
+        self,
+        server: ServerValue,
+        kind: str,
+        value: Any,
+        given: dict[str, Any],
+        node: ast.AST | None,
+        module: Module | None,
+        *,
+        complete: bool = True,
+    ) -> None:
+        """Register a function, a tool object or a callable object."""
+        doubtful = self.run.doubt > 0 or self.is_doubtful(value)
+        enabled = given.get("enabled")
+        if enabled is False or len(server.items) >= MOST_ITEMS:
+            return
+        doubtful = doubtful or (enabled is not None and truth(enabled) is None)
+        function: Function | None = None
+        if isinstance(value, Called):
+            inner = value.argument(0, "fn") if value.func.last in ("from_function", "FunctionTool") else value.kwargs.get("fn")
+            function = inner if isinstance(inner, Function) else None
+            given = {**value.kwargs, **given}
+            complete = complete and value.complete
+            node, module = value.node, value.module or module
+        elif isinstance(value, Instance):
+            own = value.cls.attribute("__call__")
+            if isinstance(own, Function):
+                function = own.copy()
+                function.bound_to = value
+                given.setdefault("name", value.cls.name)
+            given = {**value.attributes, **given}
+        elif isinstance(value, Function):
+            function = value
+            marked = value.attributes.get("__fastmcp__")
+            if isinstance(marked, Called):
+                names = dict(zip(("name",), marked.args, strict=False))
+                given = {**names, **marked.kwargs, **given}
+        elif isinstance(value, Class):
+            own = value.attribute("__init__")
+            if isinstance(own, Function):
+                function = own.copy()
+                function.bound_to = value
+            given = {"name": value.name, "description": ast.get_docstring(value.node, clean=False), **given}
+        elif value is not UNKNOWN or not isinstance(given.get("name"), str):
+            return
+        server.items.append(
+            Item(kind, given, function=function, node=node, module=module, doubtful=doubtful, complete=complete)
+        )
+
+
+def _name_of(item: Item) -> Any:
+    given = item.given.get("name")
+    return given if given is not None else item.function.face().name if item.function is not None else None
+
+
+def listed(value: Any) -> list[Any] | None:
+    """The items in what a list handler returns; None where that is not known."""
+    if isinstance(value, Called):
+        if value.func.last in ("ListToolsResult", "ListResourcesResult", "ListPromptsResult", "ServerResult",
+                               "ListResourceTemplatesResult"):  # fmt: skip
+            inner = [*value.args, *value.kwargs.values()]
+            for each in inner:
+                found = listed(each)
+                if found is not None:
+                    return found
+        return None
+    if isinstance(value, (PlacedList, tuple, list)):
+        return list(value)
+    return None
