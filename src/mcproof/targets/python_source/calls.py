@@ -20,6 +20,7 @@ from mcproof.targets.python_source.values import (
     Instance,
     Method,
     PlacedDict,
+    PlacedList,
     Scope,
     SuperOf,
     truth,
@@ -255,9 +256,16 @@ def _method(
 ) -> Any:
     holder, name = func.of, func.name
     if isinstance(holder, (str, dict, list, EnumMember)):
-        if run.doubt and isinstance(holder, list) and name in ("append", "extend", "insert"):
-            run.servers.doubt(args)
-        return plain.method(holder, name, args, kwargs)
+        before = len(holder) if isinstance(holder, PlacedList) else 0
+        result = plain.method(holder, name, args, kwargs)
+        if isinstance(holder, PlacedList) and name in ("append", "extend"):
+            inherited = getattr(args[0], "doubtful", set()) if name == "extend" and args else set()
+            holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
+            if run.doubt:
+                holder.doubtful |= set(range(before, len(holder)))
+        elif isinstance(holder, PlacedDict) and run.doubt and name == "update":
+            holder.doubtful |= {key for each in args if isinstance(each, dict) for key in each}
+        return result
     if isinstance(holder, SuperOf):
         return _super_call(run, holder, name, args, kwargs)
     if isinstance(holder, Class):
@@ -360,7 +368,7 @@ def _import_module(run: Interpreter, args: list[Any], kwargs: dict[str, Any], sc
     path = run.modules.find(scope.module, name.lstrip("."), level)
     if path is None:
         return External(name) if not level else UNKNOWN
-    run.reach(path)
+    run.reach(path, scope.module)
     return ModuleValue(path)
 
 

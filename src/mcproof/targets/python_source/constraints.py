@@ -114,6 +114,11 @@ def _described(maker: Generator, schema: Schema, info: Called, at: str) -> Schem
             made[key] = encode(value)
         else:
             maker.unknown.add(f"{at}/{key}")
+    discriminator = info.kwargs.get("discriminator")
+    if isinstance(discriminator, str):
+        made = _discriminated(maker, made, discriminator)
+    elif discriminator is not None:
+        maker.unknown.add(at)
     if info.kwargs.get("deprecated") not in (None, False):
         made["deprecated"] = True
     extra = info.kwargs.get("json_schema_extra")
@@ -128,6 +133,25 @@ def _described(maker: Generator, schema: Schema, info: Called, at: str) -> Schem
     if not info.complete:
         maker.unknown.add(at)
     return made
+
+
+def _discriminated(maker: Generator, schema: Schema, name: str) -> Schema:
+    """A union whose branches one property tells apart."""
+    branches = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    mapping: dict[str, str] = {}
+    for branch in branches:
+        reference = branch.get("$ref")
+        if not isinstance(reference, str):
+            return schema
+        target = maker.definitions.get(reference.removeprefix("#/$defs/"), {})
+        told = target.get("properties", {}).get(name, {})
+        for value in [told["const"]] if "const" in told else told.get("enum", []):
+            mapping[str(value)] = reference
+    made = {"discriminator": {"mapping": dict(sorted(mapping.items())), "propertyName": name}, "oneOf": branches}
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    if {"type": "null"} in schema.get("anyOf", ()):
+        return {"anyOf": [made, {"type": "null"}], **rest}
+    return {**made, **rest}
 
 
 def _limited(maker: Generator, schema: Schema, limits: dict[str, Any], at: str) -> Schema:

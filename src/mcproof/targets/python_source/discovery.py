@@ -16,7 +16,10 @@ from mcproof.targets.python_source.rendering import SourceTool
 from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Instance
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
 
-_REGISTERS = frozenset(("tool", "add_tool", "resource", "prompt", "add_resource", "add_prompt", "list_tools", "mount"))
+_KINDS = frozenset(("tool", "resource", "prompt"))
+_REGISTERS = _KINDS | frozenset(
+    ("add_tool", "add_resource", "add_prompt", "list_tools", "mount", "import_server", "Tool", "FastMCP", "MCPServer")
+)
 
 
 class Discovered(NamedTuple):
@@ -70,6 +73,8 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
         module = run.modules.load(path)
         if module is not None:
             loaded.append(module)
+    tools = {id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None}
+    run.followed |= tools  # a tool that runs is no part of what registers it
     definitions = [each for module in loaded for each in _definitions(module)]
     for each in _roots(definitions, run.followed):
         if id(each.node) not in run.followed:
@@ -114,19 +119,27 @@ def _definitions(module: Module) -> list[Definition]:
         node, owner = waiting.pop(0)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             names: set[str] = set()
-            attributes: set[str] = set()
-            for each in ast.walk(node):
+            registers = False
+            for each in (part for statement in node.body for part in ast.walk(statement)):
                 if isinstance(each, ast.Name):
                     names.add(each.id)
                 elif isinstance(each, ast.Attribute):
-                    attributes.add(each.attr)
-            registers = bool(attributes & _REGISTERS) or "Tool" in names | attributes
-            found.append(Definition(node.name, node, owner, module, frozenset(names | attributes), registers))
+                    names.add(each.attr)
+                elif isinstance(each, ast.Call):
+                    registers = registers or _name_of(each.func) in _REGISTERS
+                elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each is not node:
+                    registers = registers or any(_name_of(one) in _KINDS for one in each.decorator_list)
+            found.append(Definition(node.name, node, owner, module, frozenset(names), registers))
         elif isinstance(node, ast.ClassDef):
             waiting.extend((each, node.name) for each in node.body)
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
             waiting.extend((each, owner) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
     return found
+
+
+def _name_of(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _roots(definitions: list[Definition], followed: set[int]) -> list[Definition]:

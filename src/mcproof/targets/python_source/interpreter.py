@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.modules import Module, Modules
     from mcproof.targets.python_source.registrations import Servers
 
-MOST_STEPS = 1_500_000
-STEPS_OF_ONE_ROOT = 150_000
+MOST_STEPS = 600_000
+STEPS_OF_ONE_ROOT = 60_000
 MOST_CALLS = 24
 
 _RETURN, _BREAK, _CONTINUE, _RAISE = "return", "break", "continue", "raise"
@@ -89,6 +89,8 @@ class Interpreter:
         self.followed: set[int] = set()
         """The functions, by the identity of their nodes, that were followed at least once."""
         self.class_under_way: Class | None = None
+        self.imports: dict[str, set[tuple[str, bool]]] = {}
+        """For a file that may register something: who imports it, and whether only under a condition."""
         self.decorating = False
         self.instances: dict[int, Instance] = {}
         """The first object of each class, by the identity of the class."""
@@ -168,9 +170,10 @@ class Interpreter:
         made.incomplete = False
         return made
 
-    def reach(self, path: str) -> None:
+    def reach(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may register something; others wait until a name of theirs is read."""
         if self.modules.is_candidate(path):
+            self.imports.setdefault(path, set()).add((os.path.abspath(importer.file), self.doubt > 0))
             self.module(path)
 
     # --- statements
@@ -232,6 +235,11 @@ class Interpreter:
         if isinstance(holder, dict) and isinstance(key, (str, int, float, bool, tuple)):
             if self.doubt and key in holder:
                 value = self.joined(holder[key], value)
+            if isinstance(holder, PlacedDict):
+                if self.doubt and key not in holder:
+                    holder.doubtful.add(key)
+                elif not self.doubt:
+                    holder.doubtful.discard(key)
             if len(holder) < 50_000:
                 holder[key] = value
             if isinstance(holder, PlacedDict):
@@ -290,10 +298,17 @@ class Interpreter:
         if isinstance(left, list) and isinstance(right, list):
             made = PlacedList(left)
             made.extend(each for each in right if not any(each is known for known in left))
+            made.doubtful = plain.doubtful_positions(left) | set(range(len(left), len(made)))
+            made.doubtful |= {index for index, each in enumerate(left) if not any(each is known for known in right)}
             made.incomplete = True
             return made
-        if isinstance(left, dict) and isinstance(right, dict) and left == right:
-            return left
+        if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
+            merged = left.copy()
+            merged.merge({key: value for key, value in right.items() if key not in left})
+            for key in left.keys() & right.keys():
+                merged[key] = self.joined(left[key], right[key])
+            merged.doubtful |= left.keys() ^ right.keys()
+            return merged
         return UNKNOWN
 
     # --- functions and classes
@@ -356,6 +371,10 @@ class Interpreter:
                     value = name.lower() if is_text else number  # noqa: PLW2901
                 elif isinstance(value, int):
                     number = value
+                elif isinstance(value, tuple) and len(value) == 1 and not plain.MIXED.isdisjoint(
+                    base.last for base in cls.external_bases()
+                ):
+                    value = value[0]  # noqa: PLW2901
                 members.append(EnumMember(cls, name, value))
             self._enums[id(cls)] = members
         return self._enums[id(cls)]
@@ -438,7 +457,7 @@ def _import(run: Interpreter, node: ast.Import, scope: Scope) -> None:
             first = alias.name.partition(".")[0]
             scope.names[alias.asname or first] = External(alias.name if alias.asname else first)
             continue
-        run.reach(path)
+        run.reach(path, scope.module)
         if alias.asname is not None:
             scope.names[alias.asname] = Lazy(path, None)
             continue
@@ -456,14 +475,16 @@ def _import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
             if alias.name != "*":
                 scope.names[alias.asname or alias.name] = External(f"{prefix}.{alias.name}")
         return
-    run.reach(path)
+    run.reach(path, scope.module)
     for alias in node.names:
         if alias.name == "*":
             _import_all(run, path, scope)
-        else:
-            if (below := run.modules.below(path, alias.name)) is not None:
-                run.reach(below)
-            scope.names[alias.asname or alias.name] = Lazy(path, alias.name)
+            continue
+        below = run.modules.below(path, alias.name)
+        if below is not None:
+            run.reach(below, scope.module)
+        is_own = below is not None and os.path.abspath(scope.module.file) == path
+        scope.names[alias.asname or alias.name] = Lazy(below, None) if is_own and below else Lazy(path, alias.name)
 
 
 def _import_all(run: Interpreter, path: str, scope: Scope) -> None:
@@ -496,14 +517,19 @@ def _is_entry(test: ast.expr) -> bool:
 
 
 def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
-    items = plain.items_of(run.settle(evaluate(run, node.iter, scope)))
+    iterated = run.settle(evaluate(run, node.iter, scope))
+    items, doubtful = plain.items_of(iterated), plain.doubtful_positions(iterated)
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
         outcome = run.branch([node.body, []], scope)
         return None if outcome in (_BREAK, _CONTINUE) else outcome
-    for item in items[:LONGEST_LOOP]:
+    for index, item in enumerate(items[:LONGEST_LOOP]):
         run.assign(node.target, item, scope)
-        outcome = run.block(node.body, scope)
+        if index in doubtful:
+            with run.in_doubt():
+                outcome = run.block(node.body, scope)
+        else:
+            outcome = run.block(node.body, scope)
         if outcome in (_RETURN, _RAISE):
             return outcome
         if outcome == _BREAK:

@@ -60,7 +60,7 @@ class Modules:
         found = []
         for path in self.files:
             data = self.data(path)
-            if data is not None and may_register(data):
+            if data is not None and may_register(data, path):
                 found.append(path)
             else:
                 self._data.pop(path, None)
@@ -72,7 +72,7 @@ class Modules:
         return self._data[path]
 
     def is_candidate(self, path: str) -> bool:
-        return path in self.files and (data := self.data(path)) is not None and may_register(data)
+        return path in self.files and (data := self.data(path)) is not None and may_register(data, path)
 
     def load(self, path: str) -> Module | None:
         """The module in a file, parsed; None where it cannot be."""

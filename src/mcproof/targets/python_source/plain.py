@@ -80,6 +80,14 @@ def items_of(value: Any) -> list[Any] | None:
     return None
 
 
+def doubtful_positions(value: Any) -> set[int]:
+    """The positions, in the order of iteration, of what is there only under a condition."""
+    doubtful = getattr(value, "doubtful", None)
+    if not doubtful:
+        return set()
+    return {index for index, key in enumerate(value) if key in doubtful} if isinstance(value, dict) else set(doubtful)
+
+
 def combined(left: Any, op: ast.operator, right: Any) -> Any:
     """`left op right` for plain data."""
     left, right = bare(left), bare(right)
@@ -130,6 +138,7 @@ def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> Placed
     made.nodes = [*first, *second]
     made.module = getattr(left, "module", None)
     made.incomplete = getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
+    made.doubtful = doubtful_positions(left) | {len(left) + index for index in doubtful_positions(right)}
     return made
 
 
@@ -315,6 +324,8 @@ def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict
     if name in ("items", "keys", "values"):
         made = PlacedList(tuple(pair) for pair in value.items()) if name == "items" else PlacedList(getattr(value, name)())
         made.incomplete = not complete
+        doubtful = getattr(value, "doubtful", set())
+        made.doubtful = {index for index, key in enumerate(value) if key in doubtful} if doubtful else set()
         return made
     if name in ("get", "pop", "setdefault") and args:
         key = bare(args[0])
@@ -383,6 +394,7 @@ def _as_list(value: Any = ()) -> Any:
         return made
     made = PlacedList(items)
     made.incomplete = getattr(value, "incomplete", False)
+    made.doubtful = doubtful_positions(value)
     return made
 
 

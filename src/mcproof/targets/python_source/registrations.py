@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.expressions import docstring_of
 from mcproof.targets.python_source.pydantic_schema import Generator
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -75,7 +76,7 @@ class ServerValue:
 
     def __init__(self, framework: str, *, is_given: bool = False) -> None:
         self.framework = framework
-        """`mcp`, `fastmcp` or `lowlevel`; empty where nothing tells."""
+        """`mcp`, `mcp1` (its first major version), `fastmcp` or `lowlevel`; empty where nothing tells."""
         self.is_given = is_given
         """Whether it only stands for a parameter that nobody filled."""
         self.name: Any = UNKNOWN
@@ -104,8 +105,10 @@ def framework_of(value: Any) -> str | None:
     """Which framework's server class this is, if it is one."""
     if not isinstance(value, External):
         return None
-    if value.last in ("FastMCP", "MCPServer"):
-        return "fastmcp" if value.package == "fastmcp" else "mcp"
+    if value.last == "FastMCP":
+        return "fastmcp" if value.package == "fastmcp" else "mcp1"
+    if value.last == "MCPServer":
+        return "mcp"
     return "lowlevel" if value.last == "Server" and value.package in _FRAMEWORKS else None
 
 
@@ -176,9 +179,25 @@ class Servers:
 
     def attribute_of_call(self, value: Called, name: str) -> Any:
         """An attribute of what an external call returned."""
-        if name in value.kwargs and value.func.package in (*_FRAMEWORKS, "mcp_types"):
-            return value.kwargs[name]
+        if value.func.package in (*_FRAMEWORKS, "mcp_types"):
+            if name in value.kwargs:
+                return value.kwargs[name]
+            if value.func.last == "from_function":
+                return self._attribute_of_tool(value, name)
         return Method(value, name)
+
+    def _attribute_of_tool(self, value: Called, name: str) -> Any:
+        """What a tool that was made of a function says of itself."""
+        function = value.argument(0, "fn", UNKNOWN)
+        if name == "fn":
+            return function
+        face = function.face() if isinstance(function, Function) else None
+        if name == "name":
+            return value.argument(1, "name") or (face.name if face is not None else UNKNOWN)
+        if name == "description":
+            text = docstring_of(face) if face is not None else UNKNOWN
+            return UNKNOWN if text is UNKNOWN else text or ""
+        return None if name in ("title", "annotations", "meta", "icons") else Method(value, name)
 
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
         if isinstance(holder, Called):
@@ -410,17 +429,17 @@ def _name_of(item: Item) -> Any:
     return given if given is not None else item.function.face().name if item.function is not None else None
 
 
-def listed(value: Any) -> list[Any] | None:
-    """The items in what a list handler returns; None where that is not known."""
+def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
+    """The items in what a list handler returns, None where that is not known, and the positions of doubtful ones."""
     if isinstance(value, Called):
         if value.func.last in ("ListToolsResult", "ListResourcesResult", "ListPromptsResult", "ServerResult",
                                "ListResourceTemplatesResult"):  # fmt: skip
             inner = [*value.args, *value.kwargs.values()]
             for each in inner:
                 found = listed(each)
-                if found is not None:
+                if found[0] is not None:
                     return found
-        return None
+        return None, set()
     if isinstance(value, (PlacedList, tuple, list)):
-        return list(value)
-    return None
+        return list(value), plain.doubtful_positions(value)
+    return None, set()

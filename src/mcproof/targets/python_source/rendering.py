@@ -95,7 +95,7 @@ def render(run: Interpreter, servers: Servers, target: str) -> Rendered:
 
 def _default_framework(servers: Servers) -> str:
     """The framework of a server that only stands for a parameter: that of the project's others."""
-    known = [each.framework for each in servers.made if each.framework in ("mcp", "fastmcp")]
+    known = [each.framework for each in servers.made if each.framework in ("mcp", "mcp1", "fastmcp")]
     return known[0] if known else "mcp"
 
 
@@ -136,16 +136,16 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
     run.active.clear()
     before = len(servers.spelt_out)
     try:
-        answer = listed(calls.follow(run, handler, [], {}))
+        answer, in_doubt = listed(calls.follow(run, handler, [], {}))
     except (TooMuchError, RecursionError):
-        answer = None
+        answer, in_doubt = None, set()
     if not answer:
         wanted = {"tools": "Tool", "resources": "Resource", "prompts": "Prompt", "templates": "ResourceTemplate"}[kind]
         made = [each for each in servers.spelt_out if each.func.last == wanted]
         answer = [each for each in servers.spelt_out[before:] if each.func.last == wanted] or made
-    for each in answer:
+    for index, each in enumerate(answer):
         if isinstance(each, Called):
-            sure = not (doubtful or servers.is_doubtful(each))
+            sure = not (doubtful or servers.is_doubtful(each) or index in in_doubt)
             given = {**dict(zip(("name",), each.args, strict=False)), **each.kwargs}
             server.items.append(
                 Item(kind, given, node=each.node, module=each.module, doubtful=not sure, complete=each.complete)

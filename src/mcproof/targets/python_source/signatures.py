@@ -234,7 +234,8 @@ def _output(run: Interpreter, function: Function, framework: str) -> tuple[Schem
     maker = Generator(run, describes_strings=framework == "fastmcp")
     kind = maker.resolved(run.annotation(node, face.scope), face.scope)
     if _is_signal(kind):
-        return None, set()
+        is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
+        return None, {""} if is_model else set()
     made = _fastmcp_output(maker, kind, face) if framework == "fastmcp" else _mcp_output(maker, kind, face)
     if made is None:
         return None, set()

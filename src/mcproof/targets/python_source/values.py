@@ -287,7 +287,7 @@ class Method:
 class PlacedDict(dict[Any, Any]):
     """A dictionary that remembers where its keys and values are written."""
 
-    __slots__ = ("incomplete", "module", "places")
+    __slots__ = ("doubtful", "incomplete", "module", "places")
 
     def __init__(self, items: Any = (), module: Module | None = None) -> None:
         super().__init__(items)
@@ -296,11 +296,14 @@ class PlacedDict(dict[Any, Any]):
         """For a key: its module, the node of the key and that of the value."""
         self.incomplete = False
         """Whether something unknown was merged into it."""
+        self.doubtful: set[Any] = set()
+        """The keys that are there only under a condition."""
 
     def copy(self) -> PlacedDict:
         made = PlacedDict(self, self.module)
         made.places = dict(self.places)
         made.incomplete = self.incomplete
+        made.doubtful = set(self.doubtful)
         return made
 
     def merge(self, other: dict[Any, Any]) -> None:
@@ -310,18 +313,21 @@ class PlacedDict(dict[Any, Any]):
         if isinstance(other, PlacedDict):
             self.places.update(other.places)
             self.incomplete = self.incomplete or other.incomplete
+            self.doubtful |= other.doubtful
 
 
 class PlacedList(list[Any]):
     """A list that remembers where its items are written."""
 
-    __slots__ = ("incomplete", "module", "nodes")
+    __slots__ = ("doubtful", "incomplete", "module", "nodes")
 
     def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
         super().__init__(items)
         self.module = module
         self.nodes: list[ast.AST] = []
         self.incomplete = False
+        self.doubtful: set[int] = set()
+        """The positions of items that are there only under a condition."""
 
     def node(self, index: int) -> ast.AST | None:
         return self.nodes[index] if len(self.nodes) == len(self) else None
@@ -343,7 +349,7 @@ def is_known(value: Any, depth: int = 0) -> bool:
 
 def truth(value: Any) -> bool | None:
     """Whether a value counts as true; None where that is not known."""
-    if value is UNKNOWN or isinstance(value, Called):
+    if value is UNKNOWN or isinstance(value, (Called, Method)):
         return None
     if isinstance(value, (PlacedDict, PlacedList)) and not value and value.incomplete:
         return None

@@ -18,6 +18,7 @@ _SKIPPED_FOLDERS = frozenset(
     ("venv", "env", "__pycache__", "node_modules", "site-packages", "dist-packages", "dist", "build", "tests", "test")
 )
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup\.py")
+_TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptools)\b", re.MULTILINE)
 _MARKS = re.compile(
     rb"FastMCP|MCPServer|mcp\.server|fastmcp|\.tool\b|\btool\(|add_tool|\bTool\(|Tool\.from|FunctionTool|list_tools"
     rb"|\.resource\(|\.prompt\b|add_resource|add_prompt|import_server"
@@ -58,7 +59,7 @@ def python_files(target: str, problems: list[Problem]) -> list[str]:
             if _is_folder(entry):
                 if not (entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS or depth >= DEEPEST_FOLDER):
                     folders.append((entry.path, depth + 1))
-            elif entry.name.endswith(".py") and not _TEST_FILE.fullmatch(entry.name) and _is_file(entry):
+            elif entry.name.endswith(".py") and _is_file(entry):
                 files.append(entry.path)
                 if len(files) >= MOST_FILES:
                     problems.append(Problem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read"))
@@ -97,9 +98,11 @@ def read_bytes(file: str, problems: list[Problem]) -> bytes | None:
     return data
 
 
-def may_register(data: bytes) -> bool:
-    """Whether a file holds a word that a registration needs."""
-    return _MARKS.search(data) is not None
+def may_register(data: bytes, path: str) -> bool:
+    """Whether a file holds a word that a registration needs, and is no test."""
+    if _MARKS.search(data) is None:
+        return False
+    return not (_TEST_FILE.fullmatch(os.path.basename(path)) and _TEST_WORDS.search(data))
 
 
 def decoded(data: bytes, file: str, problems: list[Problem]) -> str | None:
