@@ -114,7 +114,8 @@ def follow(
 
     node = function.node
     run.followed.add(id(node))
-    if run.calls >= MOST_CALLS or run.active.count(id(node)) > 1:
+    again = run.active.count(id(node))
+    if run.calls >= MOST_CALLS or again > 1 or (again and all(each is UNKNOWN for each in (*args, *kwargs.values()))):
         return UNKNOWN
     if function.partial is not None:
         args, kwargs = [*function.partial[0], *args], {**function.partial[1], **kwargs}
@@ -256,9 +257,11 @@ def _method(
 ) -> Any:
     holder, name = func.of, func.name
     if isinstance(holder, (str, dict, list, EnumMember)):
+        if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
+            return _perhaps_removed(holder, name, args)
         before = len(holder) if isinstance(holder, PlacedList) else 0
         result = plain.method(holder, name, args, kwargs)
-        if isinstance(holder, PlacedList) and name in ("append", "extend"):
+        if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
             inherited = getattr(args[0], "doubtful", set()) if name == "extend" and args else set()
             holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
             if run.doubt:
@@ -275,6 +278,22 @@ def _method(
             return instantiate(run, holder, args, kwargs, node)
         return UNKNOWN
     return run.servers.method(holder, name, args, kwargs, node, scope, complete=complete)
+
+
+def _perhaps_removed(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:
+    """Something that is taken away under a condition is still there, in doubt."""
+    if isinstance(holder, PlacedList):
+        everything = set(range(len(holder)))
+        holder.doubtful |= {index for index in everything if holder[index] is args[0]} if name == "remove" and args else everything
+        return UNKNOWN
+    key = plain.bare(args[0]) if args else UNKNOWN
+    if name == "pop" and isinstance(key, (str, int)):
+        if key in holder:
+            holder.doubtful.add(key)
+            return holder[key]
+        return args[1] if len(args) > 1 else UNKNOWN
+    holder.doubtful |= set(holder)
+    return UNKNOWN
 
 
 def _super_call(run: Interpreter, holder: SuperOf, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -23,6 +23,7 @@ from mcproof.targets.python_source.values import (
     Function,
     FunctionNode,
     Instance,
+    Method,
     PlacedDict,
     PlacedList,
     Scope,
@@ -630,6 +631,10 @@ def _delete(run: Interpreter, node: ast.Delete, scope: Scope) -> None:
     for target in node.targets:
         if isinstance(target, ast.Name):
             scope.names.pop(target.id, None)
+        elif isinstance(target, ast.Subscript):
+            holder = run.settle(evaluate(run, target.value, scope))
+            key = run.settle(evaluate(run, target.slice, scope))
+            run.call(Method(holder, "pop"), [key], {}, None)
 
 
 def _global(run: Interpreter, node: ast.Global, scope: Scope) -> None:

@@ -97,6 +97,9 @@ def combined(left: Any, op: ast.operator, right: Any) -> Any:
         return made
     if isinstance(left, list) and isinstance(right, (list, tuple)) and isinstance(op, ast.Add):
         return _concatenated(left, right)
+    if isinstance(left, list) and isinstance(right, list) and isinstance(op, (ast.BitOr, ast.BitAnd, ast.Sub)):
+        names = {ast.BitOr: "union", ast.BitAnd: "intersection", ast.Sub: "difference"}
+        return _set_method(left, names[type(op)], [right])
     if isinstance(left, list) and isinstance(op, ast.Add):
         made_list = PlacedList(left)
         made_list.incomplete = True
@@ -347,13 +350,18 @@ def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict
             elif made_dict is not None:
                 made_dict.incomplete = True
         return None
+    if name == "clear":
+        value.clear()
+    elif isinstance(value, PlacedDict) and name != "fromkeys":
+        value.incomplete = True
     return UNKNOWN
 
 
 def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
-    if name == "append" and args and len(value) < 50_000:
-        value.append(args[0])
-    elif name == "extend" and args:
+    if name in ("append", "add") and args and len(value) < 50_000:
+        if name == "append" or not any(args[0] is each or _same(args[0], each) for each in value):
+            value.append(args[0])
+    elif name in ("extend", "update") and args:
         items = items_of(args[0])
         if items is not None and len(value) + len(items) < 50_000:
             value.extend(items)
@@ -363,16 +371,37 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
         value.insert(args[0], args[1])
     elif name == "copy":
         return PlacedList(value)
-    elif name == "index" and args and args[0] in value:
-        return value.index(args[0])
-    elif name in ("sort", "reverse", "remove", "pop", "clear"):
-        if name in ("reverse", "clear"):
-            getattr(value, name)()
-        elif name == "pop" and value and not args:
-            return value.pop()
-    else:
+    elif name in ("reverse", "clear"):
+        getattr(value, name)()
+    elif name == "pop" and value and not args:
+        return value.pop()
+    elif name in ("remove", "discard") and args:
+        found = next((index for index, each in enumerate(value) if args[0] is each or _same(args[0], each)), None)
+        if found is not None:
+            del value[found]
+    elif name in ("union", "intersection", "difference"):
+        return _set_method(value, name, args)
+    elif name != "sort":
+        if isinstance(value, PlacedList) and name not in ("count", "index", "issubset", "issuperset", "isdisjoint"):
+            value.incomplete = True
         return UNKNOWN
     return None
+
+
+def _set_method(value: list[Any], name: str, args: list[Any]) -> Any:
+    others = [items_of(each) for each in args]
+    if any(each is None for each in others) or getattr(value, "incomplete", False):
+        return UNKNOWN
+    theirs = [item for each in others for item in each or ()]
+    if not all(isinstance(each, _PLAIN) for each in (*value, *theirs)):
+        return UNKNOWN
+    if name == "union":
+        return PlacedList(dict.fromkeys((*value, *theirs)))
+    return PlacedList(each for each in value if (each in theirs) is (name == "intersection"))
+
+
+def _same(left: Any, right: Any) -> bool:
+    return isinstance(left, _PLAIN) and isinstance(right, _PLAIN) and left == right
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
