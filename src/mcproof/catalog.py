@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.jsontext import JsonText
+    from mcproof.targets.python_source import Discovered
     from mcproof.trial import Trials
     from mcproof.wire import Wire
 
@@ -183,6 +184,8 @@ class Catalog:
         """What the connection showed, where it was read from a live server."""
         self.trials: list[Trials] | None = None
         """What was tried on the live server, item by item; None where nothing was called."""
+        self.source: Discovered | None = None
+        """Where each part is written, and what only the source knows, where it was read from Python source."""
         self.origin = origin
         """Where a live server is named, as its catalog stands in no file."""
 

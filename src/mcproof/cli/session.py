@@ -247,7 +247,7 @@ def _is_harmless(source: Input, error: McproofError) -> bool:
 
 def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
     """The catalog of the one target that a command takes: a file, or a live server."""
-    if target is not None and target != "-" and os.path.isdir(target):
+    if target is not None and target != "-" and os.path.isdir(target) and not is_single([target]):
         raise InputError("is a folder; name one catalog", file=target)
     inputs = find_inputs([] if target is None else [target], live_options(options))
     if len(inputs) != 1:

@@ -40,6 +40,8 @@ class Input(NamedTuple):
     """Whether a folder brought it in: then it is passed over where it holds no catalog."""
     obstacle: InputError | None = None
     """Why it cannot be read, where that is known beforehand; the other inputs still are."""
+    is_source: bool = False
+    """Whether it is Python source: a file, or a folder with Python files below it."""
     server: Server | None = None
     """The live server that it is; None for a file."""
     origin: Origin | None = None
@@ -90,7 +92,14 @@ def _add(found: dict[str, Input], each: Input) -> None:
 
 def is_single(targets: list[str]) -> bool:
     """Whether the user speaks of one input, as opposed to several or a folder of them."""
-    return len(targets) == 1 and not os.path.isdir(targets[0])
+    return len(targets) == 1 and (not os.path.isdir(targets[0]) or _is_source(targets[0]))
+
+
+def _is_source(target: str) -> bool:
+    """Whether a target is Python source: a file by its name, a folder by what lies below it."""
+    from mcproof.targets.source import holds_source
+
+    return holds_source(target) if os.path.isdir(target) else target.endswith(".py")
 
 
 def _inputs(target: str, live: LiveOptions) -> list[Input]:
@@ -102,9 +111,6 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
         if scheme.lower() not in ("http", "https"):
             raise InputError("no address that can be reached: neither http:// nor https://", file=endpoint.label)
         return [Input(endpoint.label, server=endpoint, origin=Origin(endpoint.label))]
-    if target.endswith(".py"):
-        instead = "start the server with `-- python FILE`, or save the answer to `tools/list` and name that file"
-        raise InputError(f"Python source cannot be read yet; {instead}", file=target)
     if "#" in target and not os.path.exists(target):
         parts = target.split("#")
         for number in range(1, len(parts)):  # a name may have a `#` as well
@@ -112,6 +118,8 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
                 return _configured(file, "#".join(parts[number:]), live)
     if live.all_configured and os.path.isfile(target):
         return _configured(target, None, live)
+    if target != "-" and _is_source(target):
+        return [Input(target, is_source=True)]
     if target == "-" or not os.path.isdir(target):
         return [Input(target)]
     try:
@@ -120,7 +128,7 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
     except OSError as error:
         raise _unreadable(target, error) from None
     if not names:
-        raise InputError("nothing to check: no `.json` snapshot in this folder", file=target)
+        raise InputError("nothing to check: no MCP server in Python and no `.json` snapshot in this folder", file=target)
     return [Input(os.path.join(target, name), from_folder=True) for name in names]
 
 
@@ -186,7 +194,11 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 
 def read_catalog(source: Input) -> Catalog:
-    """The catalog in a file or on standard input."""
+    """The catalog in a file, on standard input, or in Python source."""
+    if source.is_source:
+        from mcproof.targets.source import read_source
+
+        return read_source(source.name)
     from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
     data = read_bytes(source)

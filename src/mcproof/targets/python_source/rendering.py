@@ -59,7 +59,7 @@ class Entry(NamedTuple):
 def render(run: Interpreter, servers: Servers, target: str) -> Rendered:
     """Write down everything that was registered, each name once."""
     entries = _entries(run, servers)
-    document: dict[str, Any] = {"server": {"source": target}, "tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
+    document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
     rendered = Rendered(document, {}, [], [])
     default = _default_framework(servers)
     seen: dict[tuple[str, str], ServerValue] = {}

@@ -1,0 +1,47 @@
+"""Python source as a catalog: what it would serve, as the text of a capture."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from mcproof.errors import InputError
+from mcproof.targets.snapshot import NoCatalogError, read_snapshot
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Catalog
+
+
+def holds_source(folder: str) -> bool:
+    """Whether a folder holds Python that may register something with an MCP server."""
+    from mcproof.targets.python_source.walking import Problem, may_register, python_files, read_bytes
+
+    problems: list[Problem] = []
+    for file in python_files(folder, problems):
+        data = read_bytes(file, problems)
+        if data is not None and may_register(data, file):
+            return True
+    return False
+
+
+def read_source(name: str) -> Catalog:
+    """The catalog that the Python source in a file or a folder would serve; `catalog.source` has where it is written."""
+    from mcproof.targets.python_source import discover
+
+    if not os.path.exists(name):
+        raise InputError("cannot be read: no such file or directory", file=name)
+    found = discover(name)
+    if not any(found.document.values()):
+        if found.problems:
+            first = found.problems[0]
+            raise InputError(first.what, file=first.file, line=first.line, column=first.column)
+        raise NoCatalogError("nothing to check: no tool, resource or prompt of an MCP server in this source", file=name)
+    text = json.dumps(found.document, indent=2, ensure_ascii=False)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair in somebody's string
+        data = json.dumps(found.document, indent=2).encode()
+    catalog = read_snapshot(data, name)
+    catalog.source = found
+    return catalog
