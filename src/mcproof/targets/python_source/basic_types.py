@@ -12,8 +12,6 @@ SETS = frozenset("set Set frozenset FrozenSet AbstractSet MutableSet".split())
 MAPPINGS = frozenset("dict Dict Mapping MutableMapping OrderedDict defaultdict DefaultDict Counter".split())
 TRANSPARENT = frozenset("Required NotRequired ReadOnly Final ClassVar Optional SkipValidation SerializeAsAny".split())
 
-_DECIMAL = r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"
-
 BASIC: dict[str, dict[str, Any]] = {
     "str": {"type": "string"},
     "int": {"type": "integer"},
@@ -28,7 +26,7 @@ BASIC: dict[str, dict[str, Any]] = {
     "time": {"format": "time", "type": "string"},
     "timedelta": {"format": "duration", "type": "string"},
     "UUID": {"format": "uuid", "type": "string"},
-    "Decimal": {"anyOf": [{"type": "number"}, {"pattern": _DECIMAL, "type": "string"}]},
+    "Decimal": {"anyOf": [{"type": "number"}, {"type": "string"}]},
     "Path": {"format": "path", "type": "string"},
     "PurePath": {"format": "path", "type": "string"},
     "PosixPath": {"format": "path", "type": "string"},

@@ -183,6 +183,8 @@ _KNOWN_LIMITS = frozenset((*_NUMBERS, "min_length", "max_length", "pattern", "re
 
 
 def _keyword(key: str, schema: Schema) -> str | None:
+    if "anyOf" in schema and "type" not in schema:
+        return key  # Pydantic keeps its own word where no single type can say it
     if key in _NUMBERS:
         return _NUMBERS[key]
     if key in ("pattern", "regex"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+import typing
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -164,7 +165,11 @@ class Interpreter:
             if (first or not current.is_class) and name in current.names:
                 return self.settle(current.names[name])
             current, first = current.parent, False
-        return External(f"builtins.{name}") if name in _BUILTIN_NAMES else UNKNOWN
+        if name in _BUILTIN_NAMES:
+            return External(f"builtins.{name}")
+        # A name that nothing in sight defines comes from the last `from somewhere import *`.
+        stars = scope.module.stars if scope is not None else []
+        return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
 
     def names_of(self, scope: Scope) -> PlacedDict:
         made = PlacedDict((name, self.settle(value)) for name, value in list(scope.names.items()))
@@ -475,6 +480,10 @@ def _import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
         for alias in node.names:
             if alias.name != "*":
                 scope.names[alias.asname or alias.name] = External(f"{prefix}.{alias.name}")
+            elif prefix in ("typing", "typing_extensions"):
+                scope.names.update((each, External(f"typing.{each}")) for each in typing.__all__)
+            else:
+                scope.module.stars.append(prefix)
         return
     run.reach(path, scope.module)
     for alias in node.names:

@@ -102,7 +102,7 @@ def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
     if not values or UNKNOWN in values or MISSING in values:
         return maker.unknown_at(at)
     values = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values
-    made: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
+    made: Schema = {"enum": values}
     described = clean_docstring(cls.node)
     return {**({"description": described} if described else {}), **made, "title": cls.name, **_common_type(values)}
 
@@ -133,13 +133,13 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str) -> Schema:
         default = owner.body.names.get(name, MISSING) if node.value is not None else MISSING
         if kind != "typed" and node.value is None:
             default = MISSING
-        if kind == "dataclass":
-            default = _dataclass_default(default)
+        if kind in ("dataclass", "class"):
+            default = _dataclass_default(default, kind)
         annotation = maker.run.annotation(node.annotation, owner.body)
         place = f"{at}/properties/{escape(name)}"
         entry = maker.field(name, annotation, default, owner.body, place)
-        shown = entry.name
-        if shown == name and config.get("alias_generator") == "to_camel":
+        shown = entry.name if maker.by_alias else name
+        if maker.by_alias and shown == name and config.get("alias_generator") == "to_camel":
             shown = _camel(name)
         made["properties"][shown] = entry.schema
         if _is_required(annotation, cls) if kind == "typed" else entry.required:
@@ -189,9 +189,11 @@ def _is_class_variable(node: Any) -> bool:
     return name in ("ClassVar", "PrivateAttr", "InitVar")
 
 
-def _dataclass_default(default: Any) -> Any:
+def _dataclass_default(default: Any, kind: str) -> Any:
     if isinstance(default, Called) and default.func.last == "field":
         if "default_factory" in default.kwargs:
+            if kind == "class":  # no attribute of the class, so whoever asks the class finds no default
+                return MISSING
             return Called(External("pydantic.Field"), [], {"default_factory": None})
         return default.kwargs.get("default", MISSING)
     return default

@@ -21,7 +21,7 @@ _HIGHEST_CLIMB = 12
 class Module:
     """One source file: its text, its tree, and what its names stand for."""
 
-    __slots__ = ("file", "lines", "name", "scope", "state", "text", "tree")
+    __slots__ = ("file", "lines", "name", "scope", "stars", "state", "text", "tree")
 
     def __init__(self, file: str, name: str, text: str, tree: ast.Module) -> None:
         self.file = file
@@ -31,6 +31,8 @@ class Module:
         self.lines: list[str] | None = None
         self.scope = Scope(self)
         self.state = "new"
+        self.stars: list[str] = []
+        """The modules from outside the project of which everything is imported."""
 
     @property
     def is_package(self) -> bool:

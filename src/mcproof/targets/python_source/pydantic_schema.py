@@ -44,8 +44,10 @@ class Field(NamedTuple):
 class Generator:
     """Makes one schema; definitions and what stayed unknown gather here."""
 
-    def __init__(self, run: Interpreter, *, describes_strings: bool = False) -> None:
+    def __init__(self, run: Interpreter, *, describes_strings: bool = False, by_alias: bool = True) -> None:
         self.run = run
+        self.by_alias = by_alias
+        """Whether fields go by their aliases; fastmcp describes what a tool returns without them."""
         self.describes_strings = describes_strings
         """Whether a string in `Annotated` is a description, as fastmcp has it."""
         self.definitions: dict[str, Schema] = {}
@@ -115,7 +117,8 @@ class Generator:
         if name in MAPPINGS:
             return {"additionalProperties": True, "type": "object"}
         if name in BASIC:
-            return dict(BASIC[name])
+            is_written = name == "Decimal" and not self.by_alias  # serialised, it is always a string
+            return {"type": "string"} if is_written else dict(BASIC[name])
         return self.unknown_at(at)
 
     def _generic(self, kind: Generic, scope: Scope, at: str) -> Schema:
@@ -167,7 +170,7 @@ class Generator:
             made["additionalProperties"] = values or True
         keys.pop("title", None)
         if keys and keys.get("type", "string") == "string" and len(keys) > ("type" in keys):
-            made["propertyNames"] = keys
+            made["propertyNames"] = {key: value for key, value in keys.items() if key != "type"}
         return made
 
     def _literal(self, args: tuple[Any, ...], at: str) -> Schema:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import docstrings, models
 from mcproof.targets.python_source.expressions import docstring_of
-from mcproof.targets.python_source.pydantic_schema import Generator, Schema, title
+from mcproof.targets.python_source.pydantic_schema import Generator, Schema, ordered, title
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -23,6 +23,7 @@ from mcproof.targets.python_source.values import (
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
+    from mcproof.targets.python_source.modules import Module
 
 _CONTENT = frozenset(
     "TextContent ImageContent AudioContent ResourceLink EmbeddedResource ContentBlock Image Audio File".split()
@@ -174,6 +175,8 @@ def _as_fastmcp(schema: Schema, properties: Schema) -> Schema:
     return made
 
 
+_STRUCTURE = frozenset(("type", "properties", "$ref", "items", "allOf", "oneOf", "anyOf", "required"))
+_NOTES = frozenset(("title", "description", "deprecated", "readOnly", "writeOnly"))
 _LITERAL = frozenset(("default", "const", "examples", "example", "enum"))
 _NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 
@@ -185,8 +188,9 @@ def untitled(node: Any, depth: int = 0) -> Any:
     if not isinstance(node, dict) or depth > 100:
         return node
     made = {}
+    is_plain = not _STRUCTURE.isdisjoint(node) or _NOTES.issuperset(node)
     for key, value in node.items():
-        if key == "title" and isinstance(value, str):
+        if key == "title" and isinstance(value, str) and is_plain:
             continue
         if key in _NAMED and isinstance(value, dict):
             made[key] = {name: untitled(each, depth + 1) for name, each in value.items()}
@@ -217,7 +221,14 @@ def inlined(schema: Schema) -> Schema:
                 raise RecursionError
             rest = {key: expand(value, path) for key, value in node.items() if key != "$ref"}
             return {**expand(definitions[name], (*path, name)), **rest}
-        return {key: expand(value, path) for key, value in node.items() if key not in ("$defs", "discriminator")}
+        whole = {key: expand(value, path) for key, value in node.items() if key not in ("$defs", "discriminator")}
+        told_by = node.get("discriminator")
+        if isinstance(told_by, dict) and "oneOf" in whole:
+            name = told_by.get("propertyName")
+            for branch in whole["oneOf"]:
+                if name in branch.get("properties", {}) and name not in branch.get("required", []):
+                    branch["required"] = [*branch.get("required", []), name]
+        return whole
 
     try:
         made: Schema = expand(schema, ())
@@ -231,12 +242,12 @@ def _output(run: Interpreter, function: Function, framework: str) -> tuple[Schem
     node = face.node.returns if not isinstance(face.node, ast.Lambda) else None
     if node is None:
         return None, set()
-    maker = Generator(run, describes_strings=framework == "fastmcp")
+    maker = Generator(run, describes_strings=framework == "fastmcp", by_alias=framework != "fastmcp")
     kind = maker.resolved(run.annotation(node, face.scope), face.scope)
     if _is_signal(kind):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
         return None, {""} if is_model else set()
-    made = _fastmcp_output(maker, kind, face) if framework == "fastmcp" else _mcp_output(maker, kind, face)
+    made = _fastmcp_output(maker, kind, face) if framework == "fastmcp" else _mcp_output(maker, kind, face, framework)
     if made is None:
         return None, set()
     if "" in maker.unknown or any(place.startswith("/properties/result") for place in maker.unknown):
@@ -265,7 +276,14 @@ def _is_signal(kind: Any) -> bool:
     return bool(_names_in(kind) & (_CONTENT | _RESULTS))
 
 
-def _mcp_output(maker: Generator, kind: Any, face: Function) -> Schema | None:
+def _optional_as_null(schema: Schema) -> None:
+    """What the first version of the SDK does with a key that may be absent: it is null unless given."""
+    for name, entry in schema["properties"].items():
+        if name not in schema.get("required", ()):
+            entry["default"] = None
+
+
+def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> Schema | None:
     name = face.name
     if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated":
         if _names_in(kind.args[0]) & _RESULTS:
@@ -274,13 +292,26 @@ def _mcp_output(maker: Generator, kind: Any, face: Function) -> Schema | None:
     if isinstance(base, External) and base.name == "builtins.dict" and len(kind.args) == 2:
         if isinstance(kind.args[0], External) and kind.args[0].last == "str":
             return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
+    if isinstance(kind, Generic) and isinstance(kind.base, Class):
+        reference = maker.schema(kind, face.scope, "").get("$ref", "")
+        generic = maker.definitions.pop(reference.removeprefix("#/$defs/"), None)
+        return maker.unknown_at("") if generic is None else maker.whole(generic)
     if isinstance(kind, Class):
         sort = models.kind_of(maker, kind)
-        if sort in ("enum", "root") or (sort is None and not kind.annotations):
-            return None if sort != "root" else maker.unknown_at("")
-        made = models.object_schema(maker, kind, "", sort or "class")
-        if sort in (None, "dataclass"):
+        if sort == "enum" or (sort is None and not kind.annotations):
+            return None
+        if sort == "root":
+            return maker.whole(models.definition(maker, kind, ""))
+        made = models.object_schema(maker, kind, "", "class" if sort in (None, "dataclass") else sort)
+        if sort in (None, "dataclass") or (sort == "typed" and framework == "mcp1"):
             made.pop("description", None)
+        if sort == "typed" and framework == "mcp1":
+            if _has_late_annotations(kind.module):
+                is_total = kind.keywords.get("total") is not False
+                made["required"] = list(made["properties"]) if is_total else []
+            _optional_as_null(made)
+            if not made.get("required"):
+                made.pop("required", None)
         if f"#/$defs/{kind.name}" in str(maker.definitions):
             maker.definitions.setdefault(kind.name, dict(made))
         return maker.whole(made)
@@ -299,7 +330,9 @@ _PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", 
 
 
 def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | None:
-    if kind is None or (isinstance(kind, External) and kind.last in ("Any", "bytes", "NoneType")):
+    if isinstance(kind, External) and kind.last in ("Any", "bytes"):
+        return None
+    if kind is None and not _has_late_annotations(face.module):
         return None
     if "bytes" in _names_in(kind) and not isinstance(kind, Class):
         return None
@@ -309,13 +342,28 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
     target = made
     reference = made.get("$ref")
     if isinstance(reference, str):
-        target = maker.definitions.get(reference.removeprefix("#/$defs/"), {})
+        name = reference.removeprefix("#/$defs/")
+        target = maker.definitions.get(name, {})
+        made = {**made, **ordered(target)}
+        del made["$ref"]
+        if reference not in str(maker.definitions):
+            made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
+            made = made if made["$defs"] else {key: value for key, value in made.items() if key != "$defs"}
     if target.get("type") != "object" and "properties" not in target:
+        made = maker.whole(maker.schema(kind, face.scope, ""))
         inner = {key: value for key, value in made.items() if key != "$defs"}
         made = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
         made = maker.whole(made)
         made["x-fastmcp-wrap-result"] = True
     return inlined(untitled(made))
+
+
+def _has_late_annotations(module: Module) -> bool:
+    """Whether the module's annotations are strings until somebody asks: then `None` is read as a type."""
+    return any(
+        isinstance(each, ast.ImportFrom) and each.module == "__future__" and each.names[0].name == "annotations"
+        for each in module.tree.body[:12]
+    )
 
 
 def _is_any_sequence(kind: Any) -> bool:
