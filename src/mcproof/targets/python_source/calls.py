@@ -262,7 +262,7 @@ def _method(
         before = len(holder) if isinstance(holder, PlacedList) else 0
         result = plain.method(holder, name, args, kwargs)
         if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
-            inherited = getattr(args[0], "doubtful", set()) if name == "extend" and args else set()
+            inherited = getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
             holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
             if run.doubt:
                 holder.doubtful |= set(range(before, len(holder)))

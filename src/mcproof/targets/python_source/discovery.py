@@ -68,20 +68,53 @@ def _order(problem: Problem) -> tuple[str, int]:
 def _follow_everything(run: Interpreter, candidates: list[str], problems: list[Problem], target: str) -> None:
     """Follow the modules, then the functions that register something and that nothing has called so far."""
     loaded: list[Module] = []
-    for path in candidates:
+    for path in (*candidates, *run.modules.importers(candidates)):
         _root(run, problems, target, lambda path=path: run.module(path))
         module = run.modules.load(path)
         if module is not None:
             loaded.append(module)
     tools = {id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None}
     run.followed |= tools  # a tool that runs is no part of what registers it
-    definitions = [each for module in loaded for each in _definitions(module)]
-    for each in _roots(definitions, run.followed):
-        if id(each.node) not in run.followed:
+    definitions = [each for module in loaded for each in _definitions(module, run.modules.stems)]
+    for each in [*_roots(definitions, run.followed), *(each for each in definitions if each.registers)]:
+        if id(each.node) not in run.followed and not _is_dead(run, each):
             _root(run, problems, target, lambda each=each: _enter(run, each))
-    for each in definitions:
-        if each.registers and id(each.node) not in run.followed:
-            _root(run, problems, target, lambda each=each: _enter(run, each))
+    _doubt_imports(run)
+
+
+def _is_dead(run: Interpreter, each: Definition) -> bool:
+    """Whether a function that needs arguments is named nowhere, in a project that registers without it."""
+    node = each.node
+    needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
+    if each.owner is not None and each.name != "__init__":
+        needed = 1  # an object is needed, and somebody to make it
+    if needed <= 0 or os.path.isfile(run.modules.top) or not any(server.items for server in run.servers.made):
+        return False
+    word = re.compile(rb"\b" + re.escape((each.owner or each.name).encode()) + rb"\b")
+    own = os.path.abspath(each.module.file)
+    for path in run.modules.files:
+        data = run.modules.data(path)
+        if data is not None and len(word.findall(data)) > (path == own):
+            return False
+    return True
+
+
+def _doubt_imports(run: Interpreter) -> None:
+    """What a module registers is in doubt where every import of it stands under a condition."""
+    doubtful: set[str] = set()
+    while True:
+        more = {
+            path
+            for path, imports in run.imports.items()
+            if path not in doubtful and all(unsure or importer in doubtful for importer, unsure in imports)
+        }
+        if not more:
+            break
+        doubtful |= more
+    for server in run.servers.made:
+        for item in server.items:
+            if item.module is not None and os.path.abspath(item.module.file) in doubtful:
+                item.doubtful = True
 
 
 def _root(run: Interpreter, problems: list[Problem], target: str, follow: Any) -> None:
@@ -111,7 +144,14 @@ class Definition(NamedTuple):
     registers: bool
 
 
-def _definitions(module: Module) -> list[Definition]:
+def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
+    """Whether an import brings in a module of one of these names."""
+    if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in stems:
+        return True
+    return any(alias.name.rpartition(".")[2] in stems for alias in node.names)
+
+
+def _definitions(module: Module, stems: set[str]) -> list[Definition]:
     """The functions of a module and the methods of its classes, without those nested in functions."""
     found = []
     waiting: list[tuple[Any, str | None]] = [(each, None) for each in module.tree.body]
@@ -125,6 +165,8 @@ def _definitions(module: Module) -> list[Definition]:
                     names.add(each.id)
                 elif isinstance(each, ast.Attribute):
                     names.add(each.attr)
+                elif isinstance(each, (ast.ImportFrom, ast.Import)):
+                    registers = registers or _imports_any(each, stems)
                 elif isinstance(each, ast.Call):
                     registers = registers or _name_of(each.func) in _REGISTERS
                 elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each is not node:

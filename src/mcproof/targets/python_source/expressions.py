@@ -374,18 +374,17 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
         if is_dict:
             key = plain.bare(run.settle(evaluate(run, node.key, inner)))
             value = run.settle(evaluate(run, node.value, inner))
-            if certain and isinstance(key, (str, int, float, bool, tuple, type(None))):
+            if isinstance(key, (str, int, float, bool, tuple, type(None))):
                 made_dict[key] = value
-            else:
-                made_dict.incomplete = True
+                if not certain:
+                    made_dict.doubtful.add(key)
+            made_dict.incomplete = made_dict.incomplete or not certain or not isinstance(key, (str, int, float, bool, tuple, type(None)))
             continue
         value = run.settle(evaluate(run, node.elt, inner))
-        if certain or not isinstance(value, (str, int, float, dict, list, type(None))):
-            made_list.append(value)
+        if not certain:
+            made_list.doubtful.add(len(made_list))
+        made_list.append(value)
         made_list.incomplete = made_list.incomplete or not certain
-    if run.endless:
-        made_dict.incomplete = made_list.incomplete = True
-        run.endless = False
     return made_dict if is_dict else made_list
 
 
@@ -395,9 +394,11 @@ def _rounds(run: Interpreter, generators: list[ast.comprehension], index: int, s
         yield True
         return
     generator = generators[index]
-    items = plain.items_of(run.settle(evaluate(run, generator.iter, scope)))
-    certain = items is not None
-    for item in (UNKNOWN,) if items is None else items[:LONGEST_LOOP]:
+    iterated = run.settle(evaluate(run, generator.iter, scope))
+    items = plain.items_of(iterated)
+    iterated_in_doubt = plain.doubtful_positions(iterated)
+    for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
+        certain = items is not None and position not in iterated_in_doubt
         run.assign(generator.target, item, scope)
         known = [truth(run.settle(evaluate(run, test, scope))) for test in generator.ifs]
         if any(each is False for each in known):

@@ -85,7 +85,6 @@ class Interpreter:
         self.calls = 0
         self.doubt = 0
         """How many unsettled conditions what is followed right now stands under."""
-        self.endless = False
         self.frames: list[Frame] = [Frame(None, 0)]
         self.active: list[int] = []
         self.followed: set[int] = set()

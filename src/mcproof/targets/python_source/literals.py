@@ -72,6 +72,8 @@ class Writer:
             written = self.write(item, below, depth + 1)
             if written is not UNKNOWN:
                 made[key] = written
+            if isinstance(value, PlacedDict) and key in value.doubtful:
+                self.unknown.add(below)
         if isinstance(value, PlacedDict) and value.incomplete:
             self.unknown.add(pointer)
         return made

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 import warnings
 from typing import TYPE_CHECKING
 
 from mcproof.targets.python_source.values import Scope
-from mcproof.targets.python_source.walking import Problem, decoded, may_register, read_bytes
+from mcproof.targets.python_source.walking import Problem, decoded, is_test, may_register, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _NEVER_OURS = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_extensions", "mcp_types"))
 _HIGHEST_CLIMB = 12
+
+
+def stem_of(path: str) -> str:
+    """The last part of the dotted name of a file."""
+    folder, base = os.path.split(path)
+    return os.path.basename(folder) if base == "__init__.py" else base.removesuffix(".py")
 
 
 class Module:
@@ -52,6 +59,8 @@ class Modules:
         self.files = {os.path.abspath(file): file for file in files}
         self.top = os.path.abspath(top)
         self.problems = problems
+        self.stems: set[str] = set()
+        """The names by which files that may register something are imported."""
         self._modules: dict[str, Module | None] = {}
         self._data: dict[str, bytes | None] = {}
         self._found: dict[tuple[str, str], str | None] = {}
@@ -59,14 +68,19 @@ class Modules:
 
     def candidates(self) -> list[str]:
         """The files, as absolute paths, that may register something."""
-        found = []
-        for path in self.files:
-            data = self.data(path)
-            if data is not None and may_register(data, path):
-                found.append(path)
-            else:
-                self._data.pop(path, None)
+        found = [path for path in self.files if (data := self.data(path)) is not None and may_register(data, path)]
+        self.stems = {stem_of(path) for path in found}
         return found
+
+    def importers(self, candidates: list[str]) -> list[str]:
+        """The other files that seem to import one of these: an entry point often does nothing else."""
+        if not candidates:
+            return []
+        words = "|".join(sorted(re.escape(stem) for stem in self.stems))
+        imports = re.compile(rf"^[ \t]*(?:from|import)\b[^\n]*\b(?:{words})\b".encode(), re.MULTILINE)
+        known = set(candidates)
+        others = [path for path in self.files if path not in known and not is_test(path, self.data(path) or b"")]
+        return [path for path in others if (data := self.data(path)) is not None and imports.search(data)]
 
     def data(self, path: str) -> bytes | None:
         if path not in self._data:

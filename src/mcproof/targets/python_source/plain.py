@@ -248,8 +248,9 @@ def _contains(holder: Any, item: Any) -> Any:
     if items is None or not isinstance(item, _PLAIN):
         return UNKNOWN
     plain_items = [bare(each) for each in items]
-    if any(isinstance(each, _PLAIN) and each == item for each in plain_items):
-        return True
+    places = [index for index, each in enumerate(plain_items) if isinstance(each, _PLAIN) and each == item]
+    if places:
+        return True if not doubtful_positions(holder).issuperset(places) else UNKNOWN
     if getattr(holder, "incomplete", False) or not all(isinstance(each, (*_PLAIN, Function, Class)) for each in plain_items):
         return UNKNOWN
     return False

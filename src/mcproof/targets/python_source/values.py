@@ -351,8 +351,10 @@ def truth(value: Any) -> bool | None:
     """Whether a value counts as true; None where that is not known."""
     if value is UNKNOWN or isinstance(value, (Called, Method)):
         return None
-    if isinstance(value, (PlacedDict, PlacedList)) and not value and value.incomplete:
-        return None
+    if isinstance(value, (PlacedDict, PlacedList)):
+        if len(value.doubtful) >= len(value) and (value or value.incomplete):
+            return None  # whatever is in it may not be there
+        return bool(value)
     if isinstance(value, EnumMember):
         return truth(value.value) if value.cls.external_bases() else True
     try:

@@ -100,9 +100,12 @@ def read_bytes(file: str, problems: list[Problem]) -> bytes | None:
 
 def may_register(data: bytes, path: str) -> bool:
     """Whether a file holds a word that a registration needs, and is no test."""
-    if _MARKS.search(data) is None:
-        return False
-    return not (_TEST_FILE.fullmatch(os.path.basename(path)) and _TEST_WORDS.search(data))
+    return _MARKS.search(data) is not None and not is_test(path, data)
+
+
+def is_test(path: str, data: bytes) -> bool:
+    """Whether a file is a test or part of the build, by its name and by what it imports."""
+    return _TEST_FILE.fullmatch(os.path.basename(path)) is not None and _TEST_WORDS.search(data) is not None
 
 
 def decoded(data: bytes, file: str, problems: list[Problem]) -> str | None:
