@@ -16,6 +16,8 @@ from mcproof.rulebook import Case, cases_of
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.wire import Ending, Wire
 
+from .trials import tried
+
 if TYPE_CHECKING:
     from mcproof.finding import Finding
 
@@ -56,6 +58,8 @@ def pointers(rule: Rule, case: Case) -> list[str]:
         return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
     if case.wire is not None:
         return [problem.at for problem in rule.check(asyncio.run(wire_of(case.wire)))]
+    if case.trial is not None:
+        return [problem.at for problem in rule.check(tried(case.trial))]
     assert case.snapshot is not None
     return [finding.pointer for finding in findings(rule, case.snapshot)]
 
@@ -149,7 +153,7 @@ def test_a_rule_with_a_fix_also_shows_what_is_left_to_the_author(rule: Rule) -> 
     ("rule", "case"), [(rule, case) for rule, _, case in ALL], ids=[f"{r.id}: {case.title}" for r, _, case in ALL]
 )
 def test_a_case_has_a_title_and_exactly_one_subject(rule: Rule, case: Case) -> None:
-    subjects: list[Any] = [case.tool, case.catalog, case.text, case.crash, case.wire, case.levels]
+    subjects: list[Any] = [case.tool, case.catalog, case.text, case.crash, case.wire, case.trial, case.levels]
     assert sum(subject is not None for subject in subjects) == 1
     assert case.title[0] == case.title[0].lower()
     assert not case.title.endswith(".")
