@@ -1,4 +1,4 @@
-"""A trial from the data of a case: a server that answers so is asked, and the product's own code says what came of it."""
+"""A trial from the data of a case: a server that answers so is asked, and the product says what came of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcproof.live.session import Session
 from mcproof.proof import protocol
 from mcproof.proof.cases import Case
 from mcproof.proof.fuzzing import Campaign, _Called
-from mcproof.proof.proving import trial_of
+from mcproof.proof.proving import NO_SUCH_TOOL, trial_of
 from mcproof.proof.sending import Sender
 from mcproof.rulebook import METHODS
 from mcproof.trial import Trials
@@ -36,6 +36,10 @@ PATIENCE = 0.02
 OBITUARY = "the server ended with exit code 3"
 OF_SERVER = ("unknown_tool", *protocol.NAMES)
 """The probes that are of no tool."""
+REQUESTS = {
+    "unknown_tool": ("a tool that does not exist", "tools/call", {"name": NO_SUCH_TOOL, "arguments": {}}),
+    **{each.name: (each.what, each.method, each.params) for each in protocol.PROBES},
+}
 
 
 class Scripted:
@@ -45,12 +49,14 @@ class Scripted:
 
     def __init__(self, answer: Any) -> None:
         self.peer = Peer(self.send_bytes)
+        self.sent: list[bytes] = []
         self._answer = answer
 
     async def open(self) -> None:
         pass
 
     async def send_bytes(self, data: bytes) -> None:
+        self.sent.append(data)
         if self._answer == "crash":
             self.peer.fail(LostError(OBITUARY))
         elif isinstance(self._answer, dict):
@@ -113,10 +119,12 @@ async def _tried(
     method = method or METHODS.get(probe, "tools/call")
     special = next((each.ask for each in protocol.PROBES if each.name == probe), None)
     if special is not None:
-        with mock.patch.object(protocol, "unintroduced", lambda *_: _opened(session.transport)):
+        with mock.patch.object(protocol, "unintroduced", return_value=_opened(session.transport)):
             case, reply = await special(session)
+        _check_shown(method, sent, session.transport.sent[0])
         return Trials(Server({}, ""), [trial_of(Server({}, ""), case, reply, probe, revision)], revision)
     if probe in OF_SERVER:
+        assert (what, method, sent) == REQUESTS[probe], "a page shows what is really sent"
         reply = await session.ask(method, sent)
         case = Case(probe, what, "rejection", sent)
         return Trials(Server({}, ""), [trial_of(Server({}, ""), case, reply, method, revision)], revision)
@@ -131,6 +139,18 @@ async def _tried(
     expects = expects or ("success" if probe == "baseline" else "rejection")
     case = Case(probe, what, expects, arguments, keyword=keyword, pointer=pointer, place=place)
     return Trials(item, [trial_of(item, case, reply, method, revision)], revision)
+
+
+def _check_shown(method: str, shown: Any, really: bytes) -> None:
+    """That a page shows what is really sent, but for who we are."""
+    if isinstance(shown, str):
+        assert shown.encode() == really
+        return
+    message = json.loads(really)
+    assert message["method"] == method
+    assert set(shown) == set(message["params"])
+    assert protocol.NO_SUCH_REVISION in json.dumps(shown)
+    assert protocol.NO_SUCH_REVISION in json.dumps(message)
 
 
 @asynccontextmanager
