@@ -163,7 +163,7 @@ def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]
 
     `MODE=production` is a setting; hiding it would rewrite what the server says.
     """
-    longest_first = _longest_first(value for name, value in named if _is_secret(name, value))
+    longest_first = _longest_first(plain_secrets(named))
 
     def hide(text: str) -> str:
         for secret in longest_first:
@@ -172,6 +172,11 @@ def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]
         return text
 
     return hide
+
+
+def plain_secrets(named: Iterable[tuple[str, str]]) -> list[str]:
+    """The values that are secret by their name or their looks, as opposed to settings."""
+    return [value for name, value in named if _is_secret(name, value)]
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -18,6 +18,7 @@ from mcproof.generation.sampling import Sampler
 from mcproof.jsontext import escape
 from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import all_of, on_signals
+from mcproof.live.secrets import plain_secrets
 from mcproof.live.session import Session
 from mcproof.proof.judging import Judgement, fault_of, judged, signature
 from mcproof.proof.sending import Sender
@@ -160,7 +161,7 @@ class _Run:
         self._progress = progress
         self._deadline = None if campaign.seconds is None else monotonic() + campaign.seconds
         self._called = [
-            _Called(each.tool, catalog.protocol, campaign, [value for _, value in server.named_secrets])
+            _Called(each.tool, catalog.protocol, campaign, plain_secrets(server.named_secrets))
             for each in campaign.permissions
             if each.is_granted
         ]

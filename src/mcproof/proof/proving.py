@@ -258,7 +258,7 @@ class _Proving:
             trials = [trial for each in of_item.get(id(item), []) if (trial := self._trial(each)) is not None]
             if item is self._catalog.server:
                 trials += [
-                    Trial("calls", "several in a row", "answer", "crash", answer=self._session.hidden(why))
+                    Trial("calls", "several calls in a row", "answer", "crash", answer=self._session.hidden(why))
                     for why in self._sender.unexplained
                 ]
             if trials:
@@ -269,25 +269,8 @@ class _Proving:
         case, reply = sent.case, sent.reply
         if isinstance(case, Skipped) or reply is None:
             return None
-        outcome, expects = reply.outcome, case.expects
-        flaws: tuple[Flaw, ...] = ()
-        if sent.method == "tools/call":
-            flaws = flaws_in(reply, self._catalog.protocol, _output(sent.item))
-        return Trial(
-            case.probe,
-            case.what,
-            expects,
-            outcome,
-            FAULT_OF.get(case.probe) or protocol.FAULT_OF.get(case.probe),
-            case.keyword,
-            case.pointer,
-            case.place,
-            spelt(case.arguments),
-            self._words(reply),
-            reply.code,
-            flaws,
-            self._store(sent, case, reply, flaws),
-        )
+        trial = trial_of(sent.item, case, reply, sent.method, self._catalog.protocol)
+        return trial._replace(answer=self._words(reply), failure=self._store(sent, case, reply, trial.flaws))
 
     def _store(self, sent: Sent, case: Case, reply: Reply, flaws: tuple[Flaw, ...]) -> str | None:
         """Keep what failed, to be sent again; its id."""
@@ -334,8 +317,25 @@ class _Proving:
         return untested
 
 
-def _output(item: Item) -> OutputContract:
-    return OutputContract(item.fields.get("outputSchema"))
+def trial_of(item: Item, case: Case, reply: Reply, method: str, revision: str | None) -> Trial:
+    """What a case and its answer are to the rules; the answer as it came, with any secret that is in it."""
+    flaws: tuple[Flaw, ...] = ()
+    if method == "tools/call":
+        flaws = flaws_in(reply, revision, OutputContract(item.fields.get("outputSchema")))
+    return Trial(
+        case.probe,
+        case.what,
+        case.expects,
+        reply.outcome,
+        FAULT_OF.get(case.probe) or protocol.FAULT_OF.get(case.probe),
+        case.keyword,
+        case.pointer,
+        case.place,
+        spelt(case.arguments),
+        reply.words,
+        reply.code,
+        flaws,
+    )
 
 
 def _passed(case: Case, reply: Reply) -> bool | None:
