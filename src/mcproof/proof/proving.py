@@ -154,6 +154,8 @@ class _Proving:
             elif probe.ask is not None:
                 case, reply = await probe.ask(self._session)
                 self._sent.append(Sent(server, case, 0, reply, probe.name))
+                if reply.outcome == "crash" and not self._session.can_restart:
+                    await self._session.leave(at_once=True)  # the next request would be blamed for it
             else:
                 await self._send(server, probe.case, probe.params, probe.method)
 
