@@ -28,20 +28,26 @@ def test_the_tightened_example_has_nothing_left_to_fix() -> None:
     assert b"fixed 0 findings" in done.stderr
 
 
-def test_the_readme_shows_what_the_demo_prints() -> None:
+def test_the_readme_shows_what_the_demo_prints(tmp_path: pathlib.Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     demo = ROOT / "src" / "mcproof" / "demo"
     graded = mcproof("grade", "weather.json", cwd=demo).stdout.decode()
     assert f"$ mcproof grade weather.json\n{graded}```" in readme
+    command = "$ mcproof prove -- python -m mcproof.demo.server\n"
+    proven = mcproof("demo", cwd=tmp_path).stdout.decode().split(f"{command}\n")[1]
+    matrix, summary = proven.split("\n\nThe server as a whole")[0], proven.splitlines()[-5]
+    assert f"{command}{matrix}\n...\n{summary}\n```" in readme
     linted = mcproof("lint", "weather.json", cwd=demo).stdout.decode()
     frame, summary = linted.split("\n\n")[1], linted.splitlines()[-1]
     assert f"{frame}\n...\n{summary}\n" in readme
 
 
-def test_make_demo_starts_the_embedded_server_and_lints_and_grades_it(tmp_path: pathlib.Path) -> None:
+def test_make_demo_starts_the_embedded_server_and_lints_grades_and_proves_it(tmp_path: pathlib.Path) -> None:
     done = mcproof("demo", cwd=tmp_path)
     assert done.returncode == 0
-    assert done.stderr == b""
+    assert b"presumed read-only" in done.stderr
+    assert b"of 11 promises, 5 kept, 6 broken, 0 not tested" in done.stdout
+    assert list(tmp_path.iterdir()) == [], "nothing is left behind"
     assert b"$ mcproof lint -- python -m mcproof.demo.server" in done.stdout
     assert b"error[WIR-001] sends lines that are not JSON: weather server is ready" in done.stdout
     assert b"grade C, needs work" in done.stdout

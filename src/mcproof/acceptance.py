@@ -195,3 +195,49 @@ def _either(branches: Iterable[Acceptance]) -> Acceptance:
         unbounded |= branch.unbounded
         admits_null = admits_null or branch.admits_null
     return Acceptance(is_constrained, growing, unbounded, admits_null)
+
+
+KINDS = frozenset({"null", "boolean", "number", "string", "array", "object"})
+"""The kinds of JSON values; an integer is a number."""
+_MOST_VISITS = 300
+"""How many schemas are looked at; what is left out excludes nothing."""
+
+
+def kinds_of(schema: Any, tree: SchemaTree) -> frozenset[str]:
+    """The kinds of values that a schema does not exclude, as far as types and listed values tell."""
+    visits = 0
+
+    def kinds(schema: Any) -> frozenset[str]:
+        nonlocal visits
+        visits += 1
+        if type(schema) is not dict or visits > _MOST_VISITS:
+            return _NOTHING if schema is False else KINDS
+        found = _named_kinds(schema)
+        if "$ref" in schema and visits < _MOST_VISITS // 10:
+            found &= kinds(tree.references.target(schema))
+        for branch in _branches(schema, "allOf"):
+            found &= kinds(branch)
+        for keyword in _UNIONS:
+            if branches := _branches(schema, keyword):
+                found &= frozenset().union(*map(kinds, branches))
+        return found
+
+    return kinds(schema)
+
+
+def _named_kinds(schema: dict[str, Any]) -> frozenset[str]:
+    """The kinds that a schema itself names."""
+    found = KINDS
+    named = schema.get("type")
+    listed = [named] if isinstance(named, str) else named
+    if isinstance(listed, list):
+        found = frozenset("number" if kind == "integer" else kind for kind in listed if isinstance(kind, str)) & KINDS
+    for values in ([schema["const"]] if "const" in schema else None, schema.get("enum")):
+        if isinstance(values, list):
+            found &= frozenset(map(_kind, values))
+    return found
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+    return kinds.get(type(value), "null")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from tempfile import TemporaryDirectory
 
 import mcproof
-from mcproof.cli import grade, lint
+from mcproof.cli import grade, lint, prove
 from mcproof.cli.main import FINDINGS, OK
 from mcproof.cli.options import Parser
 from mcproof.report.terminal import Style
@@ -22,7 +23,7 @@ _BY_ITSELF = (
 
 
 def parser() -> Parser:
-    return Parser("demo", "Start an example server, with the faults that real ones have, and lint and grade it.")
+    return Parser("demo", "Start an example server, with the faults that real ones have, and lint, grade and prove it.")
 
 
 def command(arguments: list[str]) -> int:
@@ -30,12 +31,18 @@ def command(arguments: list[str]) -> int:
     style = Style.of(sys.stdout)
     # `python` is the one that runs this, whether or not its environment is active.
     os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    for name, run in (("lint", lint.command), ("grade", grade.command)):
-        sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
-        sys.stdout.flush()
-        code = run(["--no-config", *_BY_ITSELF, "--", *SERVER])
-        if code not in (OK, FINDINGS):
-            return code
-        sys.stdout.write("\n")
-    sys.stdout.write("Now try it on a server of your own: mcproof grade -- python server.py\n")
+    here = os.getcwd()
+    with TemporaryDirectory() as folder:  # for the failures that are stored
+        os.chdir(folder)
+        try:
+            for name, run in (("lint", lint.command), ("grade", grade.command), ("prove", prove.command)):
+                sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
+                sys.stdout.flush()
+                code = run(["--no-config", *_BY_ITSELF, "--", *SERVER])
+                if code not in (OK, FINDINGS):
+                    return code
+                sys.stdout.write("\n")
+        finally:
+            os.chdir(here)
+    sys.stdout.write("Now try it on a server of your own: mcproof prove -- python server.py\n")
     return OK

@@ -32,7 +32,7 @@ COMMANDS = {
     "explain": "say what a rule checks, why, and how to fix it",
     "config": "show the settings that hold for a target, and where each comes from",
     "completion": "print a script that completes mcproof in a shell",
-    "demo": "lint and grade an example catalog",
+    "demo": "lint, grade and prove an example server",
 }
 
 HELP = """\
@@ -47,6 +47,7 @@ A TARGET is a snapshot (the answer to `tools/list` saved as JSON), a folder of t
 FILE.json#NAME of a client configuration. -- COMMAND ARG... at the end starts a server.
 
   mcproof grade -- python server.py      how good is it, and what would help most
+  mcproof prove -- python server.py      does it keep what its schemas promise
   mcproof lint https://host/mcp          every finding about a live server
   mcproof lint tools.json                every finding about a snapshot, with the line it is about
   mcproof schema-lint tools.json --fix   print the catalog with tightened schemas

@@ -95,6 +95,7 @@ def chosen_checks(options: argparse.Namespace) -> list[str]:
 
 
 def _probe(work: Work, depth: Depth, options: argparse.Namespace, checks: list[str], *, explores: bool) -> TargetReport:
+    from mcproof.proof.contract import with_predictions
     from mcproof.proof.proving import Inquiry, prove
     from mcproof.proof.store import described
     from mcproof.report.terminal import Counter
@@ -113,4 +114,8 @@ def _probe(work: Work, depth: Depth, options: argparse.Namespace, checks: list[s
     keep_failures(proof.stored)
     work.catalog.trials = proof.trials
     report = work.examined(depth)
-    return report._replace(probes=proof.probes, matrix=proof.matrix, untested=[*report.untested, *proof.untested])
+    return report._replace(
+        probes=proof.probes,
+        matrix=with_predictions(proof.matrix, [*report.findings, *report.suppressed]),
+        untested=[*report.untested, *proof.untested],
+    )

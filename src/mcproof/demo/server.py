@@ -2,7 +2,8 @@
 
     python -m mcproof.demo.server
 
-It greets on standard output, gives no version, and takes whatever it is called with.
+It greets on standard output, gives no version, checks some of what its schemas promise and not the rest, and ends when
+it is asked for a forecast of no number of days.
 """
 
 from __future__ import annotations
@@ -42,12 +43,24 @@ def _answer(request: dict[str, Any], catalog: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call(params: dict[str, Any], catalog: dict[str, Any]) -> dict[str, Any]:
-    """Call a tool, which like many of its kind looks at no argument too closely."""
+    """Call a tool, which like many of its kind looks at some arguments and not at others."""
     name, arguments = params.get("name"), params.get("arguments") or {}
-    if name not in [tool["name"] for tool in catalog["tools"]]:
+    tool = next((tool for tool in catalog["tools"] if tool["name"] == name), None)
+    if tool is None:
         return _error(INVALID_PARAMS, f"unknown tool {name}")
-    text = f"{name}: 18 °C and a light breeze in {arguments.get('city', 'Lisbon')}"
-    return {"result": {"content": [{"type": "text", "text": text}]}}
+    needed = [*tool["inputSchema"].get("required", ()), *(["region"] if name == "get_alerts" else [])]
+    if missing := [each for each in needed if each not in arguments]:
+        return _text(f"missing: {', '.join(missing)}", is_error=True)
+    if name == "current.conditions" and not (isinstance(arguments["station"], str) and len(arguments["station"]) <= 12):
+        return _text("a station is a text of up to 12 characters", is_error=True)
+    if name == "get_forecast":
+        days = range(min(arguments.get("days", 1), 14))
+        return _text("\n".join(f"day {day + 1} in {arguments['city']}: 18 °C and a light breeze" for day in days))
+    return _text(f"{name}: 18 °C and a light breeze")
+
+
+def _text(text: str, *, is_error: bool = False) -> dict[str, Any]:
+    return {"result": {"content": [{"type": "text", "text": text}], "isError": is_error}}
 
 
 def _error(code: int, message: str) -> dict[str, Any]:

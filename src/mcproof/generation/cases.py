@@ -56,6 +56,16 @@ def deterministic_cases(
                 return
 
 
+def fuller_arguments(schema: Any) -> dict[str, Any] | None:
+    """Valid arguments with every optional property that fits beside the others; None where there are none more."""
+    oracle = Oracle(schema)
+    if oracle.problem is not None:
+        return None
+    builder = Builder(schema, oracle)
+    start = builder.arguments().value
+    return None if start is None else everything(builder, start, spots(builder, start))
+
+
 def _all_cases(
     builder: Builder, start: dict[str, Any] | None, *, is_own: bool, structural: bool
 ) -> Iterator[GeneratedCase]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.acceptance import acceptance, accepts_anything, unbounded_kinds
+from mcproof.acceptance import KINDS, acceptance, accepts_anything, kinds_of, unbounded_kinds
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.values import valid_arguments
 from mcproof.jsontext import escape
@@ -27,7 +27,10 @@ FAULT_OF = {
     "extra_field": UNEXPECTED_FIELD.id,
     "oversized": OVERSIZED.id,
 }
-_WRONG: tuple[tuple[Any, str], ...] = (({"mcproof": "wrong type"}, "an object"), ([["wrong type"]], "a list"))
+_WRONG: tuple[tuple[str, Any, str], ...] = (
+    ("object", {"mcproof": "wrong type"}, "an object"),
+    ("array", [["wrong type"]], "a list"),
+)
 """Values that no server coerces to a text or a number, and what to call them."""
 
 
@@ -134,7 +137,7 @@ class _Asked:
                     return self._case(probe, what, arguments, "type", f"/{escape(name)}", _place(name))
         untyped = next((name for name in self._in_order() if self._is_untyped(name)), None)
         if untyped is not None and self._explores:
-            value, words = _WRONG[0]
+            _, value, words = _WRONG[0]
             return Case(
                 probe, f"`{untyped}` is {words}", "nothing", {**self._base, untyped: value}, place=_place(untyped)
             )
@@ -171,7 +174,7 @@ class _Asked:
         promised = [name for name in texts if name not in unbounded and self._is_free(texts[name])]
         ordered = list(dict.fromkeys([*promised, *unbounded, *texts]))
         if not ordered:
-            return Skipped(probe, "no argument is a text", False)
+            return self._oversized_inside() or Skipped(probe, "no argument is a text", False)
         name = ordered[0]
         is_bounded = name not in unbounded
         if self._base is None:
@@ -183,6 +186,20 @@ class _Asked:
         if is_bounded and self._explores and self._breaks(arguments, by_name=True):
             return self._case(probe, what, arguments, "maxLength", f"/{escape(name)}", _place(name))
         return Case(probe, what, "answer", arguments, is_bounded, "", f"/{escape(name)}", _place(name))
+
+    def _oversized_inside(self) -> Case | None:
+        """The same for a text inside an argument, where the valid call has one."""
+        path = _path_to_text(self._base) if self._is_judge else None
+        if path is None:
+            return None
+        arguments = _with_text(self._base, path, "a" * self._size)
+        named = ".".join(map(str, path))
+        what = f"a text of {self._size:,} characters for `{named}`"
+        pointer = "".join(f"/{escape(str(step))}" for step in path)
+        is_bounded = self._oracle.refuses(arguments)
+        if is_bounded and self._explores:
+            return self._case("oversized", what, arguments, "maxLength", pointer, _place(str(path[0])))
+        return Case("oversized", what, "answer", arguments, is_bounded, "", pointer, _place(str(path[0])))
 
     @property
     def _has_parameters(self) -> bool:
@@ -222,17 +239,23 @@ class _Asked:
         return items if _is_text(items, self._tree) else None
 
     def _wrong_values(self, name: str) -> Iterator[tuple[Any, str]]:
-        """Values of a wrong type, for a number the list first."""
-        schema = self._parameters[name]
-        is_number = isinstance(schema, dict) and schema.get("type") in ("number", "integer", "boolean")
-        yield from reversed(_WRONG) if is_number else _WRONG
+        """Values of a kind that an argument excludes, for a number the list first."""
+        kinds = self._kinds(name)
+        is_number = not kinds & {"string", "array", "object"}
+        for kind, value, words in reversed(_WRONG) if is_number else _WRONG:
+            if kind not in kinds:
+                yield value, words
+
+    def _kinds(self, name: str) -> frozenset[str]:
+        return kinds_of(self._parameters[name], self._tree) if self._tree is not None else KINDS
 
     def _type_words(self, name: str) -> str:
         schema = self._parameters[name]
-        kind = schema.get("type") if isinstance(schema, dict) else None
-        if isinstance(kind, str):
-            return f"an {kind}" if kind[0] in "aio" else f"a {kind}"
-        return "what its schema says"
+        named = schema.get("type") if isinstance(schema, dict) else None
+        kinds = [named] if isinstance(named, str) else sorted(self._kinds(name))
+        return " or ".join(
+            f"an {kind}" if kind[0] in "aio" else "null" if kind == "null" else f"a {kind}" for kind in kinds
+        )
 
 
 def _is_text(schema: Any, tree: SchemaTree | None) -> bool:
@@ -251,3 +274,27 @@ def _is_text(schema: Any, tree: SchemaTree | None) -> bool:
 
 def _place(name: str) -> str:
     return f"/inputSchema/properties/{escape(name)}"
+
+
+def _path_to_text(value: Any, depth: int = 4) -> list[str | int] | None:
+    """The way to the first text inside a value."""
+    steps: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        steps = list(value.items())
+    elif isinstance(value, list):
+        steps = list(enumerate(value))
+    for step, each in steps if depth else ():
+        if isinstance(each, str):
+            return [step]
+        if (path := _path_to_text(each, depth - 1)) is not None:
+            return [step, *path]
+    return None
+
+
+def _with_text(value: Any, path: list[str | int], text: str) -> Any:
+    """A value with another text at the end of a path."""
+    if not path:
+        return text
+    copy: Any = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = _with_text(value[path[0]], path[1:], text)
+    return copy

@@ -8,9 +8,11 @@ from mcproof.proof.cases import Case
 from mcproof.report.model import Cell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcproof.catalog import Tool
     from mcproof.proof.cases import Questions
-    from mcproof.report.model import ProbeResult, Verdict
+    from mcproof.report.model import ProbeResult, Reported, Verdict
 
 _VERDICTS: dict[tuple[bool, bool], Verdict] = {
     (True, True): "proven",
@@ -38,3 +40,15 @@ def _declared(probe: str, asked: Questions | None) -> bool | None:
         if case.probe == probe:
             return case.declared if isinstance(case, Case) or case.declared is not None else None
     return None
+
+
+def with_predictions(matrix: list[Cell], findings: Iterable[Reported]) -> list[Cell]:
+    """The matrix with the static rules that said, before anything was sent, what lies open."""
+    said: dict[tuple[str | None, str], dict[str, None]] = {}
+    for each in findings:
+        if each.rule.fault is not None and each.rule.ruleset != "wire":
+            said.setdefault((each.tool, each.rule.fault), {})[each.rule.id] = None
+    return [
+        cell._replace(predicted_by=tuple(said.get((cell.tool, cell.fault), ()))) if cell.verdict == "open" else cell
+        for cell in matrix
+    ]

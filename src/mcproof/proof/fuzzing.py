@@ -45,6 +45,7 @@ _FRUITLESS = 1_000
 """After how many draws in a row that led nowhere there is nothing more to draw."""
 _TOLD_EVERY = 0.1
 """Seconds between two signs of progress."""
+_SERIOUS = ("crash", "hang", "protocol_violation", "leak", "accepted")
 _TRIED_AS: dict[str, Outcome] = {"crash": "crash", "hang": "hang", "protocol_violation": "malformed"}
 
 
@@ -211,7 +212,7 @@ class _Run:
     def fuzzed(self, *, interrupted: bool) -> Fuzzed:
         """What was seen, in the order of the catalog."""
         found = [failure for each in self._called for failure in each.failures()]
-        failures = [failure for failure in found if failure.judgement.outcome != "clean"]
+        failures = self._different([failure for failure in found if failure.judgement.outcome != "clean"])
         trials = [
             Trials(each.tool, listed, self._catalog.protocol) for each in self._called if (listed := each.trials())
         ]
@@ -225,6 +226,15 @@ class _Run:
         cases = {each.tool.name: each.sent for each in self._called}
         stored = [failure.stored(self._campaign) for failure in failures]
         return Fuzzed(self._outcomes(), cases, failures, stored, trials, untested, interrupted)
+
+    def _different(self, failures: list[FoundFailure]) -> list[FoundFailure]:
+        """The failures, the most serious first, those that came down to the same arguments put together."""
+        merged: dict[str, FoundFailure] = {}
+        for each in sorted(failures, key=lambda failure: _SERIOUS.index(failure.judgement.outcome)):
+            name = each.stored(self._campaign).id
+            known = merged.get(name)
+            merged[name] = each if known is None else known._replace(times=known.times + each.times)
+        return list(merged.values())
 
     def _refused(self) -> list[Permission]:
         return [each for each in self._campaign.permissions if not each.is_granted]
@@ -255,7 +265,7 @@ class _Called:
         cases = cases_of(self._schema, self._campaign.seed, name, self._campaign.arguments.get(name))
         recent: dict[int, GeneratedCase] = {}
         for case in cases:
-            if self.sent >= self._campaign.cases or self._is_known_broken():
+            if self.sent >= self._campaign.cases or self._is_known_broken(len(sender.unexplained)):
                 break
             if is_late():
                 self.stopped = f"the time was up after {self.sent:,} cases"
@@ -279,8 +289,8 @@ class _Called:
         self._found = {key: await self._smaller(failure, sender) for key, failure in self._found.items()}
         self._is_done = True
 
-    def _is_known_broken(self) -> bool:
-        if self.outcomes["crash"] >= MOST_CRASHES or self.outcomes["hang"] >= MOST_HANGS:
+    def _is_known_broken(self, unexplained: int) -> bool:
+        if self.outcomes["crash"] + unexplained >= MOST_CRASHES or self.outcomes["hang"] >= MOST_HANGS:
             self.stopped = f"stopped after {self.sent:,} cases, as it crashes or hangs again and again"
         return bool(self.stopped)
 
@@ -315,8 +325,7 @@ class _Called:
 
     def _keep(self, number: int, case: GeneratedCase, judgement: Judgement, answer: str) -> None:
         for outcome, what in judgement.failures:
-            about = (case.keyword, _general(case.pointer)) if outcome == "accepted" else (signature(what),)
-            key = (outcome, *about)
+            key = (outcome, *(_violated(case) if outcome == "accepted" else (signature(what),)))
             known = self._found.get(key)
             if known is not None:
                 self._found[key] = known._replace(times=known.times + 1)
@@ -332,8 +341,11 @@ class _Called:
         oracle = Oracle(self._schema)
         wanted = failure.judgement
 
+        broken = oracle.complaint(failure.case.arguments)
+
         def may_be_sent(arguments: Any) -> bool:
-            return oracle.accepts(arguments) if failure.case.is_valid else oracle.refuses(arguments)
+            """Whether arguments are as valid as the ones that failed, or break the schema in the same place."""
+            return oracle.accepts(arguments) if failure.case.is_valid else oracle.complaint(arguments) == broken
 
         def fails(arguments: Any, reply: Reply) -> bool:
             judgement = self._judge(failure.case._replace(arguments=arguments), reply)
@@ -347,11 +359,7 @@ class _Called:
         )
         if arguments is failure.case.arguments:
             return failure
-        complaint = None if failure.case.is_valid else oracle.complaint(arguments)
-        case = failure.case._replace(arguments=arguments)
-        if complaint is not None:
-            case = case._replace(keyword=complaint[0], pointer=complaint[1])
-        return failure._replace(case=case)
+        return failure._replace(case=failure.case._replace(arguments=arguments))
 
     def failures(self) -> list[FoundFailure]:
         """What failed, in the order of the cases; also what is wrong with an answer that is clean otherwise."""
@@ -404,6 +412,8 @@ class _Called:
             yield Untested(f"the logic of tool {self.tool.label}", f"{calls} refused, so it was never reached")
 
 
-def _general(pointer: str) -> str:
-    """A pointer without the numbers in it."""
-    return "/".join("*" if token.isdigit() else token for token in pointer.split("/"))
+def _violated(case: GeneratedCase) -> tuple[str, str]:
+    """What a case breaks, however deep: the keyword, and the property where it has a name of its own."""
+    last = case.pointer.rpartition("/")[2]
+    is_own = case.keyword not in ("additionalProperties", "unevaluatedProperties") and not last.isdigit()
+    return case.keyword, last if is_own else ""

@@ -24,7 +24,7 @@ OUTCOMES: tuple[Kind, ...] = ("clean", "accepted", "crash", "hang", "protocol_vi
 
 _HARM: dict[str, Kind] = {"crash": "crash", "hang": "hang", "malformed": "protocol_violation"}
 _VIOLATIONS = ("structured-invalid", "structured-missing", "malformed-content")
-_NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
+_PARTICULARS = re.compile(r"0x[0-9a-f]+|\d+|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
 _FAULT_OF_KEYWORD = {
     "required": MISSING_REQUIRED.id,
     "dependentRequired": MISSING_REQUIRED.id,
@@ -116,5 +116,5 @@ def _leak(reply: Reply, arguments: Any, secrets: Sequence[str]) -> str | None:
 
 
 def signature(what: str) -> str:
-    """What is the same in two failures of one cause: the words, without the numbers in them."""
-    return _NUMBERS.sub("#", what)[:200]
+    """What is the same in two failures of one cause: the words, without numbers and what is quoted."""
+    return _PARTICULARS.sub("#", what)[:200]

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.answers import OutputContract
+from mcproof.generation.cases import fuller_arguments
 from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import all_of, on_signals
 from mcproof.live.session import Reply, Session
@@ -21,7 +22,7 @@ from mcproof.trial import Trial, Trials, spelt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.catalog import Catalog, Item
+    from mcproof.catalog import Catalog, Item, Tool
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
     from mcproof.proof.safety import Permission
@@ -161,18 +162,39 @@ class _Proving:
 
     async def _ask_tool(self, permission: Permission) -> None:
         tool = permission.tool
-        given = self._inquiry.arguments.get(tool.name)
-        inquiry = self._inquiry
-        asked = questions(tool, inquiry.checks, given=given, size=inquiry.size, explores=inquiry.explores)
+        asked = self._questions(tool, self._inquiry.arguments.get(tool.name))
+        if permission.is_granted:
+            self._step(tool.name)
+            asked = await self._start_from_what_works(tool, asked)
+            for case in asked.cases:
+                if isinstance(case, Skipped):
+                    self._sent.append(Sent(tool, case))
+                else:
+                    await self._send(tool, case, {"name": tool.name, "arguments": case.arguments})
         self._asked.append(asked)
-        if not permission.is_granted:
-            return
-        self._step(tool.name)
-        for case in ([asked.baseline] if asked.baseline is not None else []) + asked.cases:
-            if isinstance(case, Skipped):
-                self._sent.append(Sent(tool, case))
-            else:
-                await self._send(tool, case, {"name": tool.name, "arguments": case.arguments})
+
+    def _questions(self, tool: Tool, given: dict[str, Any] | None) -> Questions:
+        inquiry = self._inquiry
+        return questions(tool, inquiry.checks, given=given, size=inquiry.size, explores=inquiry.explores)
+
+    async def _start_from_what_works(self, tool: Tool, asked: Questions) -> Questions:
+        """Send the valid call; where the smallest is refused, the fullest, as a schema may not tell what is needed."""
+        if asked.baseline is None:
+            return asked
+        await self._send(tool, asked.baseline, {"name": tool.name, "arguments": asked.baseline.arguments})
+        smallest = self._sent[-1]
+        if smallest.reply is None or smallest.reply.outcome != "rejected" or tool.name in self._inquiry.arguments:
+            return asked
+        fuller = fuller_arguments(tool.schema if tool.schema is not None else {})
+        if fuller is None:
+            return asked
+        case = asked.baseline._replace(what="a valid call with every argument", arguments=fuller)
+        await self._send(tool, case, {"name": tool.name, "arguments": fuller})
+        fullest = self._sent.pop()
+        if fullest.reply is None or fullest.reply.outcome != "accepted":
+            return asked
+        self._sent[-1] = fullest
+        return self._questions(tool, fuller)
 
     async def _send(self, item: Item, case: Case, params: dict[str, Any], method: str = "tools/call") -> None:
         number, reply = await self._sender.send(method, params)

@@ -11,6 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.live.session import Reply
+from mcproof.trial import spelt
 
 if TYPE_CHECKING:
     from mcproof.live.session import Session
@@ -19,6 +20,8 @@ SETTLE = 0.3
 """How long a server is watched that may be about to end, in seconds."""
 SUSPECTS = 25
 """How many earlier requests are asked about when one crashed that does not crash alone."""
+AT_ONCE = 5
+"""How many of them at the same time."""
 QUICK = 2.0
 """How long a server may take to show that it still answers, after one request that it did not."""
 _HARM = ("crash", "hang")
@@ -104,27 +107,30 @@ class Sender:
 
     async def _find_culprit(self, end: Reply) -> None:
         """Correct what was said of the request that ended the server some time after it was answered."""
-        suspects = list(self._recent)
+        suspects = list(self._recent)[::-1]
         self._recent.clear()
         if self.session.can_restart and not self.unexplained:  # what no request explains once, none does twice
-            for request in reversed(suspects):
-                alone = await self.alone(request)
-                if alone.outcome in _HARM:
-                    self.corrections[request.number] = alone
-                    return
-        self.unexplained.append(f"{end.why}; none of the last {len(suspects)} requests does that alone")
+            for first in range(0, len(suspects), AT_ONCE):
+                asked = suspects[first : first + AT_ONCE]
+                for request, reply in zip(asked, await asyncio.gather(*map(self.alone, asked)), strict=True):
+                    if reply.outcome in _HARM:
+                        self.corrections[request.number] = reply
+                        return
+        last = f"; the last was {suspects[0].method} with {spelt(suspects[0].params)}" if suspects else ""
+        self.unexplained.append(f"{end.why}; none of the last {len(suspects)} requests does that alone{last}")
 
     async def alone(self, request: Request) -> Reply:
-        """What becomes of a server that is asked this and nothing else."""
-        await self.session.leave(at_once=True)
-        reply = await self.session.ask(request.method, request.params)
-        if reply.outcome in _HARM:
-            await self.session.leave(at_once=True)
-            return reply
-        await asyncio.sleep(SETTLE)
-        gone = await self.session.absence()
-        await self.session.leave(at_once=True)
-        return reply if gone is None else _after(reply, gone)
+        """What becomes of a server that is started for this request and asked nothing else."""
+        session = self.session.another()
+        try:
+            reply = await session.ask(request.method, request.params)
+            if reply.outcome in _HARM:
+                return reply
+            await asyncio.sleep(SETTLE)
+            gone = await session.absence()
+            return reply if gone is None else _after(reply, gone)
+        finally:
+            await session.leave(at_once=True)
 
 
 def _after(reply: Reply, gone: Reply) -> Reply:

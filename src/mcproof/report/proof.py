@@ -205,10 +205,10 @@ def not_tested(report: TargetReport) -> list[Reason]:
         reasons.setdefault(each.why, {})[each.what] = None
     for probe in report.probes:
         if probe.outcome == "not_tested":
-            reasons.setdefault(probe.reason, {})[probe.tool or probe.probe] = None
+            reasons.setdefault(probe.reason, {})[f"tool {probe.tool}" if probe.tool else probe.probe] = None
     for cell in report.matrix:
         if cell.verdict == "not tested":
-            reasons.setdefault(cell.reason, {})[cell.tool] = None
+            reasons.setdefault(cell.reason, {})[f"tool {cell.tool}"] = None
     return [Reason(why or "no reason is known", list(whats)) for why, whats in reasons.items()]
 
 

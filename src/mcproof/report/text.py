@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.finding import LEVELS
 from mcproof.report.model import BROKEN, Snippet, group_by_fault
-from mcproof.report.terminal import Style, display_width, shell_word
+from mcproof.report.terminal import Style, display_width, safe, shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,10 +57,16 @@ def frame(group: Group, style: Style) -> str:
     ]
     if shown.snippet is not None:
         lines += _excerpt(shown, shown.snippet, gutter, style)
-    notes = [("help", shown.rule.fix), ("also", ", ".join(group.also))]
+    notes = [("help", shown.rule.fix), ("replay", _replay(shown)), ("also", ", ".join(group.also))]
     bullet = style.paint("=", "help")
     lines += [f"{' ' * gutter}{bullet} {style.paint(label, 'bold')}: {text}" for label, text in notes if text]
     return "\n".join(lines) + "\n"
+
+
+def _replay(shown: Reported) -> str:
+    """The command that sends again what a finding is about, if it is about something that was sent."""
+    failure = shown.evidence.get("failure") if shown.evidence is not None else None
+    return f"mcproof replay {safe(failure)}" if isinstance(failure, str) else ""
 
 
 def _excerpt(shown: Reported, snippet: Snippet, gutter: int, style: Style) -> list[str]:
