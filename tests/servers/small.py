@@ -3,7 +3,8 @@
 It is started as `python -I -S small.py TOOLS [HABIT...]` and answers every call with a success, except for what a habit
 says: `refuses-everything`, `refuses-empty` (a call without arguments), `refuses-objects` (an argument that is an
 object), `refuses-unknown` (an argument that no schema has), `refuses-long` (a text of more than 1,000 characters),
-`shows-secret` (an error that has the variable SECRET in it), `no-tools` (it does not offer any). The environment
+`dies-of-full` (it ends at a
+call with every argument of the schema), `shows-secret` (an error that has the variable SECRET in it), `no-tools` (it does not offer any). The environment
 variable CALLED names a file to which every call is appended, a line each.
 """
 
@@ -50,6 +51,8 @@ def called(params: dict[str, Any], tools: list[Any], habits: set[str]) -> dict[s
     tool = next((each for each in tools if isinstance(each, dict) and each.get("name") == name), None)
     if tool is None:
         return {"error": {"code": -32602, "message": "Unknown tool"}}
+    if "dies-of-full" in habits and arguments.keys() == tool["inputSchema"]["properties"].keys():
+        os._exit(3)
     refused = next((habit for habit in sorted(habits) if is_against(habit, arguments, tool)), None)
     text = "Done" if refused is None else f"Invalid arguments: {refused}"
     if refused is not None and "shows-secret" in habits:
