@@ -70,7 +70,7 @@ def mcproof(*words: str) -> Done:
 def tried(command: str, *words: str, code: int | None = None) -> Any:
     """What trying out a server came to, by the schema of its document."""
     done = mcproof(command, "--format", "json", *words)
-    assert done.code in ((0, 1) if code is None else (code,)), done
+    assert done.code in ((0, 1) if code is None else (code,)), done.output[:2_000] + done.errors
     validator(command).validate(done.document)
     return done.document
 

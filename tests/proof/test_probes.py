@@ -299,7 +299,7 @@ def test_the_fullest_call_is_the_base_where_the_smallest_is_refused() -> None:
 
 
 def test_a_server_that_dies_of_the_fullest_call_is_told_so() -> None:
-    document = tried("prove", *small_server([OPEN], "refuses-empty", "dies-of-full"), code=1)
+    document = tried("prove", *small_server([OPEN], "refuses-empty", "refuses-objects", "dies-of-full"), code=1)
     wire = [(each["rule"], each["tool"]) for each in document["findings"] if each["ruleset"] == "wire"]
     assert wire == [("WIR-017", "read")]
 
@@ -360,7 +360,7 @@ def test_arguments_that_make_no_sense_are_refused(here: Path, word: str, said: s
 # --- which tools --------------------------------------------------------------------------------------------------
 
 
-def tested(*words: str) -> list[str]:
+def called(*words: str) -> list[str]:
     """The tools that were called with something."""
     document = tried("probe", "--checks", "extra_field", *words, *GOOD)
     return [each["tool"] for each in document["probes"] if each["probe"] == "baseline"]
@@ -377,7 +377,7 @@ def tested(*words: str) -> list[str]:
     ],
 )
 def test_tools_are_chosen_by_name(words: tuple[str, ...], names: list[str]) -> None:
-    assert tested(*words) == names
+    assert called(*words) == names
 
 
 def test_a_tool_that_is_left_out_is_listed_as_not_tested() -> None:

@@ -3,9 +3,9 @@
 It is started as `python -I -S small.py TOOLS [HABIT...]` and answers every call with a success, except for what a habit
 says: `refuses-everything`, `refuses-empty` (a call without arguments), `refuses-objects` (an argument that is an
 object), `refuses-unknown` (an argument that no schema has), `refuses-long` (a text of more than 1,000 characters),
-`dies-of-full` (it ends at a
-call with every argument of the schema), `shows-secret` (an error that has the variable SECRET in it), `no-tools` (it does not offer any). The environment
-variable CALLED names a file to which every call is appended, a line each.
+`dies-of-full` (it ends at a call with every argument of the schema), `shows-secret` (an error has the variable SECRET
+in it), `no-tools` (it does not offer any). The environment variable CALLED names a file to which every call is
+appended, a line each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ LONG = 1_000
 def main(words: list[str]) -> None:
     tools, habits = json.loads(words[0]), set(words[1:])
     for line in sys.stdin:
-        message = json.loads(line)
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
         if "id" in message and "method" in message:
             answer = {"jsonrpc": "2.0", "id": message["id"], **answered(message, tools, habits)}
             sys.stdout.write(json.dumps(answer) + "\n")
