@@ -34,7 +34,7 @@ def main(words: list[str]) -> None:
 def answered(message: dict[str, Any], tools: list[Any], habits: set[str]) -> dict[str, Any]:
     method, params = message["method"], message.get("params", {})
     if method == "initialize":
-        offered = {} if "no-tools" in habits else {"tools": {}}
+        offered: dict[str, Any] = {} if "no-tools" in habits else {"tools": {}}
         info = {"name": "small", "version": "1.0"}
         return {"result": {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": info}}
     if method == "ping":
