@@ -17,6 +17,13 @@ Outcome = Literal["rejected", "accepted", "hang", "crash", "malformed"]
 Expectation = Literal["success", "rejection", "answer", "nothing"]
 """What the contract asks for: a result, an error, any answer at all, or, for a question out of curiosity, nothing."""
 
+CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
+"""The five probes of the negative path, in the order in which they are sent."""
+
+Kind = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
+KINDS: tuple[Kind, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
+"""What a case of fuzzing can come to; a leak beside whatever else an answer is."""
+
 SHOWN = 400
 """How many characters of a request or an answer a report keeps; many servers send a megabyte back."""
 

@@ -219,3 +219,15 @@ def test_the_value_is_the_callers_own() -> None:
     made["x"]["list"].append(2)
     assert default == {"list": [1]}
     assert made["y"] == {"list": [1]}
+
+
+def test_arguments_are_an_object_even_where_the_schema_admits_more() -> None:
+    assert valid_arguments({"enum": ["x", 1, {"a": 1}]}).value == {"a": 1}
+    assert valid_arguments({"const": "x"}).problem == "no object was found that the schema accepts"
+    assert valid_arguments({"anyOf": [{"const": "x"}, {"required": ["y"]}]}).value == {"y": "a"}
+
+
+def test_an_object_that_needs_more_of_itself_ends() -> None:
+    node = {"type": "object", "additionalProperties": {"$ref": "#/$defs/n"}, "minProperties": 1}
+    made = valid_arguments({"properties": {"x": {"$ref": "#/$defs/n"}}, "$defs": {"n": node}, "required": ["x"]})
+    assert made.value is None

@@ -163,7 +163,7 @@ def test_what_was_predicted_is_told_once_for_all_tools() -> None:
 
 def test_what_was_not_tested_is_told_once_for_each_reason() -> None:
     (reason,) = not_tested(prove_report())
-    assert reason.whats == ["burn_book"]
+    assert reason.whats == ["tool burn_book"]
 
 
 # --- the picture --------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def test_wide_letters_do_not_push_the_marks_out_of_line(width: int) -> None:
 
 
 def test_what_was_not_tested_is_never_called_passed() -> None:
-    assert "nothing was tested: 0 tools" in rendered(TRIALS["prove-empty"], "text")
+    assert "nothing was tested, which does not pass: 0 tools" in rendered(TRIALS["prove-empty"], "text")
     assert page_of(TRIALS["prove-empty"]).one("p", name="tile").text == "nothing was tested ?"
     assert page_of(TRIALS["prove-clean"]).one("p", name="tile").text == "passed ✓"
 

@@ -129,7 +129,7 @@ def probe_report() -> TargetReport:
         counts={"tools": 5, "resources": 0, "templates": 0, "prompts": 0},
         findings=_findings(),
         fail_on="error",
-        untested=[Untested("burn_book", CHANGES)],
+        untested=[Untested("tool burn_book", CHANGES)],
         probes=_probes(),
     )
 
@@ -201,7 +201,7 @@ def fuzz_report() -> TargetReport:
         fail_on=BROKEN,
         probes=[],
         untested=[
-            Untested("burn_book", CHANGES),
+            Untested("tool burn_book", CHANGES),
             Untested("lend_book", "every case was refused before the tool's own logic: no book has such an id"),
         ],
         fuzzing=Fuzzing(

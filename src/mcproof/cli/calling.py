@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
     from mcproof.proof.store import Failed
+    from mcproof.report.model import Gate
 
 MOST_NAMED = 12
 """How many tools a sentence names."""
@@ -97,6 +98,13 @@ def keep_failures(failed: list[Failed]) -> None:
         store(failed)
     except McproofError as error:
         tell(f"failures are not stored, so `mcproof replay` will not find them: {error}")
+
+
+def gates_of(tested: int) -> list[Gate]:
+    """The gate of a server of which nothing was tested: that does not pass."""
+    from mcproof.report.model import Gate
+
+    return [] if tested else [Gate("tested", 1, 0, False)]
 
 
 def given_arguments(options: argparse.Namespace, permissions: list[Permission]) -> dict[str, dict[str, Any]]:

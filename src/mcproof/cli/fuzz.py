@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mcproof.cli.calling import (
+    gates_of,
     given_arguments,
     keep_failures,
     live_server,
@@ -116,6 +117,7 @@ def _fuzz(work: Work, depth: Depth, options: argparse.Namespace) -> TargetReport
     report = work._replace(plan=plan).examined(depth)
     failures = [_failure(found, kept) for found, kept in zip(fuzzed.failures, fuzzed.stored, strict=True)]
     return report._replace(
+        gates=gates_of(sum(fuzzed.cases.values())),
         fuzzing=Fuzzing(options.seed, sum(fuzzed.cases.values()), fuzzed.outcomes, failures, fuzzed.cases),
         untested=[*report.untested, *fuzzed.untested],
     )

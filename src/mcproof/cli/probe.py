@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.cli.calling import (
+    gates_of,
     given_arguments,
     keep_failures,
     live_server,
@@ -115,6 +116,7 @@ def _probe(work: Work, depth: Depth, options: argparse.Namespace, checks: list[s
     work.catalog.trials = proof.trials
     report = work.examined(depth)
     return report._replace(
+        gates=gates_of(sum(each.passed is not None for each in proof.probes)),
         probes=proof.probes,
         matrix=with_predictions(proof.matrix, [*report.findings, *report.suppressed]),
         untested=[*report.untested, *proof.untested],

@@ -39,7 +39,7 @@ def boundaries(spot: Spot) -> Iterator[Change]:
     """Changes after which a value should still be accepted."""
     place, value = spot.place, spot.value
     if place.values is not None:
-        for each in place.values[: _MOST_VALUES if spot.path else 2]:
+        for each in filter(place.admits, place.values[:_MOST_VALUES]):
             yield constant(f"{spot.label} is {_named(each)}", "enum", each)
         return
     if "null" in place.kinds and value is not None and len(place.kinds) < 7:

@@ -82,6 +82,7 @@ def _all_cases(
         yield from structured
         return
     yield GeneratedCase(start, True, "the given arguments" if is_own else "valid, small")
+    builder.refresh()
     found = spots(builder, start)
     yield from islice(_valid_cases(builder, start, found), _MOST_VALID)
     yield from structured

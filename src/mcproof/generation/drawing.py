@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Draw = Callable[["Random", int], Any]
 """Draws a value; the number says how deep it stands."""
 
+MOST_CONTAINERS = 300
 _MOST_DEPTH = 6
 _MOST_READINGS = 10
 _DRAWS = 4
@@ -36,6 +37,8 @@ class Drawer:
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
+        self.left = MOST_CONTAINERS
+        """How many more objects and lists may be drawn before only small ones are taken; set again for each case."""
         self._draws: dict[tuple[int, ...], Draw] = {}
 
     def draw_for(self, schemas: Schemas) -> Draw:
@@ -74,7 +77,16 @@ class Drawer:
         draw = draws[0] if len(draws) == 1 else _one_of(draws)
         if is_picky:
             draw = self._confirmed(draw, schemas, fallback)
-        return _bounded(draw, fallback) if is_deep else draw
+        return self._bounded(draw, fallback) if is_deep else draw
+
+    def _bounded(self, draw: Draw, fallback: Any) -> Draw:
+        def bounded(choose: Random, depth: int) -> Any:
+            if depth >= _MOST_DEPTH or self.left <= 0:
+                return fallback
+            self.left -= 1
+            return draw(choose, depth)
+
+        return bounded
 
     def _confirmed(self, draw: Draw, schemas: Schemas, fallback: Any) -> Draw:
         fits = self.builder.reader.fits
@@ -91,7 +103,7 @@ class Drawer:
     def _for_place(self, place: Place, schemas: Schemas) -> Draw | None:
         fits = self.builder.reader.fits
         if place.values is not None:
-            return _from(list(filter(lambda value: fits(value, schemas), place.values[:2_000])))
+            return _from(list(filter(lambda value: place.admits(value) and fits(value, schemas), place.values[:2_000])))
         draws: list[Draw] = []
         for kind in preferred(place):
             draw: Draw | None
@@ -213,13 +225,6 @@ class Drawer:
             return entries
 
         return draw
-
-
-def _bounded(draw: Draw, fallback: Any) -> Draw:
-    def bounded(choose: Random, depth: int) -> Any:
-        return draw(choose, depth) if depth < _MOST_DEPTH else fallback
-
-    return bounded
 
 
 def _one_of(draws: list[Draw]) -> Draw:

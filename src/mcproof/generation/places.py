@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 KINDS = ("object", "array", "string", "integer", "number", "boolean", "null")
+_KIND_NAMES = {dict: "object", list: "array", str: "string", int: "integer", bool: "boolean", type(None): "null"}
 _HINTS = (
     ("object", ("properties", "required", "additionalProperties", "patternProperties", "minProperties")),
     ("array", ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems")),
@@ -109,6 +110,14 @@ class Place:
         if "number" in kinds and "integer" in self.kinds and "integer" not in kept and "number" not in kept:
             kept.append("integer")
         self.kinds = tuple(dict.fromkeys(kept))
+
+    def admits(self, value: Any) -> bool:
+        """Whether a value is of one of the types."""
+        kind = type(value)
+        if kind is float:
+            return "number" in self.kinds or ("integer" in self.kinds and value.is_integer())
+        name = _KIND_NAMES.get(kind, "")
+        return name in self.kinds or (name == "integer" and "number" in self.kinds)
 
     def property_schemas(self, name: str) -> tuple[Any, ...]:
         """All schemas that judge a property of this name."""

@@ -26,6 +26,7 @@ class Reader:
         self._oracle = oracle
         self._checks: dict[int, Any] = {}
         self._derived: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self._places: dict[tuple[int, ...], tuple[list[Place], Iterator[Place]]] = {}
         self._paths: dict[int, str] = {}
         self._targets: dict[int, Any] = {}
         self._has_old_references = False
@@ -60,15 +61,24 @@ class Reader:
         return True
 
     def places(self, schemas: tuple[Any, ...], most: int = 40) -> Iterator[Place]:
-        """The ways to read what these schemas say of one value, the plainest first; none where they contradict."""
-        whole = Place()
-        for schema in schemas:
-            self._absorb(whole, schema)
-        budget = [_MOST_READINGS]
-        for number, place in enumerate(self._readings(whole, 0, budget)):
-            yield place
-            if number + 1 >= most:
-                return
+        """The ways to read what these schemas say of one value, the plainest first; none where they contradict.
+
+        They are worked out when they are asked for, and kept.
+        """
+        key = tuple(map(id, schemas))
+        if key not in self._places:
+            whole = Place()
+            for schema in schemas:
+                self._absorb(whole, schema)
+            self._places[key] = ([], self._readings(whole, 0, [_MOST_READINGS]))
+        known, further = self._places[key]
+        for number in range(most):
+            if number == len(known):
+                place = next(further, None)
+                if place is None:
+                    return
+                known.append(place)
+            yield known[number]
 
     def _readings(self, place: Place, picks: int, budget: list[int]) -> Iterator[Place]:
         """A place for each choice of branches: first all branches of the first union, then those of the next."""

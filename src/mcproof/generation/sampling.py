@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.drawing import Drawer
+from mcproof.generation.drawing import MOST_CONTAINERS, Drawer
 from mcproof.generation.models import GeneratedCase
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.spots import Path, Spot, changed, spots
@@ -20,7 +20,10 @@ _MOST_WEIGHT = 100_000
 
 
 class Sampler:
-    """Draws cases for one schema. The same seed gives the same cases on every Python and in every process."""
+    """Draws cases for one schema. The same seed gives the same cases on every Python and in every process.
+
+    What is drawn may share parts with the schema, so nobody should change it.
+    """
 
     def __init__(self, schema: Any, base: dict[str, Any] | None = None) -> None:
         self._oracle = Oracle(schema)
@@ -36,6 +39,7 @@ class Sampler:
         if self._base is None:
             return
         total = 0
+        builder.refresh()
         for spot in spots(builder, self._base):
             refused = [each for each in violations(spot, thorough=True) if self._is_refused(spot, each)]
             if refused and total < _MOST_CHANGES:
@@ -45,7 +49,8 @@ class Sampler:
                     by_keyword.setdefault(each.keyword, []).append((each, place_of(spot, each)))
                 self._changes.append((spot, list(by_keyword.values())))
         builder.refresh()
-        self._draw = Drawer(builder).compiled(builder.root)
+        self._drawer = Drawer(builder)
+        self._draw = self._drawer.compiled(builder.root)
 
     def _is_refused(self, spot: Spot, change: Change) -> bool:
         return self._oracle.refuses(changed(spot.frame, spot.path, change.change))
@@ -61,6 +66,7 @@ class Sampler:
     def _arguments(self, choose: random.Random) -> Any:
         """Random valid arguments; None where none were found."""
         for _ in range(_TRIES):
+            self._drawer.left = MOST_CONTAINERS
             arguments = self._draw(choose, 0)
             if self._oracle.accepts(arguments) and weight(arguments) <= _MOST_WEIGHT:
                 if self._is_own and choose.random() < 0.5:

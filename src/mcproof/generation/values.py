@@ -22,14 +22,18 @@ Schemas = tuple[Any, ...]
 """Schemas that judge one value together."""
 
 _MOST_DEPTH = 50
-_MOST_EFFORT = 30_000
+_MOST_EFFORT = 10_000
 """How many values are tried for one schema, all places together."""
 _TRIES = 60
 """How many values are tried for one place."""
+_FIRST = 6
+"""How many values of one type are tried before those of the next."""
 _MOST_WEIGHT = 60_000
 """About how many characters a value may have as JSON."""
 _MOST_ENTRIES = 5_000
 _MOST_NESTED = 3
+_MOST_FAILURES = 60
+"""How many names are tried for which there is no value, where an object needs more properties."""
 _OBJECT = {"type": "object"}
 _STRING = {"type": "string"}
 
@@ -91,6 +95,7 @@ class Builder:
         if key in self._under_way or len(self._under_way) >= _MOST_DEPTH or self._effort <= 0:
             self._cuts += 1
             return None
+        self._effort -= 1
         self._under_way.add(key)
         cuts = self._cuts
         found = next(self.fitting(schemas), None)
@@ -126,14 +131,16 @@ class Builder:
 
     def candidates(self, place: Place) -> Iterator[Built]:
         """Values that should fit a place: what its author wrote down, then what can be built."""
-        for value in place.suggested:
-            yield Built(value, weight(value))
-        if place.values is not None:
-            for value in place.values:
+        for value in chain(place.suggested, place.values or ()):
+            if place.admits(value):
                 yield Built(value, weight(value))
+        if place.values is not None:
             return
-        for kind in preferred(place):
-            yield from self.of_kind(kind, place)
+        kinds = [self.of_kind(kind, place) for kind in preferred(place)]
+        for values in kinds:  # of some types there are so many that the others would never have their turn
+            yield from islice(values, _FIRST)
+        for values in kinds:
+            yield from values
 
     def of_kind(self, kind: str, place: Place) -> Iterator[Built]:
         """Values of one type for a place."""
@@ -201,14 +208,21 @@ class Builder:
     def _fill(self, place: Place, members: dict[str, Any], missing: int) -> int:
         """Add properties that nobody asks for by name, until there are enough."""
         total = 0
+        failed = 0
         for tried, name in enumerate(self.spare_names(place)):
-            if missing <= 0 or tried > 1_000 or total > _MOST_WEIGHT:
+            if missing <= 0 or tried > 1_000 or failed > _MOST_FAILURES or total > _MOST_WEIGHT or self._effort <= 0:
                 break
-            if name not in members and self.reader.fits(name, tuple(place.names)):
-                built = self.smallest(place.property_schemas(name))
+            if name in members or not self.reader.fits(name, tuple(place.names)):
+                continue
+            group = [each for each in with_needs(place, [name]) if each not in members]
+            found = [(each, self.smallest(place.property_schemas(each))) for each in group]
+            if any(built is None for _, built in found):
+                failed += 1
+                continue
+            for each, built in found:
                 if built is not None:
-                    members[name] = built.value
-                    total += built.weight + len(name) + 4
+                    members[each] = built.value
+                    total += built.weight + len(each) + 4
                     missing -= 1
         return total
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 MEGABYTE = 1024 * 1024
 NO_SUCH_FIELD = "mcproof_unexpected"
-CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
-"""The five probes, in the order in which they are sent."""
 FAULT_OF = {
     "missing_required": MISSING_REQUIRED.id,
     "wrong_type": TYPE_MISMATCH.id,

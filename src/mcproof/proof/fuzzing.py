@@ -1,7 +1,7 @@
 """Calls with generated arguments until something breaks: the same ones for the same seed.
 
-Each tool has one server process to itself while it is called, and several tools are called at once. No ping is sent
-between answered calls; what broke, and by which call, is found out when something did.
+A tool is called by one server process, and several tools are called at once. No ping is sent between answered calls;
+what broke, and by which call, is found out when something did.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from mcproof.jsontext import escape
 from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import all_of, on_signals
 from mcproof.live.session import Session
-from mcproof.proof.judging import OUTCOMES, Judgement, fault_of, judged, signature
+from mcproof.proof.judging import Judgement, fault_of, judged, signature
 from mcproof.proof.sending import Sender
 from mcproof.proof.shrinking import shrunk
 from mcproof.proof.store import Failed, failure_id
 from mcproof.report.model import Untested
-from mcproof.trial import Trial, Trials, spelt
+from mcproof.trial import KINDS, Trial, Trials, spelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -167,34 +167,34 @@ class _Run:
             if each.is_granted
         ]
         self._told = 0.0
+        self._is_interrupted = False
 
     async def all(self) -> bool:
         """Call everything; whether an interrupt came."""
-        interrupted = False
         waiting = iter(self._called)
         workers = min(self._campaign.processes, len(self._called))
         tasks = [asyncio.create_task(self._work(waiting)) for _ in range(workers)]
 
         def interrupt() -> None:
-            nonlocal interrupted
-            interrupted = True
+            self._is_interrupted = True
             for task in tasks:
                 task.cancel()
 
         with on_signals(interrupt):
             await all_of(tasks)
-        return interrupted
+        return self._is_interrupted
 
     async def _work(self, waiting: Iterator[_Called]) -> None:
-        """Call one tool after the other, with a process that is started anew for each."""
-        for called in waiting:
-            session = Session(self._server, self._asking, self._campaign.limit)
-            try:
-                await called.run(Sender(session, looks=False), self._is_late, self._tell)
-            except ConnectError as error:
-                called.stopped = f"the server has gone: {error.message}"
-            finally:
-                await session.leave()
+        """Call one tool after the other with one process, which is started anew where a call ends it."""
+        session = Session(self._server, self._asking, self._campaign.limit)
+        try:
+            for called in waiting:
+                try:
+                    await called.run(Sender(session, looks=False), self._is_late, self._tell)
+                except ConnectError as error:
+                    called.stopped = f"the server has gone: {error.message}"
+        finally:
+            await session.leave(at_once=self._is_interrupted)
 
     def _is_late(self) -> bool:
         return self._deadline is not None and monotonic() > self._deadline
@@ -209,7 +209,7 @@ class _Run:
             self._progress(done, self._campaign.cases * len(self._called), words)
 
     def _outcomes(self) -> dict[str, int]:
-        return {name: sum(each.outcomes[name] for each in self._called) for name in OUTCOMES}
+        return {name: sum(each.outcomes[name] for each in self._called) for name in KINDS}
 
     def fuzzed(self, *, interrupted: bool) -> Fuzzed:
         """What was seen, in the order of the catalog."""
@@ -247,7 +247,7 @@ class _Called:
 
     def __init__(self, tool: Tool, revision: str | None, campaign: Campaign, secrets: list[str]) -> None:
         self.tool = tool
-        self.outcomes: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
+        self.outcomes: dict[str, int] = dict.fromkeys(KINDS, 0)
         self.sent = 0
         self.unexplained: list[str] = []
         self.stopped = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.answers import error_text, flaws_of
 from mcproof.leaks import leak_in
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from mcproof.answers import OutputContract
     from mcproof.live.session import Reply
     from mcproof.proof.cases import Case
-
-Kind = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
-OUTCOMES: tuple[Kind, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
-"""What fuzzing counts; a leak beside whatever else an answer is."""
+    from mcproof.trial import Kind
 
 _HARM: dict[str, Kind] = {"crash": "crash", "hang": "hang", "malformed": "protocol_violation"}
 _VIOLATIONS = ("structured-invalid", "structured-missing", "malformed-content")

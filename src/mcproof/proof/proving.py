@@ -11,13 +11,13 @@ from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import all_of, on_signals
 from mcproof.live.session import Reply, Session
 from mcproof.proof import protocol
-from mcproof.proof.cases import CHECKS, FAULT_OF, Case, Questions, Skipped, questions
+from mcproof.proof.cases import FAULT_OF, Case, Questions, Skipped, questions
 from mcproof.proof.contract import cell_of
 from mcproof.proof.judging import failed_as, flaws_in
 from mcproof.proof.sending import Sender
 from mcproof.proof.store import Failed, failure_id
 from mcproof.report.model import ProbeResult, Untested
-from mcproof.trial import Trial, Trials, spelt
+from mcproof.trial import CHECKS, Trial, Trials, spelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,20 +106,19 @@ class _Proving:
         """Why nothing more could be sent."""
         self._total = sum(each.is_granted for each in inquiry.permissions) + len(inquiry.checks)
         self._done = 0
+        self._is_interrupted = False
 
     async def run(self) -> bool:
         """Send everything; whether an interrupt came."""
-        interrupted = False
         task = asyncio.create_task(self._ask_everything())
 
         def interrupt() -> None:
-            nonlocal interrupted
-            interrupted = True
+            self._is_interrupted = True
             task.cancel()
 
         with on_signals(interrupt):
             await all_of([task])
-        return interrupted
+        return self._is_interrupted
 
     async def _ask_everything(self) -> None:
         try:
@@ -130,7 +129,7 @@ class _Proving:
         except ConnectError as error:
             self._trouble = f"the server has gone: {error.message}"
         finally:
-            await self._session.leave()
+            await self._session.leave(at_once=self._is_interrupted)
 
     def _step(self, label: str) -> None:
         self._done += 1

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.report.model import Fuzzing
-from mcproof.report.proof import OUTCOMES, fuzz_sentence, shown_arguments, told_by_failures
+from mcproof.report.proof import fuzz_sentence, shown_arguments, told_by_failures
 from mcproof.report.proof_text import findings_text, untested_text, verdict_line
 from mcproof.report.text import plural
+from mcproof.trial import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +37,10 @@ def fuzz_text(report: TargetReport, style: Style) -> Iterator[str]:
 
 def _outcomes(fuzzing: Fuzzing, style: Style) -> Iterator[str]:
     """How many cases had each outcome."""
-    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in OUTCOMES))
+    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in KINDS))
     room = min(BAR_WIDTH, style.width - 32)
     block = style.symbol("█", "#")
-    for name in OUTCOMES:
+    for name in KINDS:
         count = fuzzing.outcomes.get(name, 0)
         bar = block * (max(1, round(room * count / widest)) if count else 0)
         painted = style.paint(bar, _COLOURS.get(name, "error"))

@@ -152,4 +152,6 @@ def gate_sentence(gate: Gate) -> str:
     """What a gate asks for, and what there is."""
     if gate.gate == "min-grade":
         return f"grade {gate.actual}, at least {gate.limit} is asked for"
+    if gate.gate == "tested":
+        return f"{plural(int(gate.actual), 'request')} judged, and what was not tested does not pass"
     return f"{gate.actual:,} tokens, at most {gate.limit:,} are allowed"

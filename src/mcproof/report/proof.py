@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.report.text import plural
+from mcproof.trial import CHECKS, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.report.model import Cell, Failure, ProbeResult, Reported, TargetReport
-
-PROBES = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
-"""The probes of the negative path, in order; what else is sent counts as none of its checks."""
-
-OUTCOMES = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
-"""What a case of fuzzing can come to."""
 
 TRYING = ("probe", "prove", "fuzz")
 """The commands that try a server out."""
@@ -72,7 +67,7 @@ class NegativePath(NamedTuple):
 
 def negative_path(probes: Iterable[ProbeResult]) -> NegativePath:
     """The checks of the negative path, counted."""
-    judged = [each.passed for each in probes if each.probe in PROBES and each.passed is not None]
+    judged = [each.passed for each in probes if each.probe in CHECKS and each.passed is not None]
     failures = judged.count(False)
     return NegativePath(len(judged), failures, int(bool(judged) and not failures))
 
@@ -123,7 +118,7 @@ def fuzz_sentence(report: TargetReport) -> str:
     fuzzing = report.fuzzing
     if fuzzing is None or not fuzzing.cases:
         return "nothing was fuzzed: no case was sent"
-    counts = [outcome_words(name, fuzzing.outcomes[name]) for name in OUTCOMES if fuzzing.outcomes.get(name)]
+    counts = [outcome_words(name, fuzzing.outcomes[name]) for name in KINDS if fuzzing.outcomes.get(name)]
     return f"of {plural(fuzzing.cases, 'case')}, {', '.join(counts)}"
 
 

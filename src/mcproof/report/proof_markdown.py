@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from mcproof.report.markdown import code, escaped
 from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.proof import OUTCOMES, not_tested, predictions, probe_sentence, shown_arguments
+from mcproof.report.proof import not_tested, predictions, probe_sentence, shown_arguments
 from mcproof.report.text import plural
+from mcproof.trial import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,9 +69,9 @@ def _server(probes: list[ProbeResult]) -> Iterator[str]:
 def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
     tools = plural(len(fuzzing.tools), "tool")
     yield f"\n{plural(fuzzing.cases, 'case')} for {tools}, seed {fuzzing.seed}\n"
-    titles = " | ".join(name.replace("_", " ") for name in OUTCOMES)
-    counts = " | ".join(f"{fuzzing.outcomes.get(name, 0):,}" for name in OUTCOMES)
-    yield f"\n| {titles} |\n|{' --- |' * len(OUTCOMES)}\n| {counts} |\n"
+    titles = " | ".join(name.replace("_", " ") for name in KINDS)
+    counts = " | ".join(f"{fuzzing.outcomes.get(name, 0):,}" for name in KINDS)
+    yield f"\n| {titles} |\n|{' --- |' * len(KINDS)}\n| {counts} |\n"
     if not fuzzing.failures:
         return
     yield "\n### Cases that failed\n\n| outcome | tool | what | arguments | replay |\n| --- | --- | --- | --- | --- |\n"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.report.proof import OUTCOMES, negative_path, promises
+from mcproof.report.proof import negative_path, promises
 from mcproof.report.records import document_of, documents, encode, summary_of
+from mcproof.trial import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -94,7 +95,7 @@ def fuzzing_record(fuzzing: Fuzzing) -> Members:
     return {
         "seed": fuzzing.seed,
         "cases": fuzzing.cases,
-        "outcomes": {name: fuzzing.outcomes.get(name, 0) for name in OUTCOMES},
+        "outcomes": {name: fuzzing.outcomes.get(name, 0) for name in KINDS},
         "tools": fuzzing.tools,
         "failures": [each._asdict() for each in fuzzing.failures],
     }

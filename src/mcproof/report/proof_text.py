@@ -178,9 +178,9 @@ def verdict_line(report: TargetReport, style: Style) -> str:
     """Whether a server that was tried has passed; what was not tested has not."""
     scope = f"{scope_of(report)} of {style.text(report.target)}"
     hidden = f" ({len(report.suppressed):,} suppressed)" if report.suppressed else ""
+    if not was_tested(report) and not report.failing:
+        return f"{style.paint('nothing was tested', 'warning')}, which does not pass: {scope}{hidden}\n"
     if not report.passed:
         failed = style.paint(f"{style.symbol('✗ ', '')}failed", "error")
         return f"{failed}: {plural(report.failing, 'finding')} in {scope}{hidden}\n"
-    if not was_tested(report):
-        return f"{style.paint('nothing was tested', 'warning')}: {scope}{hidden}\n"
     return f"{style.paint(style.symbol('✓ ', '') + 'passed', 'good')}: {scope}{hidden}\n"

@@ -15,8 +15,9 @@ from mcproof.report.matrix import (
     server_probes,
 )
 from mcproof.report.page.markup import bar, prose, text
-from mcproof.report.proof import OUTCOMES, PROBING, not_tested, predictions, probe_sentence, promises, shown_arguments
+from mcproof.report.proof import PROBING, not_tested, predictions, probe_sentence, promises, shown_arguments
 from mcproof.report.text import plural
+from mcproof.trial import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,8 +205,8 @@ def _probe(each: ProbeResult) -> str:
 def _fuzzing(fuzzing: Fuzzing, level: int) -> Iterator[str]:
     """How many cases had which outcome, and each case that failed."""
     head = f"{plural(fuzzing.cases, 'case')} for {plural(len(fuzzing.tools), 'tool')}, seed {fuzzing.seed}"
-    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in OUTCOMES))
-    rows = "".join(_outcome(name, fuzzing.outcomes.get(name, 0), widest) for name in OUTCOMES)
+    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in KINDS))
+    rows = "".join(_outcome(name, fuzzing.outcomes.get(name, 0), widest) for name in KINDS)
     yield (
         f'<section>\n<h{level}>Outcomes <span class="gist">{head}</span></h{level}>\n'
         '<table class="rows"><thead class="unseen"><tr><th scope="col">Outcome</th><th scope="col">Bar</th>'
