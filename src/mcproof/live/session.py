@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NOT_AN_ANSWER = frozenset(
     {"no-jsonrpc", "result-and-error", "no-result", "result-not-object", "malformed-error", "wrong-id", "not-a-number"}
-    | {"not-utf8"}
+    | {"not-utf8", "content-type"}
 )
 """Anomalies of an answer that make it none."""
 _NOISE = frozenset({"not-json", "not-an-object", "truncated", "line-too-long", "not-utf8", "batch"})

@@ -15,6 +15,7 @@ from mcproof.answers import OutputContract
 from mcproof.generation.cases import deterministic_cases
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.sampling import Sampler
+from mcproof.generation.values import valid_arguments
 from mcproof.jsontext import escape
 from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import all_of, on_signals
@@ -46,6 +47,7 @@ _FRUITLESS = 1_000
 """After how many draws in a row that led nowhere there is nothing more to draw."""
 _TOLD_EVERY = 0.1
 """Seconds between two signs of progress."""
+_HOW = "--args gives one"
 _SERIOUS = ("crash", "hang", "protocol_violation", "leak", "accepted")
 _TRIED_AS: dict[str, Outcome] = {"crash": "crash", "hang": "hang", "protocol_violation": "malformed"}
 
@@ -271,12 +273,12 @@ class _Called:
             if is_late():
                 self.stopped = f"the time was up after {self.sent:,} cases"
                 break
-            self.sent += 1
             number, reply = await sender.send("tools/call", {"name": name, "arguments": case.arguments})
             recent[number] = case
             if len(recent) > 30:
                 del recent[next(iter(recent))]
             if reply is not None:
+                self.sent += 1
                 self._count(number, case, reply, sender)
             if sender.corrections:
                 self._correct(sender, recent)
@@ -408,6 +410,9 @@ class _Called:
             yield Untested(what, problem or self.stopped or why)
         elif self.stopped or not self._is_done:
             yield Untested(f"{what}, in part", self.stopped or f"{why} after {self.sent:,} cases")
+        if self.sent and not self._valid:
+            problem = valid_arguments(self._schema).problem or "none is known"
+            yield Untested(f"the logic of tool {self.tool.label}", f"no valid call could be made: {problem}; {_HOW}")
         if self._valid and self._valid == self._refused:
             calls = "the only valid call was" if self._valid == 1 else f"all {self._valid:,} valid calls were"
             yield Untested(f"the logic of tool {self.tool.label}", f"{calls} refused, so it was never reached")

@@ -100,7 +100,7 @@ class _Proving:
         self._session = Session(server, asking, inquiry.limit)
         self._sender = Sender(self._session)
         self._sent: list[Sent] = []
-        self._asked: list[Questions] = []
+        self._asked: dict[int, Questions] = {}
         self._stored: dict[str, Failed] = {}
         self._trouble = ""
         """Why nothing more could be sent."""
@@ -154,24 +154,30 @@ class _Proving:
             elif probe.ask is not None:
                 case, reply = await probe.ask(self._session)
                 self._sent.append(Sent(server, case, 0, reply, probe.name))
+                if reply.outcome == "crash" and not self._session.can_restart:
+                    await self._session.leave(at_once=True)  # the next request would be blamed for it
             else:
                 await self._send(server, probe.case, probe.params, probe.method)
 
     async def _ask_tool(self, permission: Permission) -> None:
         tool = permission.tool
-        asked = self._questions(tool, self._inquiry.arguments.get(tool.name))
-        if permission.is_granted:
-            self._step(tool.name)
-            asked = await self._start_from_what_works(tool, asked)
-            for case in asked.cases:
-                if isinstance(case, Skipped):
-                    self._sent.append(Sent(tool, case))
-                else:
-                    await self._send(tool, case, {"name": tool.name, "arguments": case.arguments})
-        self._asked.append(asked)
+        asked = self._questions(tool)
+        try:
+            if permission.is_granted:
+                self._step(tool.name)
+                asked = await self._start_from_what_works(tool, asked)
+                for case in asked.cases:
+                    if isinstance(case, Skipped):
+                        self._sent.append(Sent(tool, case))
+                    else:
+                        await self._send(tool, case, {"name": tool.name, "arguments": case.arguments})
+        finally:  # what was asked by then counts
+            self._asked[id(tool)] = asked
 
-    def _questions(self, tool: Tool, given: dict[str, Any] | None) -> Questions:
+    def _questions(self, tool: Tool, base: dict[str, Any] | None = None) -> Questions:
+        """What a tool is asked, around a valid call that is given."""
         inquiry = self._inquiry
+        given = inquiry.arguments.get(tool.name) if base is None else base
         return questions(tool, inquiry.checks, given=given, size=inquiry.size, explores=inquiry.explores)
 
     async def _start_from_what_works(self, tool: Tool, asked: Questions) -> Questions:
@@ -188,10 +194,10 @@ class _Proving:
         case = asked.baseline._replace(what="a valid call with every argument", arguments=fuller)
         await self._send(tool, case, {"name": tool.name, "arguments": fuller})
         fullest = self._sent.pop()
-        if fullest.reply is None or fullest.reply.outcome != "accepted":
+        if fullest.reply is None or fullest.reply.outcome == "rejected":
             return asked
         self._sent[-1] = fullest
-        return self._questions(tool, fuller)
+        return self._questions(tool, fuller) if fullest.reply.outcome == "accepted" else asked
 
     async def _send(self, item: Item, case: Case, params: dict[str, Any], method: str = "tools/call") -> None:
         number, reply = await self._sender.send(method, params)
@@ -213,19 +219,18 @@ class _Proving:
         if interrupted and not self._trouble:
             self._trouble = "interrupted"
         matrix: list[Cell] = []
-        asked_of = {id(asked.tool): asked for asked in self._asked}
         for permission in self._inquiry.permissions:
             tool = permission.tool
             sent = of_item.get(id(tool), [])
             weakness = _weakness(sent)
             rows = {each.case.probe: self._result(each, weakness) for each in sent}
-            asked = asked_of.get(id(tool))
             for probe in [name for name in self._inquiry.checks if name in FAULT_OF]:
                 if probe not in rows:
                     reason = permission.reason if not permission.is_granted else self._trouble or "not reached"
                     rows[probe] = ProbeResult(tool.name, probe, FAULT_OF[probe], "not_tested", None, reason)
             results += rows.values()
             if self._inquiry.explores:
+                asked = self._asked.get(id(tool)) or self._questions(tool)
                 matrix += [cell_of(tool, rows[probe], asked, weakness) for probe in FAULT_OF if probe in rows]
         trials = self._trials(of_item)
         return Proof(trials, results, matrix, self._untested(of_item), list(self._stored.values()), interrupted)
@@ -301,11 +306,10 @@ class _Proving:
     def _untested(self, of_item: dict[int, list[Sent]]) -> list[Untested]:
         """The tools of which nothing, or little, is known now."""
         untested = []
-        asked_of = {id(asked.tool): asked for asked in self._asked}
         for permission in self._inquiry.permissions:
             tool = permission.tool
             what = f"tool {tool.label}"
-            asked = asked_of.get(id(tool))
+            asked = self._asked.get(id(tool))
             if not permission.is_granted:
                 untested.append(Untested(what, permission.reason))
             elif not of_item.get(id(tool)):
