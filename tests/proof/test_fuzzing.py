@@ -10,7 +10,7 @@ import pytest
 
 from cli.running import run, validator
 from mcproof.proof.fuzzing import cases_of
-from mcproof.report.proof import OUTCOMES
+from mcproof.trial import KINDS
 from servers.library import SCHEMAS
 
 from .running import command, mcproof, refused, small_server, tool, tried
@@ -82,7 +82,7 @@ def test_as_many_cases_as_asked_for_are_sent_to_each_tool(here: Path) -> None:
     assert document["cases"] == 120
     assert sum(document["outcomes"].values()) == 120
     assert len(called.read_text(encoding="utf-8").splitlines()) == 120
-    assert list(document["outcomes"]) == list(OUTCOMES)
+    assert list(document["outcomes"]) == list(KINDS)
 
 
 @pytest.mark.usefixtures("hurried")
