@@ -222,3 +222,12 @@ def test_what_will_be_called_is_told_on_standard_error() -> None:
     done = mcproof("probe", "--format", "json", "--", *command("good"))
     assert "calls 2 tools: find_book, count_books" in done.errors
     assert "does not call 3 tools: add_book, delete_book, archive" in done.errors
+
+
+@pytest.mark.usefixtures("here", "hurried")
+@pytest.mark.parametrize(("name", "rules"), [("prove", {"WIR-024"}), ("fuzz", {"WIR-011", "WIR-025", "WIR-031"})])
+def test_a_rule_that_a_command_asks_nothing_about_has_not_passed(name: str, rules: set[str]) -> None:
+    for form in ("tap", "junit"):
+        output = mcproof(name, "--format", form, "--", *command("good")).output
+        assert "WIR-020" in output
+        assert not {rule for rule in rules if rule in output}
