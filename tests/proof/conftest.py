@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.proof import sending
+from mcproof.proof import fuzzing, protocol, sending, shrinking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,3 +23,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time is given to servers that end some time after an answer; for tests in which none does."""
     monkeypatch.setattr(sending, "SETTLE", 0.0)
+    monkeypatch.setattr(protocol, "_MOMENT", 0.05)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little is spent on servers that do not answer; for tests in which one never does."""
+    monkeypatch.setattr(sending, "QUICK", 1.0)
+    monkeypatch.setattr(fuzzing, "MOST_HANGS", 1)
+    monkeypatch.setattr(shrinking, "MOST_SLOW_CALLS", 2)

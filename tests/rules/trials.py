@@ -19,7 +19,8 @@ from mcproof.live.session import Session
 from mcproof.proof import protocol
 from mcproof.proof.cases import Case
 from mcproof.proof.fuzzing import Campaign, _Called
-from mcproof.proof.proving import NO_SUCH_TOOL, trial_of
+from mcproof.proof.interview import NO_SUCH_TOOL
+from mcproof.proof.proving import trial_of
 from mcproof.proof.sending import Sender
 from mcproof.rulebook import METHODS
 from mcproof.trial import Trials
