@@ -164,6 +164,9 @@ def test_what_was_predicted_is_told_once_for_all_tools() -> None:
 def test_what_was_not_tested_is_told_once_for_each_reason() -> None:
     (reason,) = not_tested(prove_report())
     assert reason.whats == ["burn_book"]
+    named = [each._replace(what="tool burn_book") for each in prove_report().untested]
+    (reason,) = not_tested(prove_report()._replace(untested=named))
+    assert reason.whats == ["tool burn_book"]
 
 
 # --- the picture --------------------------------------------------------------------------------------------------

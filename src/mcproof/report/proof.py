@@ -203,12 +203,12 @@ def not_tested(report: TargetReport) -> list[Reason]:
     reasons: dict[str, dict[str, None]] = {}
     for each in report.untested:
         reasons.setdefault(each.why, {})[each.what] = None
-    for probe in report.probes:
-        if probe.outcome == "not_tested":
-            reasons.setdefault(probe.reason, {})[probe.tool or probe.probe] = None
-    for cell in report.matrix:
-        if cell.verdict == "not tested":
-            reasons.setdefault(cell.reason, {})[cell.tool] = None
+    missing = [(probe.reason, probe.tool or probe.probe) for probe in report.probes if probe.outcome == "not_tested"]
+    missing += [(cell.reason, cell.tool) for cell in report.matrix if cell.verdict == "not tested"]
+    for why, name in missing:
+        whats = reasons.setdefault(why, {})
+        if f"tool {name}" not in whats:  # which says the same
+            whats[name] = None
     return [Reason(why or "no reason is known", list(whats)) for why, whats in reasons.items()]
 
 
