@@ -24,7 +24,8 @@ _ASSIGNED = re.compile(
 )
 """A name and its value inside a word, as in `Server=x;Password=y` or `sh -c 'TOKEN=z server'`."""
 _SECRET_SHAPE = re.compile(
-    r"(sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abps]|AKIA|AIza|ey[JK])[-_A-Za-z0-9.]{12,}|[A-Fa-f0-9]{32,}|[-_A-Za-z0-9+/]{40,}={0,2}"
+    r"(?<![A-Za-z0-9])(?:[spr]k[-_]|ghp|gho|ghs|github_pat|glpat|xox[abps]|AKIA|AIza|ey[JK])[-_A-Za-z0-9.]{12,}"
+    r"|[A-Fa-f0-9]{32,}|[-_A-Za-z0-9+/]{40,}={0,2}"
 )
 _URL = re.compile(r"[A-Za-z][-+.A-Za-z0-9]*+://[^\s\"'<>]++")
 

@@ -316,7 +316,7 @@ class _Called:
         if judgement.leak is not None:
             self.outcomes["leak"] += 1
         if judgement.outcome != "clean" or judgement.flaws:
-            self._keep(number, case, judgement, sender.session.hidden(reply.words))
+            self._keep(number, case, judgement, lambda: sender.session.hidden(reply.words))
 
     def _correct(self, sender: Sender, recent: dict[int, GeneratedCase]) -> None:
         """Take back what was said of calls that turned out to have done harm later."""
@@ -326,7 +326,7 @@ class _Called:
                 self._count(number, recent[number], reply, sender)
         sender.corrections.clear()
 
-    def _keep(self, number: int, case: GeneratedCase, judgement: Judgement, answer: str) -> None:
+    def _keep(self, number: int, case: GeneratedCase, judgement: Judgement, answer: Callable[[], str]) -> None:
         for outcome, what in judgement.failures:
             key = (outcome, *(_violated(case) if outcome == "accepted" else (signature(what),)))
             known = self._found.get(key)
@@ -334,7 +334,7 @@ class _Called:
                 self._found[key] = known._replace(times=known.times + 1)
             elif len(self._found) < MOST_FAILURES:
                 self._found[key] = FoundFailure(
-                    self.tool, number, case, judgement._replace(outcome=outcome, what=what), answer, 1
+                    self.tool, number, case, judgement._replace(outcome=outcome, what=what), answer(), 1
                 )
 
     async def _smaller(self, failure: FoundFailure, sender: Sender) -> FoundFailure:
