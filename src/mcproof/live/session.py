@@ -58,7 +58,10 @@ class Reply(NamedTuple):
             return self.why
         raw = self.answer.raw
         text = raw[: 4 * SHOWN].decode(errors="replace")
-        return text if len(raw) <= SHOWN else f"{text[:SHOWN]}… ({len(raw):,} bytes)"
+        if len(raw) <= SHOWN:
+            return text
+        size = f"… ({len(raw):,} bytes)"
+        return f"{text[: SHOWN - len(size)]}{size}"  # so that nobody crops it again
 
 
 class Session:
