@@ -27,6 +27,7 @@ from mcproof.cli.options import (
 )
 from mcproof.cli.planning import Command
 from mcproof.cli.session import check_targets
+from mcproof.registry import find_rule
 from mcproof.report.model import BROKEN
 
 if TYPE_CHECKING:
@@ -136,5 +137,5 @@ def _failure(found: FoundFailure, kept: Failed) -> Failure:
 
 def _as_asked(rule: Rule, *, strict: bool) -> Rule:
     """A rule, as serious as the command line asks for; a configured severity stands."""
-    is_configured = rule.severity != rule.scheme_severity
+    is_configured = rule is not find_rule(rule.id)
     return rule if strict or is_configured or rule.id not in ACCEPTING else rule.with_severity("warning")
