@@ -294,6 +294,6 @@ def test_the_run_report_keeps_to_its_schema_and_can_be_shown_again(here: Path, n
 
 
 @pytest.mark.usefixtures("hurried")
-def test_a_configured_severity_stands(here: Path) -> None:
+def test_a_severity_that_is_configured_as_the_usual_one_stands(here: Path) -> None:
     (here / "mcproof.toml").write_text('[severity]\n"WIR-014" = "error"\n', encoding="utf-8")
     tried("fuzz", "--cases", "60", "--", *command("accepts-extra"), code=1)
