@@ -44,6 +44,8 @@ def report_findings(
     On demand with the line to show, and with the fingerprint and the fix as an edit of the file; not every format needs
     them, and they take longer than all the rest.
     """
+    if catalog.source is not None:
+        return _report_source(catalog, findings, suppressions, lines=lines, identities=identities)
     document, name, origin = catalog.document, catalog.name, catalog.origin
     asked = ["" if isinstance(finding.near, Span) else finding.place_pointer for finding in findings]
     spans = [
@@ -57,23 +59,8 @@ def report_findings(
     reported = []
     for at, (line, column) in zip(order, positions, strict=True):
         finding = findings[at]
-        item, fix = finding.item, finding.fix
-        rule = facts.get(finding.rule) or facts.setdefault(finding.rule, rule_facts(finding.rule))
-        reported.append(
-            Reported(
-                rule,
-                item.subject,
-                item.pointer,
-                finding.subject,
-                finding.pointer,
-                finding.message,
-                finding.evidence,
-                name if origin is None else origin.file,
-                line if origin is None else origin.line,
-                column if origin is None else None,
-                None if fix is None else Fix(fix.key, fix.value),
-            )
-        )
+        file, line_of = (name, line) if origin is None else (origin.file, origin.line)
+        reported.append(_reported(finding, facts, file, line_of, column if origin is None else None))
     if suppressions is not None:
         reported = [
             each if suppressions[at] is None else each._replace(suppression=suppressions[at])
@@ -86,6 +73,50 @@ def report_findings(
             for at, position, each in zip(order, positions, reported, strict=True)
         ]
     return _with_identities(catalog, findings, order, reported) if identities else reported
+
+
+def _report_source(
+    catalog: Catalog,
+    findings: list[Finding],
+    suppressions: Sequence[Suppression | None] | None,
+    *,
+    lines: bool,
+    identities: bool,
+) -> list[Reported]:
+    """The same for Python source, whose parts are written wherever their author put them."""
+    from mcproof.report.source_places import SourceLines, placed
+
+    places = placed(catalog, findings)
+    order = sorted(range(len(findings)), key=lambda at: places[at].order)
+    facts: dict[Rule, RuleFacts] = {}
+    reported = []
+    texts = SourceLines()
+    for at in order:
+        file, line, column, end = places[at]
+        each = _reported(findings[at], facts, file, line, column)
+        each = each._replace(end_column=end, suppression=None if suppressions is None else suppressions[at])
+        reported.append(each._replace(snippet=texts.snippet(places[at])) if lines else each)
+    return _with_identities(catalog, findings, order, reported) if identities else reported
+
+
+def _reported(
+    finding: Finding, facts: dict[Rule, RuleFacts], file: str, line: int | None, column: int | None
+) -> Reported:
+    """A finding at a place; the facts of each rule are made once."""
+    item, fix = finding.item, finding.fix
+    return Reported(
+        facts.get(finding.rule) or facts.setdefault(finding.rule, rule_facts(finding.rule)),
+        item.subject,
+        item.pointer,
+        finding.subject,
+        finding.pointer,
+        finding.message,
+        finding.evidence,
+        file,
+        line,
+        column,
+        None if fix is None else Fix(fix.key, fix.value),
+    )
 
 
 def find_spans(document: JsonText, asked: list[Pointer]) -> list[Span]:
@@ -117,7 +148,7 @@ def _with_identities(
 ) -> list[Reported]:
     """With a live server's findings there is no file to edit."""
     identities = fingerprints(findings)
-    edits = _edits(catalog.document, findings) if catalog.origin is None else {}
+    edits = _edits(catalog.document, findings) if catalog.origin is None and catalog.source is None else {}
     return [
         each._replace(fingerprint=identities[at], fix=each.fix and each.fix._replace(edit=edits.get(at)))
         for at, each in zip(order, reported, strict=True)

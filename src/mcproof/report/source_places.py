@@ -1,0 +1,83 @@
+"""Where findings about Python source stand: the parameter, the key or the string that causes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.report.model import Snippet
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Catalog
+    from mcproof.finding import Finding
+    from mcproof.targets.python_source import Discovered, Place
+
+BEFORE, AFTER = 100, 200
+"""How much of a line a snippet keeps around the place; more than any terminal shows."""
+
+
+class Placed(NamedTuple):
+    """A finding's place in the source; no line where it is about no part of it."""
+
+    file: str
+    line: int | None
+    column: int | None
+    end_column: int | None
+
+    @property
+    def order(self) -> tuple[str, int, int]:
+        return self.file, self.line or 0, self.column or 0
+
+
+def placed(catalog: Catalog, findings: list[Finding]) -> list[Placed]:
+    """The place of each finding: of what it points at, or of the nearest thing around that is written somewhere."""
+    source = catalog.source
+    assert source is not None  # noqa: S101 (whoever asks knows)
+    found = []
+    for finding in findings:
+        pointer = finding.near if isinstance(finding.near, str) else finding.item.pointer + finding.pointer
+        place = _nearest(source, pointer) if pointer else None
+        found.append(Placed(catalog.name, None, None, None) if place is None else Placed(*place))
+    return found
+
+
+def _nearest(source: Discovered, pointer: str) -> Place | None:
+    """Where a part is written, or else what contains it."""
+    while pointer:
+        if (place := source.places.get(pointer)) is not None:
+            return place
+        pointer = pointer.rpartition("/")[0]
+    return None
+
+
+class SourceLines:
+    """The lines of source files, each file read once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+
+    def snippet(self, place: Placed) -> Snippet | None:
+        """The line of a place, with the part to point at; None where there is none to show."""
+        if place.line is None or place.column is None:
+            return None
+        lines = self._read(place.file)
+        if place.line > len(lines):
+            return None
+        text = lines[place.line - 1].rstrip("\r\n")
+        start = min(place.column - 1, len(text))
+        end = min(place.end_column - 1, len(text)) if place.end_column is not None else len(text)
+        first, last = max(0, start - BEFORE), min(len(text), start + AFTER)
+        marked = max(start, min(end, last))
+        return Snippet(text[first:last], start - first, marked - first, first > 0, last < len(text))
+
+    def _read(self, file: str) -> list[str]:
+        if file not in self._lines:
+            import tokenize
+
+            try:
+                with open(file, "rb") as data:
+                    encoding, _ = tokenize.detect_encoding(data.readline)
+                with open(file, encoding=encoding, errors="replace", newline="") as text:
+                    self._lines[file] = text.read().splitlines(keepends=True)
+            except (OSError, SyntaxError, LookupError):
+                self._lines[file] = []
+        return self._lines[file]
