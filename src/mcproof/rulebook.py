@@ -32,6 +32,8 @@ class Case(NamedTuple):
     """What a connection shows, for rules about that: the lines that a server `sends`, or the members of a `Wire`."""
     trial: dict[str, Any] | None = None
     """What a live server was `sent` and its `answer`, for rules about that; `crash` or `hang` where none came."""
+    source: str | None = None
+    """A Python file, for what only the source shows."""
     levels: int | None = None
     """A tool whose schema nests this deep, for what would not fit on a page."""
     at: tuple[str, ...] = ()
@@ -43,7 +45,7 @@ class Case(NamedTuple):
         """The case as the text of a snapshot; None where it is none."""
         if self.text is not None:
             return self.text
-        if self.crash is not None or self.wire is not None or self.trial is not None:
+        if any(each is not None for each in (self.crash, self.wire, self.trial, self.source)):
             return None
         document = self.catalog if self.catalog is not None else {"tools": [self.subject]}
         return json.dumps(document, indent=2, ensure_ascii=False)
@@ -62,6 +64,8 @@ class Case(NamedTuple):
             return "\n".join(self.wire["sends"])
         if self.trial is not None:
             return shown_trial(self.trial)
+        if self.source is not None:
+            return self.source.rstrip()
         if self.levels is not None:
             return f"(a schema that nests {self.levels} levels deep)"
         subject = next(each for each in (self.crash, self.wire, self.tool, self.catalog) if each is not None)
@@ -70,6 +74,8 @@ class Case(NamedTuple):
     @property
     def language(self) -> str:
         """The language in which the case is shown, for a page that colours it."""
+        if self.source is not None:
+            return "python"
         return "json" if self.trial is None else "text"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,11 +17,13 @@ from mcproof.proof.protocol import PROBES
 from mcproof.registry import Rule, all_rules
 from mcproof.rulebook import METHODS, Case, cases_of
 from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.source import read_source
 from mcproof.wire import Ending, Wire
 
 from .trials import tried
 
 if TYPE_CHECKING:
+    from mcproof.catalog import Catalog
     from mcproof.finding import Finding
 
 ALL = [
@@ -61,8 +65,21 @@ def pointers(rule: Rule, case: Case) -> list[str]:
         return [problem.at for problem in rule.check(asyncio.run(wire_of(case.wire)))]
     if case.trial is not None:
         return [problem.at for problem in rule.check(tried(case.trial))]
+    if case.source is not None:
+        return [finding.pointer for finding in check(source_catalog(case.source), [rule])]
     assert case.snapshot is not None
     return [finding.pointer for finding in findings(rule, case.snapshot)]
+
+
+def source_catalog(text: str) -> Catalog:
+    """The catalog of a Python file beside one that registers a tool."""
+    with TemporaryDirectory() as folder:
+        good = (
+            "from mcp.server.fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool()\ndef one() -> str:\n    'One.'\n"
+        )
+        Path(folder, "good.py").write_text(good, encoding="utf-8")
+        Path(folder, "server.py").write_text(text, encoding="utf-8")
+        return read_source(folder)
 
 
 async def wire_of(shown: dict[str, Any]) -> Wire:
@@ -154,7 +171,16 @@ def test_a_rule_with_a_fix_also_shows_what_is_left_to_the_author(rule: Rule) -> 
     ("rule", "case"), [(rule, case) for rule, _, case in ALL], ids=[f"{r.id}: {case.title}" for r, _, case in ALL]
 )
 def test_a_case_has_a_title_and_exactly_one_subject(rule: Rule, case: Case) -> None:
-    subjects: list[Any] = [case.tool, case.catalog, case.text, case.crash, case.wire, case.trial, case.levels]
+    subjects: list[Any] = [
+        case.tool,
+        case.catalog,
+        case.text,
+        case.crash,
+        case.wire,
+        case.trial,
+        case.source,
+        case.levels,
+    ]
     assert sum(subject is not None for subject in subjects) == 1
     assert case.title[0] == case.title[0].lower()
     assert not case.title.endswith(".")

@@ -33,6 +33,8 @@ class Command(NamedTuple):
     """Whether the user chooses the rules; else they are what the command is."""
     grades: bool = False
     """Whether the grade is what it is about, and what its gates are for."""
+    on_source: tuple[str, ...] = ()
+    """The rulesets that run on Python source as well."""
     calls: bool = False
     """Whether it calls the tools of a live server, and judges what they do."""
 
@@ -43,7 +45,7 @@ class Planning:
     def __init__(self, command: Command, options: argparse.Namespace) -> None:
         self._command = command
         self._options = options
-        self._plans: dict[str | None, Plan] = {}
+        self._plans: dict[tuple[str | None, bool], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
         self._given = given_settings(options)
         self._here = self._given or settings_for(os.curdir)
@@ -64,17 +66,18 @@ class Planning:
             return list(settings.targets.values())
         return [resolve_target(word, settings) for word in self._options.targets]
 
-    def plan_for(self, target: str) -> tuple[Plan, Baseline | None]:
+    def plan_for(self, target: str, *, is_source: bool = False) -> tuple[Plan, Baseline | None]:
         """What is asked of this target, and the findings that are accepted in it."""
         settings = self._given or settings_for(directory_of(target))
-        if settings.file not in self._plans:
-            self._plans[settings.file] = self._plan(settings)
+        key = (settings.file, is_source)
+        if key not in self._plans:
+            self._plans[key] = self._plan(settings, is_source=is_source)
         file = _first(self._options.baseline, settings.baseline)
         if file is None and self.updates_baseline:
             raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
-        return self._plans[settings.file], None if file is None else self._baseline(file)
+        return self._plans[key], None if file is None else self._baseline(file)
 
-    def _plan(self, settings: Settings) -> Plan:
+    def _plan(self, settings: Settings, *, is_source: bool) -> Plan:
         options, command = self._options, self._command
         select = words(getattr(options, "select", []))
         ignore = words(getattr(options, "ignore", []))
@@ -84,7 +87,8 @@ class Planning:
         if command.selects and not select and not rulesets:
             select, rulesets = list(settings.select), list(settings.rulesets)
         try:
-            rules = choose(rulesets or command.rulesets, select=select, ignore=[*ignore, *ignored_by_settings])
+            usual = (*command.rulesets, *(command.on_source if is_source else ()))
+            rules = choose(rulesets or usual, select=select, ignore=[*ignore, *ignored_by_settings])
         except UsageError as error:
             if not ignored_by_settings or ignore:
                 raise

@@ -118,7 +118,9 @@ class Run:
         self._targets = self._planning.targets()
         self._inputs = find_inputs(self._targets, live_options(options))
         # Before anything is printed or changed, so that a mistake in the settings of the last target costs nothing.
-        self._plans = [self._planning.plan_for(source.configured_near) for source in self._inputs]
+        self._plans = [
+            self._planning.plan_for(source.configured_near, is_source=source.is_source) for source in self._inputs
+        ]
         self._ledger = IgnoreLedger()
         self._needs_all = command.grades
         self._calls = command.calls

@@ -9,7 +9,7 @@ from mcproof.report.model import Snippet
 if TYPE_CHECKING:
     from mcproof.catalog import Catalog
     from mcproof.finding import Finding
-    from mcproof.targets.python_source import Discovered, Place
+    from mcproof.targets.python_source import Discovered
 
 BEFORE, AFTER = 100, 200
 """How much of a line a snippet keeps around the place; more than any terminal shows."""
@@ -36,15 +36,18 @@ def placed(catalog: Catalog, findings: list[Finding]) -> list[Placed]:
     for finding in findings:
         pointer = finding.near if isinstance(finding.near, str) else finding.item.pointer + finding.pointer
         place = _nearest(source, pointer) if pointer else None
-        found.append(Placed(catalog.name, None, None, None) if place is None else Placed(*place))
+        found.append(Placed(catalog.name, None, None, None) if place is None else place)
     return found
 
 
-def _nearest(source: Discovered, pointer: str) -> Place | None:
-    """Where a part is written, or else what contains it."""
+def _nearest(source: Discovered, pointer: str) -> Placed | None:
+    """Where a part is written, or else what contains it; what could not be read stands under `/problems`."""
+    if pointer.startswith("/problems/"):
+        file, line, column, _ = source.problems[int(pointer.rpartition("/")[2])]
+        return Placed(file, line, column, None)
     while pointer:
         if (place := source.places.get(pointer)) is not None:
-            return place
+            return Placed(*place)
         pointer = pointer.rpartition("/")[0]
     return None
 

@@ -148,6 +148,17 @@ def more_pages(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("the list has a `nextCursor`: this is one page of several, and only it was checked")
 
 
+@rule("CAT-010", ruleset="catalog", name="source-not-read", severity="error", category="source")
+def source_not_read(catalog: Catalog) -> Iterator[Problem]:
+    """A file of the source could not be read.
+
+    Why: what it registers was not checked, and nobody knows what that is.
+    Fix: mend the file; `python -m py_compile FILE` tells what is wrong with it.
+    """
+    for number, (file, _, _, what) in enumerate(catalog.source.problems if catalog.source is not None else ()):
+        yield Problem(f"{file}: {what}", near=f"/problems/{number}", evidence={"file": file})
+
+
 _STRING, _OBJECT, _LIST = (str, "a string"), (dict, "an object"), (list, "a list")
 _FIELDS: dict[str, dict[str, tuple[type, str]]] = {
     "tool": {"title": _STRING, "annotations": _OBJECT, "outputSchema": _OBJECT, "_meta": _OBJECT, "icons": _LIST},

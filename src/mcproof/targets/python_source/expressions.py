@@ -27,7 +27,7 @@ from mcproof.targets.python_source.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from mcproof.targets.python_source.interpreter import Interpreter
 
@@ -175,7 +175,7 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     if isinstance(func, External) and func.name == "builtins.super":
         return run.super_of(scope, args)
     if isinstance(func, External) and func.name in ("builtins.globals", "builtins.locals", "builtins.vars"):
-        holder = scope.module.scope if func.last == "globals" or args == [] and scope.parent is None else None
+        holder = scope.module.scope if func.last == "globals" or (args == [] and scope.parent is None) else None
         return run.names_of(holder) if holder is not None else UNKNOWN
     return run.call(func, args, kwargs, node, scope=scope, complete=complete)
 

@@ -39,8 +39,7 @@ _ARITHMETIC: dict[type[ast.operator], Any] = {
     ast.BitXor: operator.xor,
 }
 _STRING_METHODS = frozenset(
-    "capitalize casefold endswith expandtabs find join lower lstrip removeprefix removesuffix replace rstrip split "
-    "splitlines startswith strip swapcase title upper zfill count isidentifier isdigit isupper islower rfind".split()
+    ["capitalize", "casefold", "endswith", "expandtabs", "find", "join", "lower", "lstrip", "removeprefix", "removesuffix", "replace", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title", "upper", "zfill", "count", "isidentifier", "isdigit", "isupper", "islower", "rfind"]
 )
 
 
@@ -115,7 +114,7 @@ def combined(left: Any, op: ast.operator, right: Any) -> Any:
         return UNKNOWN
     try:
         return function(left, right)
-    except Exception:  # noqa: BLE001 - whatever it would raise, there is no value
+    except Exception:
         return UNKNOWN
 
 
@@ -156,7 +155,7 @@ def _percent(text: str, value: Any) -> Any:
         return UNKNOWN  # a width may be a billion
     try:
         return text % value
-    except Exception:  # noqa: BLE001
+    except Exception:
         return UNKNOWN
 
 
@@ -178,7 +177,7 @@ def formatted(value: Any, conversion: int, spec: Any) -> str | None:
         elif conversion == ord("a"):
             value = ascii(value)
         return format(value, spec)
-    except Exception:  # noqa: BLE001
+    except Exception:
         return None
 
 
@@ -299,7 +298,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
             return UNKNOWN
         try:
             return value.format(*args, **kwargs)
-        except Exception:  # noqa: BLE001
+        except Exception:
             return UNKNOWN
     if name not in _STRING_METHODS or kwargs:
         return UNKNOWN
@@ -318,7 +317,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         return UNKNOWN
     try:
         result = getattr(value, name)(*args)
-    except Exception:  # noqa: BLE001
+    except Exception:
         return UNKNOWN
     return PlacedList(result) if isinstance(result, list) else result
 
@@ -412,7 +411,7 @@ def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return UNKNOWN
     try:
         return function(*args, **kwargs)
-    except Exception:  # noqa: BLE001 - wrong arguments: there is no value
+    except Exception:
         return UNKNOWN
 
 
@@ -480,7 +479,7 @@ def _text(value: Any = "") -> Any:
     return str(value) if isinstance(value, _PLAIN) else UNKNOWN
 
 
-def _truth(value: Any = False) -> Any:  # noqa: FBT002 - as `bool` has it
+def _truth(value: Any = False) -> Any:
     known = truth(value)
     return UNKNOWN if known is None else known
 
@@ -500,7 +499,7 @@ def _of_strings(function: Any) -> Any:
     return apply
 
 
-def _all_of(decisive: bool) -> Any:  # noqa: FBT001
+def _all_of(decisive: bool) -> Any:
     def apply(value: Any) -> Any:
         items = items_of(value)
         known = [truth(each) for each in items or ()]

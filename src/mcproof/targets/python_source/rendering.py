@@ -11,7 +11,7 @@ from mcproof.targets.python_source.components import prompt, resource
 from mcproof.targets.python_source.interpreter import TooMuchError
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
-from mcproof.targets.python_source.registrations import Item, ServerValue, Servers, listed
+from mcproof.targets.python_source.registrations import Item, Servers, ServerValue, listed
 from mcproof.targets.python_source.signatures import derive
 from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, is_known
 
@@ -111,7 +111,7 @@ def _entries(run: Interpreter, servers: Servers) -> list[Entry]:
     return found
 
 
-def _collect(server: ServerValue, prefix: str, doubtful: bool, found: list[Entry], depth: int) -> None:  # noqa: FBT001
+def _collect(server: ServerValue, prefix: str, doubtful: bool, found: list[Entry], depth: int) -> None:
     if len(found) >= MOST_SERVED or depth > DEEPEST_MOUNT:
         return
     found.extend(Entry(item, server, prefix, doubtful or item.doubtful) for item in server.items)
@@ -214,9 +214,7 @@ def _describe(raw: dict[str, Any], item: Item, framework: str, derived: Any, wri
     given = plain.bare(item.given.get("description"))
     if isinstance(given, str) and (given or framework == "fastmcp"):
         raw["description"] = given
-    elif given is not None and given != "":
-        writer.unknown.add("/description")
-    elif not item.complete:
+    elif (given is not None and given != "") or not item.complete:
         writer.unknown.add("/description")
     elif derived is not None:
         text = derived.description

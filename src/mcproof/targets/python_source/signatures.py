@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.modules import Module
 
 _CONTENT = frozenset(
-    "TextContent ImageContent AudioContent ResourceLink EmbeddedResource ContentBlock Image Audio File".split()
+    ["TextContent", "ImageContent", "AudioContent", "ResourceLink", "EmbeddedResource", "ContentBlock", "Image", "Audio", "File"]
 )
 _RESULTS = frozenset(("CallToolResult", "ToolResult", "InputRequiredResult"))
 _WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
