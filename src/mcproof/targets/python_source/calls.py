@@ -110,8 +110,6 @@ def follow(
     run: Interpreter, function: Function, args: list[Any], kwargs: dict[str, Any], *, complete: bool = True
 ) -> Any:
     """Follow a function of the project with these arguments."""
-    from mcproof.targets.python_source.interpreter import Frame
-
     node = function.node
     run.followed.add(id(node))
     again = run.active.count(id(node))
@@ -119,6 +117,28 @@ def follow(
         return UNKNOWN
     if function.partial is not None:
         args, kwargs = [*function.partial[0], *args], {**function.partial[1], **kwargs}
+    key = _question(function, args, kwargs)
+    if key is not None and key in run.answers:
+        return run.answers[key]
+    value = _followed(run, function, args, kwargs, complete=complete)
+    if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
+        run.answers[key] = value
+    return value
+
+
+def _question(function: Function, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What tells one call of a function from another, where nothing but plain data goes in; None for other calls."""
+    given = (*args, *kwargs.values())
+    if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
+        return None
+    # True and 1 are one key and two values.
+    return id(function.node), id(function.scope), id(function.bound_to), *map(type, given), *args, *kwargs.items()
+
+
+def _followed(run: Interpreter, function: Function, args: list[Any], kwargs: dict[str, Any], *, complete: bool) -> Any:
+    from mcproof.targets.python_source.interpreter import Frame
+
+    node = function.node
     inner = Scope(function.module, function.scope)
     _bind(run, function, inner, args, kwargs, complete=complete)
     frame = Frame(function, 0)

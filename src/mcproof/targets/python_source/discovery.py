@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import re
 from typing import Any, NamedTuple
 
 from mcproof.targets.python_source import calls, rendering
 from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter, TooMuchError
-from mcproof.targets.python_source.modules import Module, Modules
+from mcproof.targets.python_source.modules import Module, Modules, stem_of
 from mcproof.targets.python_source.places import Place
 from mcproof.targets.python_source.registrations import Servers
 from mcproof.targets.python_source.rendering import SourceTool
@@ -17,8 +18,8 @@ from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Insta
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
 
 _KINDS = frozenset(("tool", "resource", "prompt"))
-_REGISTERS = _KINDS | frozenset(
-    ("add_tool", "add_resource", "add_prompt", "list_tools", "mount", "import_server", "Tool", "FastMCP", "MCPServer")
+_REGISTERS = frozenset(
+    ("tool", "add_tool", "add_resource", "add_prompt", "list_tools", "mount", "import_server", "Tool", "FastMCP", "MCPServer")
 )
 
 
@@ -41,6 +42,16 @@ class Discovered(NamedTuple):
 
 def discover(target: str) -> Discovered:
     """The catalog that the Python source at `target` would serve. Nothing of it is imported or run."""
+    collecting = gc.isenabled()
+    gc.disable()  # syntax trees are large, and nothing of them is garbage before the end
+    try:
+        return _discovered(target)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _discovered(target: str) -> Discovered:
     problems: list[Problem] = []
     files = python_files(target, problems)
     modules = Modules(files, target, problems)
@@ -75,7 +86,8 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
             loaded.append(module)
     tools = {id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None}
     run.followed |= tools  # a tool that runs is no part of what registers it
-    definitions = [each for module in loaded for each in _definitions(module, run.modules.stems)]
+    holders = {stem_of(item.module.file) for each in run.servers.made for item in each.items if item.module is not None}
+    definitions = [each for module in loaded for each in _definitions(module, holders)]
     for each in [*_roots(definitions, run.followed), *(each for each in definitions if each.registers)]:
         if id(each.node) not in run.followed and not _is_dead(run, each):
             _root(run, problems, target, lambda each=each: _enter(run, each))
@@ -163,14 +175,18 @@ def _definitions(module: Module, stems: set[str]) -> list[Definition]:
             for each in (part for statement in node.body for part in ast.walk(statement)):
                 if isinstance(each, ast.Name):
                     names.add(each.id)
-                elif isinstance(each, ast.Attribute):
-                    names.add(each.attr)
                 elif isinstance(each, (ast.ImportFrom, ast.Import)):
                     registers = registers or _imports_any(each, stems)
                 elif isinstance(each, ast.Call):
-                    registers = registers or _name_of(each.func) in _REGISTERS
+                    names.add(_name_of(each.func))
+                    inner = each.func.func if isinstance(each.func, ast.Call) else None
+                    registers = registers or _name_of(each.func) in _REGISTERS or (
+                        inner is not None and _name_of(inner) in _KINDS
+                    )
                 elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each is not node:
-                    registers = registers or any(_name_of(one) in _KINDS for one in each.decorator_list)
+                    registers = registers or any(
+                        _name_of(one.func if isinstance(one, ast.Call) else one) in _KINDS for one in each.decorator_list
+                    )
             found.append(Definition(node.name, node, owner, module, frozenset(names), registers))
         elif isinstance(node, ast.ClassDef):
             waiting.extend((each, node.name) for each in node.body)

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.modules import Module, Modules
     from mcproof.targets.python_source.registrations import Servers
 
-MOST_STEPS = 600_000
-STEPS_OF_ONE_ROOT = 60_000
+MOST_STEPS = 400_000
+STEPS_OF_ONE_ROOT = 40_000
 MOST_CALLS = 24
 
 _RETURN, _BREAK, _CONTINUE, _RAISE = "return", "break", "continue", "raise"
@@ -95,6 +95,8 @@ class Interpreter:
         self.decorating = False
         self.instances: dict[int, Instance] = {}
         """The first object of each class, by the identity of the class."""
+        self.answers: dict[Any, Any] = {}
+        """What calls with plain arguments returned, so that none is followed twice."""
         self._enums: dict[int, list[EnumMember]] = {}
 
     def step(self) -> None:
