@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import docstrings, plain
-from mcproof.targets.python_source.expressions import docstring_of
+from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.places import name_place
 from mcproof.targets.python_source.signatures import derive, parameters_of
 from mcproof.targets.python_source.values import Called
@@ -14,7 +14,7 @@ from mcproof.targets.python_source.values import Called
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
     from mcproof.targets.python_source.literals import Writer
-    from mcproof.targets.python_source.registrations import Item
+    from mcproof.targets.python_source.servers import Item
 
 
 def resource(

@@ -19,7 +19,18 @@ from mcproof.targets.python_source.walking import Problem, comments_about_us, py
 
 _KINDS = frozenset(("tool", "resource", "prompt"))
 _REGISTERS = frozenset(
-    ("tool", "add_tool", "add_resource", "add_prompt", "list_tools", "mount", "import_server", "Tool", "FastMCP", "MCPServer")
+    (
+        "tool",
+        "add_tool",
+        "add_resource",
+        "add_prompt",
+        "list_tools",
+        "mount",
+        "import_server",
+        "Tool",
+        "FastMCP",
+        "MCPServer",
+    )
 )
 
 
@@ -69,7 +80,9 @@ def _discovered(target: str) -> Discovered:
         if module is not None and (found := comments_about_us(module.text)):
             comments[file] = found
     document = {**rendered.document}
-    return Discovered(document, rendered.places, rendered.tools, comments, sorted(set(problems), key=_order), rendered.files)
+    return Discovered(
+        document, rendered.places, rendered.tools, comments, sorted(set(problems), key=_order), rendered.files
+    )
 
 
 def _order(problem: Problem) -> tuple[str, int]:
@@ -84,7 +97,9 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
         module = run.modules.load(path)
         if module is not None:
             loaded.append(module)
-    tools = {id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None}
+    tools = {
+        id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None
+    }
     run.followed |= tools  # a tool that runs is no part of what registers it
     holders = {stem_of(item.module.file) for each in run.servers.made for item in each.items if item.module is not None}
     definitions = [each for module in loaded for each in _definitions(module, holders)]
@@ -180,12 +195,15 @@ def _definitions(module: Module, stems: set[str]) -> list[Definition]:
                 elif isinstance(each, ast.Call):
                     names.add(_name_of(each.func))
                     inner = each.func.func if isinstance(each.func, ast.Call) else None
-                    registers = registers or _name_of(each.func) in _REGISTERS or (
-                        inner is not None and _name_of(inner) in _KINDS
+                    registers = (
+                        registers
+                        or _name_of(each.func) in _REGISTERS
+                        or (inner is not None and _name_of(inner) in _KINDS)
                     )
                 elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each is not node:
                     registers = registers or any(
-                        _name_of(one.func if isinstance(one, ast.Call) else one) in _KINDS for one in each.decorator_list
+                        _name_of(one.func if isinstance(one, ast.Call) else one) in _KINDS
+                        for one in each.decorator_list
                     )
             found.append(Definition(node.name, node, owner, module, frozenset(names), registers))
         elif isinstance(node, ast.ClassDef):
@@ -222,7 +240,7 @@ def _roots(definitions: list[Definition], followed: set[int]) -> list[Definition
             waiting.extend(above)
         else:
             roots[id(each.node)] = each
-    return sorted(roots.values(), key=lambda each: (not re.match(r"main|serve|run|create|build", each.name)))
+    return sorted(roots.values(), key=lambda each: not re.match(r"main|serve|run|create|build", each.name))
 
 
 def _enter(run: Interpreter, each: Definition) -> None:
@@ -242,7 +260,9 @@ def _enter(run: Interpreter, each: Definition) -> None:
         return
     bound = _original(method, each.node).copy()
     if "staticmethod" not in method.decorators:
-        bound.bound_to = holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
+        bound.bound_to = (
+            holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
+        )
     calls.follow(run, bound, [], {})
 
 

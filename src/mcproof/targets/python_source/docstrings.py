@@ -154,7 +154,9 @@ def _numpy_entries(lines: list[str]) -> dict[str, str]:
                 found[name] = []
         elif names:
             for name in names:
-                found[name].append(line.strip() if not found[name] else line[4:] if line.startswith("    ") else line.strip())
+                found[name].append(
+                    line.strip() if not found[name] else line[4:] if line.startswith("    ") else line.strip()
+                )
     return {name: "\n".join(text).strip("\n").rstrip() for name, text in found.items()}
 
 

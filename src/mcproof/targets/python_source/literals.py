@@ -52,7 +52,12 @@ class Writer:
                 return self._array(value, pointer, depth)
             if isinstance(value, EnumMember):
                 return self.write(value.value, pointer, depth + 1)
-            if isinstance(value, Called) and value.kwargs and not value.args and value.func.package in ("mcp", "mcp_types"):
+            if (
+                isinstance(value, Called)
+                and value.kwargs
+                and not value.args
+                and value.func.package in ("mcp", "mcp_types")
+            ):
                 return self._object(value.kwargs, pointer, depth)
             if isinstance(value, Instance) and value.attributes:
                 return self._object(value.attributes, pointer, depth)

@@ -175,7 +175,12 @@ def fields(cls: Class, kind: str) -> list[tuple[str, Any, Class]]:
     found: dict[str, tuple[str, Any, Class]] = {}
     for each in reversed(cls.ancestry()):
         for name, node in each.annotations.items():
-            if name.startswith("_") and kind != "typed" or name == "model_config" or _is_class_variable(node.annotation):
+            if (
+                name.startswith("_")
+                and kind != "typed"
+                or name == "model_config"
+                or _is_class_variable(node.annotation)
+            ):
                 continue
             found[name] = (name, node, each)
     return list(found.values())

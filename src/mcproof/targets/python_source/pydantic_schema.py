@@ -227,7 +227,9 @@ class Generator:
             return self.defined(kind, kind.args[0], lambda place: self.schema(kind.args[1], scope, place))
         base = constraints.CONSTRAINED.get(name)
         if base is not None:
-            inner = Generic(External(base), (kind.args[0],)) if kind.args and base in ("list", "set") else External(base)
+            inner = (
+                Generic(External(base), (kind.args[0],)) if kind.args and base in ("list", "set") else External(base)
+            )
             return constraints.apply(self, self.schema(inner, scope, at), kind, at)
         return self.unknown_at(at)
 
@@ -344,7 +346,11 @@ def encode(value: Any) -> Any:
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    if isinstance(value, Called) and value.func.last in ("Path", "UUID", "Decimal", "SecretStr") and len(value.args) == 1:
+    if (
+        isinstance(value, Called)
+        and value.func.last in ("Path", "UUID", "Decimal", "SecretStr")
+        and len(value.args) == 1
+    ):
         known = isinstance(value.args[0], str) and value.func.last != "SecretStr"
         return value.args[0] if known else UNKNOWN
     if isinstance(value, Instance):

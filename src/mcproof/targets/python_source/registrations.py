@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
-from mcproof.targets.python_source.expressions import docstring_of
+from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.pydantic_schema import Generator
+from mcproof.targets.python_source.servers import (
+    FRAMEWORKS,
+    MOST_ITEMS,
+    Item,
+    Mount,
+    Pending,
+    ServerValue,
+    framework_of,
+    name_of,
+)
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -18,9 +28,7 @@ from mcproof.targets.python_source.values import (
     Instance,
     Method,
     PlacedDict,
-    PlacedList,
     Scope,
-    argument_nodes,
     truth,
 )
 
@@ -28,88 +36,10 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
     from mcproof.targets.python_source.modules import Module
 
-MOST_ITEMS = 20_000
-_FRAMEWORKS = frozenset(("mcp", "fastmcp"))
 _KINDS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
 _LISTS = {"list_tools": "tools", "list_resources": "resources", "list_prompts": "prompts",
           "list_resource_templates": "templates"}  # fmt: skip
 _SERVED_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
-
-
-class Item:
-    """One thing that is registered: made of a function, or spelt out."""
-
-    __slots__ = ("call", "complete", "doubtful", "function", "given", "kind", "module", "node", "nodes", "own_nodes")
-
-    def __init__(
-        self,
-        kind: str,
-        given: dict[str, Any],
-        *,
-        function: Function | None = None,
-        node: ast.AST | None = None,
-        module: Module | None = None,
-        doubtful: bool = False,
-        complete: bool = True,
-    ) -> None:
-        self.kind = kind
-        self.given = given
-        """What was said in the call: name, description, schema and so on."""
-        self.function = function
-        self.node = node
-        self.module = module
-        self.doubtful = doubtful
-        self.complete = complete
-        self.nodes = argument_nodes(node)
-
-
-class Mount(NamedTuple):
-    server: Any
-    prefix: Any
-    doubtful: bool
-
-
-class ServerValue:
-    """A server that the program makes, or is given."""
-
-    __slots__ = ("framework", "handlers", "is_given", "items", "module", "mounted", "mounts", "name", "node", "removed")
-
-    def __init__(self, framework: str, *, is_given: bool = False) -> None:
-        self.framework = framework
-        """`mcp`, `mcp1` (its first major version), `fastmcp` or `lowlevel`; empty where nothing tells."""
-        self.is_given = is_given
-        """Whether it only stands for a parameter that nobody filled."""
-        self.name: Any = UNKNOWN
-        self.items: list[Item] = []
-        self.mounts: list[Mount] = []
-        self.handlers: list[tuple[str, Function, bool]] = []
-        self.mounted = False
-        self.removed: list[tuple[str, bool]] = []
-        self.node: ast.AST | None = None
-        self.module: Module | None = None
-
-
-class Pending(NamedTuple):
-    """A decorator that will register what it is applied to: `mcp.tool(...)`."""
-
-    server: ServerValue
-    kind: str
-    args: list[Any]
-    kwargs: dict[str, Any]
-    node: ast.AST | None
-    module: Module | None
-    complete: bool
-
-
-def framework_of(value: Any) -> str | None:
-    """Which framework's server class this is, if it is one."""
-    if not isinstance(value, External):
-        return None
-    if value.last == "FastMCP":
-        return "fastmcp" if value.package == "fastmcp" else "mcp1"
-    if value.last == "MCPServer":
-        return "mcp"
-    return "lowlevel" if value.last == "Server" and value.package in _FRAMEWORKS else None
 
 
 class Servers:
@@ -179,7 +109,7 @@ class Servers:
 
     def attribute_of_call(self, value: Called, name: str) -> Any:
         """An attribute of what an external call returned."""
-        if value.func.package in (*_FRAMEWORKS, "mcp_types"):
+        if value.func.package in (*FRAMEWORKS, "mcp_types"):
             if name in value.kwargs:
                 return value.kwargs[name]
             if value.func.last == "from_function":
@@ -344,12 +274,10 @@ class Servers:
         if isinstance(name, str):
             server.removed.append((name, self.run.doubt > 0))
             if not self.run.doubt:
-                server.items = [
-                    each for each in server.items if each.kind != "tools" or _name_of(each) != name
-                ]
+                server.items = [each for each in server.items if each.kind != "tools" or name_of(each) != name]
             else:
                 for each in server.items:
-                    if each.kind == "tools" and _name_of(each) == name:
+                    if each.kind == "tools" and name_of(each) == name:
                         each.doubtful = True
 
     def _mount(self, server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
@@ -393,7 +321,11 @@ class Servers:
         doubtful = doubtful or (enabled is not None and truth(enabled) is None)
         function: Function | None = None
         if isinstance(value, Called):
-            inner = value.argument(0, "fn") if value.func.last in ("from_function", "FunctionTool") else value.kwargs.get("fn")
+            inner = (
+                value.argument(0, "fn")
+                if value.func.last in ("from_function", "FunctionTool")
+                else value.kwargs.get("fn")
+            )
             function = inner if isinstance(inner, Function) else None
             given = {**value.kwargs, **given}
             complete = complete and value.complete
@@ -422,24 +354,3 @@ class Servers:
         server.items.append(
             Item(kind, given, function=function, node=node, module=module, doubtful=doubtful, complete=complete)
         )
-
-
-def _name_of(item: Item) -> Any:
-    given = item.given.get("name")
-    return given if given is not None else item.function.face().name if item.function is not None else None
-
-
-def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
-    """The items in what a list handler returns, None where that is not known, and the positions of doubtful ones."""
-    if isinstance(value, Called):
-        if value.func.last in ("ListToolsResult", "ListResourcesResult", "ListPromptsResult", "ServerResult",
-                               "ListResourceTemplatesResult"):  # fmt: skip
-            inner = [*value.args, *value.kwargs.values()]
-            for each in inner:
-                found = listed(each)
-                if found[0] is not None:
-                    return found
-        return None, set()
-    if isinstance(value, (PlacedList, tuple, list)):
-        return list(value), plain.doubtful_positions(value)
-    return None, set()

@@ -11,7 +11,8 @@ from mcproof.targets.python_source.components import prompt, resource
 from mcproof.targets.python_source.interpreter import TooMuchError
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
-from mcproof.targets.python_source.registrations import Item, ServerValue, Servers, listed
+from mcproof.targets.python_source.registrations import Servers
+from mcproof.targets.python_source.servers import Item, ServerValue, listed
 from mcproof.targets.python_source.signatures import derive
 from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, is_known
 
@@ -153,7 +154,9 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
         elif isinstance(each, Instance):
             server.items.append(Item(kind, dict(each.attributes), node=each.node, module=each.cls.module))
         elif isinstance(each, dict) and isinstance(each.get("name"), str):
-            server.items.append(Item(kind, {str(key): value for key, value in each.items()}, module=getattr(each, "module", None)))
+            server.items.append(
+                Item(kind, {str(key): value for key, value in each.items()}, module=getattr(each, "module", None))
+            )
 
 
 def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tuple[str, dict[str, Any], Any] | None:
@@ -236,7 +239,9 @@ def _spell_out(raw: dict[str, Any], key: str, value: Any, item: Item, writer: Wr
         raw[key] = written
 
 
-def _output(raw: dict[str, Any], given: dict[str, Any], item: Item, derived: Any, framework: str, writer: Writer) -> None:
+def _output(
+    raw: dict[str, Any], given: dict[str, Any], item: Item, derived: Any, framework: str, writer: Writer
+) -> None:
     for key in ("outputSchema", "output_schema"):
         if key in given:
             if given[key] is not None:
@@ -284,7 +289,10 @@ def _meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: Wr
     if framework == "fastmcp":
         tags = plain.items_of(given.get("tags")) or []
         if is_known(tags):
-            raw["_meta"] = {**raw.get("_meta", {}), "fastmcp": {"tags": sorted({str(plain.bare(each)) for each in tags})}}
+            raw["_meta"] = {
+                **raw.get("_meta", {}),
+                "fastmcp": {"tags": sorted({str(plain.bare(each)) for each in tags})},
+            }
 
 
 # --- places

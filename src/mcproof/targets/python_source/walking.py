@@ -63,7 +63,9 @@ def python_files(target: str, problems: list[Problem]) -> list[str]:
             elif entry.name.endswith(".py") and _is_file(entry):
                 files.append(entry.path)
                 if len(files) >= MOST_FILES:
-                    problems.append(Problem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read"))
+                    problems.append(
+                        Problem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read")
+                    )
                     return files
         waiting.extend(reversed(folders))
     return files
