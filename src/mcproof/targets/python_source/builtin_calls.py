@@ -17,7 +17,7 @@ def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return UNKNOWN
     try:
         return function(*args, **kwargs)
-    except Exception:  # noqa: BLE001 - wrong arguments: there is no value
+    except Exception:
         return UNKNOWN
 
 
@@ -85,7 +85,7 @@ def _text(value: Any = "") -> Any:
     return str(value) if isinstance(value, PLAIN) else UNKNOWN
 
 
-def _truth(value: Any = False) -> Any:  # noqa: FBT002 - as `bool` has it
+def _truth(value: Any = False) -> Any:
     known = truth(value)
     return UNKNOWN if known is None else known
 
@@ -105,7 +105,7 @@ def _of_strings(function: Any) -> Any:
     return apply
 
 
-def _all_of(decisive: bool) -> Any:  # noqa: FBT001
+def _all_of(decisive: bool) -> Any:
     def apply(value: Any) -> Any:
         items = items_of(value)
         known = [truth(each) for each in items or ()]

@@ -62,7 +62,7 @@ def call(
             method.bound_to = func
             return follow(run, method, args, kwargs, complete=complete)
         return UNKNOWN
-    return run.servers.call(func, args, kwargs)
+    return run.servers.call(func, args)
 
 
 def _called_again(run: Interpreter, func: Called, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -74,7 +74,7 @@ def _called_again(run: Interpreter, func: Called, args: list[Any], kwargs: dict[
         return made
     if func.func.name == "functools.partial" and func.args:
         return run.call(func.args[0], [*func.args[1:], *args], {**func.kwargs, **kwargs}, None)
-    outcome = run.servers.call(func, args, kwargs)
+    outcome = run.servers.call(func, args)
     if outcome is not UNKNOWN:
         return outcome
     return args[0] if len(args) == 1 and isinstance(args[0], (Function, Class)) and not kwargs else UNKNOWN
@@ -233,7 +233,7 @@ def instantiate(
         return next((member for member in run.enum_members(cls) if member.value == wanted), UNKNOWN)
     made = Instance(cls, node)
     run.instances.setdefault(id(cls), made)
-    server = run.servers.instance_server(cls, made, args, kwargs, node)
+    server = run.servers.instance_server(cls, args, kwargs, node)
     made.server = server
     own = cls.attribute("__init__")
     if isinstance(own, Function):
@@ -287,7 +287,9 @@ def _method(
         before = len(holder) if isinstance(holder, PlacedList) else 0
         result = plain_methods.method(holder, name, args, kwargs)
         if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
-            inherited = getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
+            inherited: set[Any] = (
+                getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
+            )
             holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
             if run.doubt:
                 holder.doubtful |= set(range(before, len(holder)))
@@ -298,7 +300,7 @@ def _method(
         return _super_call(run, holder, name, args, kwargs)
     if isinstance(holder, Class):
         if name in ("model_json_schema", "schema"):
-            return run.servers.model_schema(holder, kwargs)
+            return run.servers.model_schema(holder)
         if name in ("model_construct", "construct"):
             return instantiate(run, holder, args, kwargs, node)
         return UNKNOWN

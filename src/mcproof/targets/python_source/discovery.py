@@ -6,16 +6,18 @@ import ast
 import gc
 import os
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import calls, rendering
 from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter, TooMuchError
 from mcproof.targets.python_source.modules import Module, Modules, stem_of
-from mcproof.targets.python_source.places import Place
 from mcproof.targets.python_source.registrations import Servers
-from mcproof.targets.python_source.rendering import SourceTool
 from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Instance
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.places import Place
+    from mcproof.targets.python_source.rendering import SourceTool
 
 _KINDS = frozenset(("tool", "resource", "prompt"))
 _REGISTERS = frozenset(
@@ -73,7 +75,7 @@ def _discovered(target: str) -> Discovered:
     servers.run = run
     if speaks_of_mcp:
         _follow_everything(run, candidates, problems, target)
-    rendered = rendering.render(run, servers, target)
+    rendered = rendering.render(run, servers)
     comments = {}
     for file in rendered.files:
         module = modules.load(os.path.abspath(file))

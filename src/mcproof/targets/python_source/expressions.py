@@ -37,8 +37,8 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     """The value of an expression; `UNKNOWN` where the source does not tell."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, (str, int, float, bool, bytes, type(None), type(...))) else UNKNOWN
-    handler = _HANDLERS.get(type(node))
-    if handler is None or node is None:
+    handler = None if node is None else _HANDLERS.get(type(node))
+    if handler is None:
         return UNKNOWN
     run.step()
     run.depth += 1
@@ -60,9 +60,9 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     func = evaluate(run, node.func, scope)
     args, kwargs, complete = arguments(run, node, scope)
     if isinstance(func, External) and func.name == "builtins.super":
-        return run.super_of(scope, args)
+        return run.super_of(args)
     if isinstance(func, External) and func.name in ("builtins.globals", "builtins.locals", "builtins.vars"):
-        holder = scope.module.scope if func.last == "globals" or args == [] and scope.parent is None else None
+        holder = scope.module.scope if func.last == "globals" or (args == [] and scope.parent is None) else None
         return run.names_of(holder) if holder is not None else UNKNOWN
     return run.call(func, args, kwargs, node, scope=scope, complete=complete)
 
@@ -138,8 +138,8 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
             spec = evaluate(run, each.format_spec, scope) if each.format_spec is not None else ""
             text = plain.formatted(value, each.conversion, spec)
         else:
-            text = each.value if isinstance(each, ast.Constant) else None
-        if not isinstance(text, str):
+            text = each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else None
+        if text is None:
             return UNKNOWN
         parts.append(text)
     return "".join(parts)

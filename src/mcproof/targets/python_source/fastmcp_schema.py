@@ -72,10 +72,10 @@ def inlined(schema: Schema) -> Schema:
         whole = {key: expand(value, path) for key, value in node.items() if key not in ("$defs", "discriminator")}
         told_by = node.get("discriminator")
         if isinstance(told_by, dict) and "oneOf" in whole:
-            name = told_by.get("propertyName")
+            told = told_by.get("propertyName")
             for branch in whole["oneOf"]:
-                if name in branch.get("properties", {}) and name not in branch.get("required", []):
-                    branch["required"] = [*branch.get("required", []), name]
+                if told in branch.get("properties", {}) and told not in branch.get("required", []):
+                    branch["required"] = [*branch.get("required", []), told]
         return whole
 
     try:

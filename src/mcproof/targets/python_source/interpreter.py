@@ -165,7 +165,7 @@ class Interpreter:
         return made
 
     def reach(self, path: str, importer: Module) -> None:
-        """Follow an imported module at once if it may register something; others wait until a name of theirs is read."""
+        """Follow an imported module at once if it may register something; others wait until a name is read."""
         if self.modules.is_candidate(path):
             self.imports.setdefault(path, set()).add((os.path.abspath(importer.file), self.doubt > 0))
             self.module(path)
@@ -315,8 +315,7 @@ class Interpreter:
         kw_defaults = [
             MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
         ]
-        made = Function(node, scope, defaults, kw_defaults)
-        return made
+        return Function(node, scope, defaults, kw_defaults)
 
     def call(
         self,
@@ -343,7 +342,7 @@ class Interpreter:
         else:
             frame.yields.extend(items)
 
-    def super_of(self, scope: Scope, args: list[Any]) -> Any:
+    def super_of(self, args: list[Any]) -> Any:
         if len(args) == 2 and isinstance(args[0], Class):
             return SuperOf(args[0], args[1])
         function = self.frames[-1].function
@@ -356,24 +355,11 @@ class Interpreter:
 
     def enum_members(self, cls: Class) -> list[EnumMember]:
         if id(cls) not in self._enums:
-            members = []
-            number = 0
-            for name, value in cls.body.names.items():
-                if name.startswith("_") or isinstance(value, (Function, Class)) or name in cls.annotations:
-                    continue
-                if getattr(getattr(value, "func", None), "last", "") == "auto":
-                    number += 1
-                    is_text = any(base.last == "StrEnum" for base in cls.external_bases())
-                    value = name.lower() if is_text else number  # noqa: PLW2901
-                elif isinstance(value, int):
-                    number = value
-                elif (
-                    isinstance(value, tuple)
-                    and len(value) == 1
-                    and not plain.MIXED.isdisjoint(base.last for base in cls.external_bases())
-                ):
-                    value = value[0]  # noqa: PLW2901
-                members.append(EnumMember(cls, name, value))
+            members: list[EnumMember] = []
+            bases = {base.last for base in cls.external_bases()}
+            for name, given in cls.body.names.items():
+                if not (name.startswith("_") or isinstance(given, (Function, Class)) or name in cls.annotations):
+                    members.append(EnumMember(cls, name, _enum_value(name, given, bases, members)))
             self._enums[id(cls)] = members
         return self._enums[id(cls)]
 
@@ -400,8 +386,77 @@ class Interpreter:
 
 
 _BUILTIN_NAMES = frozenset(
-    "str int float bool bytes list dict tuple set frozenset type object None len sorted reversed enumerate zip range "
-    "any all min max sum repr getattr setattr hasattr isinstance issubclass callable property staticmethod classmethod "
-    "super globals locals vars dir map filter print open iter next exit quit abs round Exception ValueError TypeError "
-    "RuntimeError KeyError ImportError OSError AttributeError NotImplementedError Ellipsis complex bytearray".split()
+    [
+        "str",
+        "int",
+        "float",
+        "bool",
+        "bytes",
+        "list",
+        "dict",
+        "tuple",
+        "set",
+        "frozenset",
+        "type",
+        "object",
+        "None",
+        "len",
+        "sorted",
+        "reversed",
+        "enumerate",
+        "zip",
+        "range",
+        "any",
+        "all",
+        "min",
+        "max",
+        "sum",
+        "repr",
+        "getattr",
+        "setattr",
+        "hasattr",
+        "isinstance",
+        "issubclass",
+        "callable",
+        "property",
+        "staticmethod",
+        "classmethod",
+        "super",
+        "globals",
+        "locals",
+        "vars",
+        "dir",
+        "map",
+        "filter",
+        "print",
+        "open",
+        "iter",
+        "next",
+        "exit",
+        "quit",
+        "abs",
+        "round",
+        "Exception",
+        "ValueError",
+        "TypeError",
+        "RuntimeError",
+        "KeyError",
+        "ImportError",
+        "OSError",
+        "AttributeError",
+        "NotImplementedError",
+        "Ellipsis",
+        "complex",
+        "bytearray",
+    ]
 )
+
+
+def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]) -> Any:
+    """The value of a member: `auto()` counts on, and a tuple is what the mixed-in type is made of."""
+    if getattr(getattr(given, "func", None), "last", "") == "auto":
+        numbers = [each.value for each in before if isinstance(each.value, int)]
+        return name.lower() if "StrEnum" in bases else max(numbers, default=0) + 1
+    if isinstance(given, tuple) and len(given) == 1 and not plain.MIXED.isdisjoint(bases):
+        return given[0]
+    return given

@@ -14,7 +14,6 @@ from mcproof.targets.python_source.values import (
     External,
     Function,
     Generic,
-    Scope,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def reference(maker: Generator, cls: Class, at: str) -> Schema:
     return maker.defined(cls, cls.name, lambda place: definition(maker, cls, place))
 
 
-def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
+def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], at: str) -> Schema:
     """A generic model with its parameters filled in."""
     names = _parameters(cls)
     if kind_of(maker, cls) != "model" or not names:
@@ -96,7 +95,7 @@ def definition(maker: Generator, cls: Class, at: str) -> Schema:
 
 
 def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
-    from mcproof.targets.python_source.pydantic_schema import _common_type, clean_docstring, encode
+    from mcproof.targets.python_source.pydantic_schema import clean_docstring, common_type, encode
 
     values = [encode(member.value) for member in maker.run.enum_members(cls)]
     if not values or UNKNOWN in values or MISSING in values:
@@ -104,7 +103,7 @@ def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
     values = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values
     made: Schema = {"enum": values}
     described = clean_docstring(cls.node)
-    return {**({"description": described} if described else {}), **made, "title": cls.name, **_common_type(values)}
+    return {**({"description": described} if described else {}), **made, "title": cls.name, **common_type(values)}
 
 
 def _root(maker: Generator, cls: Class, at: str) -> Schema:
@@ -176,8 +175,7 @@ def fields(cls: Class, kind: str) -> list[tuple[str, Any, Class]]:
     for each in reversed(cls.ancestry()):
         for name, node in each.annotations.items():
             if (
-                name.startswith("_")
-                and kind != "typed"
+                (name.startswith("_") and kind != "typed")
                 or name == "model_config"
                 or _is_class_variable(node.annotation)
             ):

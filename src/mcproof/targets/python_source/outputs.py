@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 
 _CONTENT = frozenset(
-    "TextContent ImageContent AudioContent ResourceLink EmbeddedResource ContentBlock Image Audio File".split()
+    [
+        "TextContent",
+        "ImageContent",
+        "AudioContent",
+        "ResourceLink",
+        "EmbeddedResource",
+        "ContentBlock",
+        "Image",
+        "Audio",
+        "File",
+    ]
 )
 
 
@@ -61,9 +71,20 @@ def _names_in(kind: Any) -> set[str]:
 
 def _is_signal(kind: Any) -> bool:
     """Whether a return type is content or a whole result, which no schema describes."""
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated":
+    if _is_annotated(kind):
         return False
     return bool(_names_in(kind) & (_CONTENT | _RESULTS))
+
+
+def _is_annotated(kind: Any) -> bool:
+    return isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
+
+
+def _is_object_with_string_keys(kind: Any) -> bool:
+    """`dict[str, ...]`, spelt that way: `typing.Dict` is something else to the SDK."""
+    if not isinstance(kind, Generic) or not isinstance(kind.base, External) or kind.base.name != "builtins.dict":
+        return False
+    return len(kind.args) == 2 and isinstance(kind.args[0], External) and kind.args[0].last == "str"
 
 
 def _optional_as_null(schema: Schema) -> None:
@@ -75,13 +96,10 @@ def _optional_as_null(schema: Schema) -> None:
 
 def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> Schema | None:
     name = face.name
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated":
-        if _names_in(kind.args[0]) & _RESULTS:
-            kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
-    base = kind.base if isinstance(kind, Generic) else None
-    if isinstance(base, External) and base.name == "builtins.dict" and len(kind.args) == 2:
-        if isinstance(kind.args[0], External) and kind.args[0].last == "str":
-            return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
+    if _is_annotated(kind) and _names_in(kind.args[0]) & _RESULTS:
+        kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
+    if _is_object_with_string_keys(kind):
+        return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
     if isinstance(kind, Generic) and isinstance(kind.base, Class):
         reference = maker.schema(kind, face.scope, "").get("$ref", "")
         generic = maker.definitions.pop(reference.removeprefix("#/$defs/"), None)

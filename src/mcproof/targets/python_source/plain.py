@@ -112,7 +112,7 @@ def combined(left: Any, op: ast.operator, right: Any) -> Any:
         return UNKNOWN
     try:
         return function(left, right)
-    except Exception:  # noqa: BLE001 - whatever it would raise, there is no value
+    except Exception:
         return UNKNOWN
 
 
@@ -130,7 +130,7 @@ def _is_small(left: Any, op: ast.operator, right: Any) -> bool:
         if size:
             number = right if isinstance(left, (str, bytes)) else left
             return isinstance(number, int) and size * number <= LONGEST
-        return abs(left) < 1 << 256 and abs(right) < 1 << 256
+        return bool(abs(left) < 1 << 256 and abs(right) < 1 << 256)
     if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
         return len(left) + len(right) <= LONGEST
     return True
@@ -158,7 +158,7 @@ def _percent(text: str, value: Any) -> Any:
         return UNKNOWN  # a width may be a billion
     try:
         return text % value
-    except Exception:  # noqa: BLE001
+    except Exception:
         return UNKNOWN
 
 
@@ -180,7 +180,7 @@ def formatted(value: Any, conversion: int, spec: Any) -> str | None:
         elif conversion == ord("a"):
             value = ascii(value)
         return format(value, spec)
-    except Exception:  # noqa: BLE001
+    except Exception:
         return None
 
 

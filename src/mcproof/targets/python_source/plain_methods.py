@@ -15,8 +15,34 @@ from mcproof.targets.python_source.plain import (
 from mcproof.targets.python_source.values import UNKNOWN, EnumMember, PlacedDict, PlacedList
 
 _STRING_METHODS = frozenset(
-    "capitalize casefold endswith expandtabs find join lower lstrip removeprefix removesuffix replace rstrip split "
-    "splitlines startswith strip swapcase title upper zfill count isidentifier isdigit isupper islower rfind".split()
+    [
+        "capitalize",
+        "casefold",
+        "endswith",
+        "expandtabs",
+        "find",
+        "join",
+        "lower",
+        "lstrip",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "swapcase",
+        "title",
+        "upper",
+        "zfill",
+        "count",
+        "isidentifier",
+        "isdigit",
+        "isupper",
+        "islower",
+        "rfind",
+    ]
 )
 
 
@@ -42,7 +68,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
             return UNKNOWN
         try:
             return value.format(*args, **kwargs)
-        except Exception:  # noqa: BLE001
+        except Exception:
             return UNKNOWN
     if name not in _STRING_METHODS or kwargs:
         return UNKNOWN
@@ -61,7 +87,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         return UNKNOWN
     try:
         result = getattr(value, name)(*args)
-    except Exception:  # noqa: BLE001
+    except Exception:
         return UNKNOWN
     return PlacedList(result) if isinstance(result, list) else result
 
@@ -73,7 +99,7 @@ def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict
             PlacedList(tuple(pair) for pair in value.items()) if name == "items" else PlacedList(getattr(value, name)())
         )
         made.incomplete = not complete
-        doubtful = getattr(value, "doubtful", set())
+        doubtful: set[Any] = getattr(value, "doubtful", set())
         made.doubtful = {index for index, key in enumerate(value) if key in doubtful} if doubtful else set()
         return made
     if name in ("get", "pop", "setdefault") and args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
@@ -124,7 +125,7 @@ class Generator:
     def _generic(self, kind: Generic, scope: Scope, at: str) -> Schema:
         base, args = kind.base, kind.args
         if isinstance(base, Class):
-            return models.generic_reference(self, base, args, scope, at)
+            return models.generic_reference(self, base, args, at)
         name = base.last if isinstance(base, External) else ""
         if name == "Annotated":
             return self.annotated(args, scope, at)
@@ -174,7 +175,7 @@ class Generator:
         return made
 
     def _literal(self, args: tuple[Any, ...], at: str) -> Schema:
-        values = []
+        values: list[Any] = []
         for arg in _flat_literals(args):
             value = arg.value if isinstance(arg, EnumMember) else arg
             if not isinstance(value, (str, int, bool, float, type(None))):
@@ -182,13 +183,13 @@ class Generator:
             if not any(value == seen and type(value) is type(seen) for seen in values):
                 values.append(value)
         made: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
-        return {**made, **_common_type(values)}
+        return {**made, **common_type(values)}
 
     def union(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
         """`anyOf`, flattened and each branch once, null at the end."""
         arms: list[Any] = []
-        for arg in args:
-            arg = self.resolved(arg, scope)  # noqa: PLW2901
+        for each in args:
+            arg = self.resolved(each, scope)
             if isinstance(arg, UnionOf):
                 arms.extend(arg.args)
             elif isinstance(arg, Generic) and isinstance(arg.base, External) and arg.base.last in ("Union", "Optional"):
@@ -304,7 +305,8 @@ class Generator:
         """A schema with the definitions that it needs, keys in Pydantic's order."""
         if self.definitions:
             made = {"$defs": dict(self.definitions), **made}
-        return ordered(made)
+        whole: Schema = ordered(made)
+        return whole
 
 
 def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
@@ -317,7 +319,7 @@ def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
     return flat
 
 
-def _common_type(values: list[Any]) -> Schema:
+def common_type(values: list[Any]) -> Schema:
     names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
     types = {names.get(type(value)) for value in values}
     return {"type": types.pop()} if len(types) == 1 else {}
@@ -334,7 +336,7 @@ def encode(value: Any) -> Any:
         return encode(value.value)
     if isinstance(value, PlacedDict) and not is_known(value):
         return UNKNOWN
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124
+    if isinstance(value, float) and not math.isfinite(value):
         return MISSING
     if isinstance(value, dict):
         made = {key: encode(item) for key, item in value.items()}
@@ -365,7 +367,7 @@ def ordered(value: Any, *, names: bool = False) -> Any:
         keys = list(value) if names else sorted(value)
         return {
             key: value[key] if key in ("default", "const", "examples") and not names
-            else ordered(value[key], names=key in ("properties",) and not names)
+            else ordered(value[key], names=key == "properties" and not names)
             for key in keys
         }  # fmt: skip
     return [ordered(item) for item in value] if isinstance(value, list) else value

@@ -74,7 +74,7 @@ class Servers:
         return self._given[framework]
 
     def instance_server(
-        self, cls: Class, made: Instance, args: list[Any], kwargs: dict[str, Any], node: ast.AST | None
+        self, cls: Class, args: list[Any], kwargs: dict[str, Any], node: ast.AST | None
     ) -> ServerValue | None:
         """The server in an object whose class inherits from one."""
         framework = next((each for each in map(framework_of, cls.external_bases()) if each is not None), None)
@@ -164,7 +164,7 @@ class Servers:
             return made.args[0]
         return made
 
-    def model_schema(self, cls: Class, kwargs: dict[str, Any]) -> Any:
+    def model_schema(self, cls: Class) -> Any:
         """`Model.model_json_schema()`."""
         from mcproof.targets.python_source import models
 
@@ -184,16 +184,16 @@ class Servers:
 
     # --- calls on servers
 
-    def call(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, func: Any, args: list[Any]) -> Any:
         if isinstance(func, Pending):
             if args and not isinstance(args[0], (str, type(None))):
                 self._add_pending(func, args[0])
                 return args[0]
             return func
-        if isinstance(func, Called) and func.func.package == "fastmcp" and func.func.last in _KINDS:
-            if args and isinstance(args[0], Function):
-                args[0].attributes["__fastmcp__"] = func
-                return args[0]
+        marks = isinstance(func, Called) and func.func.package == "fastmcp" and func.func.last in _KINDS
+        if marks and args and isinstance(args[0], Function):
+            args[0].attributes["__fastmcp__"] = func
+            return args[0]
         return UNKNOWN
 
     def method(
@@ -231,7 +231,7 @@ class Servers:
         if name in ("model_dump", "dict", "model_copy", "copy"):
             return PlacedDict(holder.kwargs) if name in ("model_dump", "dict") else holder
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
-            return self.model_schema(holder.args[0], {})
+            return self.model_schema(holder.args[0])
         if name == "run_until_complete" and args:
             return args[0]
         return Called(External(f"{func.name}().{name}"), args, kwargs, node, module)

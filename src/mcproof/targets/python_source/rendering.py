@@ -11,7 +11,6 @@ from mcproof.targets.python_source.components import prompt, resource
 from mcproof.targets.python_source.interpreter import TooMuchError
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
-from mcproof.targets.python_source.registrations import Servers
 from mcproof.targets.python_source.servers import Item, ServerValue, listed
 from mcproof.targets.python_source.signatures import derive
 from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, is_known
@@ -19,6 +18,7 @@ from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, is_k
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
     from mcproof.targets.python_source.modules import Module
+    from mcproof.targets.python_source.registrations import Servers
 
 MOST_SERVED = 20_000
 DEEPEST_MOUNT = 8
@@ -57,13 +57,14 @@ class Entry(NamedTuple):
     doubtful: bool
 
 
-def render(run: Interpreter, servers: Servers, target: str) -> Rendered:
+def render(run: Interpreter, servers: Servers) -> Rendered:
     """Write down everything that was registered, each name once."""
     entries = _entries(run, servers)
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
     rendered = Rendered(document, {}, [], [])
     default = _default_framework(servers)
     seen: dict[tuple[str, str], ServerValue] = {}
+    own: set[tuple[str, str, int]] = set()
     files: dict[str, None] = {}
     for entry in entries:
         framework = entry.server.framework or default
@@ -73,11 +74,10 @@ def render(run: Interpreter, servers: Servers, target: str) -> Rendered:
             continue
         kind, raw, tool = made
         name = str(raw.get("name") or raw.get("uri") or raw.get("uriTemplate"))
-        if seen.setdefault((kind, name), entry.server) is not entry.server or (
-            (kind, name, "own") in seen and entry.server.framework != "lowlevel"
-        ):
-            continue
-        seen[(kind, name, "own")] = entry.server  # type: ignore[index]
+        again = (kind, name, id(entry.server)) in own
+        if seen.setdefault((kind, name), entry.server) is not entry.server or (again and framework != "lowlevel"):
+            continue  # another way to start the same server; a list that names something twice does so itself
+        own.add((kind, name, id(entry.server)))
         if entry.doubtful:
             raw["_meta"] = {**raw.get("_meta", {}), CONDITIONAL: True}
         listed_items = document[_KEYS[kind]]
@@ -112,7 +112,7 @@ def _entries(run: Interpreter, servers: Servers) -> list[Entry]:
     return found
 
 
-def _collect(server: ServerValue, prefix: str, doubtful: bool, found: list[Entry], depth: int) -> None:  # noqa: FBT001
+def _collect(server: ServerValue, prefix: str, doubtful: bool, found: list[Entry], depth: int) -> None:
     if len(found) >= MOST_SERVED or depth > DEEPEST_MOUNT:
         return
     found.extend(Entry(item, server, prefix, doubtful or item.doubtful) for item in server.items)
@@ -169,7 +169,7 @@ def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) ->
         if entry.item.kind == "prompts":
             raw = prompt(run, entry.item, framework, entry.prefix, writer)
             return None if raw is None else ("prompts", raw, None)
-        served = resource(run, entry.item, framework, entry.prefix, writer)
+        served = resource(entry.item, framework, entry.prefix, writer)
         return None if served is None else (served[0], served[1], None)
     except (TooMuchError, RecursionError):
         return None
@@ -200,7 +200,7 @@ def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tup
         _locate_parameters(item, derived.parameters, writer)
     else:
         writer.unknown.add("/inputSchema")
-    _output(raw, given, item, derived, framework, writer)
+    _output(raw, given, derived, writer)
     _annotate(raw, given, framework, writer)
     lines = _lines(item)
     return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown), lines)
@@ -217,9 +217,7 @@ def _describe(raw: dict[str, Any], item: Item, framework: str, derived: Any, wri
     given = plain.bare(item.given.get("description"))
     if isinstance(given, str) and (given or framework == "fastmcp"):
         raw["description"] = given
-    elif given is not None and given != "":
-        writer.unknown.add("/description")
-    elif not item.complete:
+    elif (given is not None and given != "") or not item.complete:
         writer.unknown.add("/description")
     elif derived is not None:
         text = derived.description
@@ -239,9 +237,7 @@ def _spell_out(raw: dict[str, Any], key: str, value: Any, item: Item, writer: Wr
         raw[key] = written
 
 
-def _output(
-    raw: dict[str, Any], given: dict[str, Any], item: Item, derived: Any, framework: str, writer: Writer
-) -> None:
+def _output(raw: dict[str, Any], given: dict[str, Any], derived: Any, writer: Writer) -> None:
     for key in ("outputSchema", "output_schema"):
         if key in given:
             if given[key] is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +23,8 @@ from mcproof.targets.python_source.values import (
 )
 
 if TYPE_CHECKING:
+    import ast
+
     from mcproof.targets.python_source.interpreter import Interpreter
 
 

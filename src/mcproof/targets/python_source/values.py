@@ -359,5 +359,5 @@ def truth(value: Any) -> bool | None:
         return truth(value.value) if value.cls.external_bases() else True
     try:
         return bool(value)
-    except Exception:  # noqa: BLE001 - a value that cannot say is not known
+    except Exception:
         return None

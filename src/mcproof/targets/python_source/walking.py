@@ -73,9 +73,7 @@ def python_files(target: str, problems: list[Problem]) -> list[str]:
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
-        return entry.is_dir() and not (
-            os.path.exists(os.path.join(entry.path, "pyvenv.cfg")) and entry.name not in ("src",)
-        )
+        return entry.is_dir() and not (os.path.exists(os.path.join(entry.path, "pyvenv.cfg")) and entry.name != "src")
     except OSError:
         return False
 
