@@ -75,7 +75,7 @@ def _discovered(target: str) -> Discovered:
     servers.run = run
     if speaks_of_mcp:
         _follow_everything(run, candidates, problems, target)
-    rendered = rendering.render(run, servers)
+    rendered = rendering.render(run, servers, None if os.path.isdir(target) else os.path.abspath(target))
     comments = {}
     for file in rendered.files:
         module = modules.load(os.path.abspath(file))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
@@ -57,9 +58,9 @@ class Entry(NamedTuple):
     doubtful: bool
 
 
-def render(run: Interpreter, servers: Servers) -> Rendered:
-    """Write down everything that was registered, each name once."""
-    entries = _entries(run, servers)
+def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rendered:
+    """Write down everything that was registered, each name once; with `only`, what is written in that file."""
+    entries = [entry for entry in _entries(run, servers) if only is None or _is_in(entry.item, only)]
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
     rendered = Rendered(document, {}, [], [])
     default = _default_framework(servers)
@@ -92,6 +93,12 @@ def render(run: Interpreter, servers: Servers) -> Rendered:
             files.setdefault(place.file)
     rendered.files.extend(sorted(files))
     return rendered
+
+
+def _is_in(item: Item, file: str) -> bool:
+    """Whether an item, or the function that it is made of, stands in a file."""
+    modules = [item.module, item.function.face().module if item.function is not None else None]
+    return any(os.path.abspath(module.file) == file for module in modules if module is not None)
 
 
 def _default_framework(servers: Servers) -> str:
