@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.targets.python_source import discover
-from tests.targets.python_source.live_table import PARAMETERS, RETURNS, source
+
+from .live_table import PARAMETERS, RETURNS, source
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.targets.python_source.sources import found, is_conditional, names, tool
+from .sources import found, is_conditional, names, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -223,7 +223,7 @@ def test_what_is_no_tool_is_not_found(form: str, tmp_path: Path) -> None:
         "from fastmcp.server import FastMCP as Server",
         "import fastmcp\nServer = fastmcp.FastMCP",
         "import mcp.server.fastmcp\nServer = mcp.server.fastmcp.FastMCP",
-        "try:\n    from fastmcp import FastMCP as Server\nexcept ImportError:\n    from mcp.server.fastmcp import FastMCP as Server",
+        "try:\n    from fastmcp import FastMCP as Server\nexcept ImportError:\n    Server = None",
     ],
 )
 def test_every_server_class_is_known(imported: str, tmp_path: Path) -> None:
@@ -297,7 +297,12 @@ def test_a_registration_that_nothing_reaches_is_left_out_where_others_are_reache
     result = found(
         tmp_path,
         SERVER + "@mcp.tool()\ndef a(): ...\n",
-        dead="class Dead:\n    def __init__(self, mcp):\n        mcp.tool(name='b')(self.run)\n    def run(self): ...\n",
+        dead="""
+            class Dead:
+                def __init__(self, mcp):
+                    mcp.tool(name="b")(self.run)
+                def run(self): ...
+            """,
     )
     assert names(result) == ["a"]
 

@@ -288,6 +288,7 @@ def _rounds(run: Interpreter, generators: list[ast.comprehension], index: int, s
     iterated_in_doubt = plain.doubtful_positions(iterated)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
         certain = items is not None and position not in iterated_in_doubt
+        run.step()
         run.assign(generator.target, item, scope)
         known = [truth(run.settle(evaluate(run, test, scope))) for test in generator.ifs]
         if any(each is False for each in known):

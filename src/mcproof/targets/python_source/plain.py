@@ -20,6 +20,7 @@ from mcproof.targets.python_source.values import (
 )
 
 LONGEST = 1 << 20
+MOST_ITEMS = 20_000
 PLAIN = (str, int, float, bool, bytes, type(None))
 _ARITHMETIC: dict[type[ast.operator], Any] = {
     ast.Add: operator.add,
@@ -100,7 +101,7 @@ def combined(left: Any, op: ast.operator, right: Any) -> Any:
     if isinstance(left, str) and isinstance(op, ast.Mod):
         return _percent(left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
-        return left + right
+        return left + right if len(left) + len(right) <= MOST_ITEMS else UNKNOWN
     function = _ARITHMETIC.get(type(op))
     if (
         function is None
@@ -137,12 +138,12 @@ def _is_small(left: Any, op: ast.operator, right: Any) -> bool:
 
 
 def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> PlacedList:
-    made = PlacedList(left[:20_000])
-    made.extend(right[:20_000])
-    first, second = getattr(left, "nodes", []), getattr(right, "nodes", [])
-    made.nodes = [*first, *second]
+    made = PlacedList(left[:MOST_ITEMS])
+    made.extend(right[: MOST_ITEMS - len(made)])
+    made.nodes = [*getattr(left, "nodes", []), *getattr(right, "nodes", [])][:MOST_ITEMS]
     made.module = getattr(left, "module", None)
-    made.incomplete = getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
+    too_long = len(left) + len(right) > MOST_ITEMS
+    made.incomplete = too_long or getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
     made.doubtful = doubtful_positions(left) | {len(left) + index for index in doubtful_positions(right)}
     return made
 

@@ -284,7 +284,7 @@ class Servers:
         values = [*args, *(kwargs[key] for key in ("server", "app") if key in kwargs)]
         values = [each.server if isinstance(each, Instance) and each.server is not None else each for each in values]
         sub = next((each for each in values if isinstance(each, ServerValue)), None)
-        if sub is None or sub is server:
+        if sub is None or sub.holds(server):
             return
         rest = [each for each in args if each is not sub and not isinstance(each, Instance)]
         prefix = kwargs.get("prefix", kwargs.get("namespace", rest[0] if rest else None))

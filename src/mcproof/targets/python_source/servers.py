@@ -71,6 +71,19 @@ class ServerValue:
         self.node: ast.AST | None = None
         self.module: Module | None = None
 
+    def holds(self, other: ServerValue) -> bool:
+        """Whether another server is this one or part of it."""
+        waiting, seen = [self], {id(self)}
+        while waiting:
+            each = waiting.pop()
+            if each is other:
+                return True
+            for mount in each.mounts:
+                if id(mount.server) not in seen:
+                    seen.add(id(mount.server))
+                    waiting.append(mount.server)
+        return False
+
 
 class Pending(NamedTuple):
     """A decorator that will register what it is applied to: `mcp.tool(...)`."""

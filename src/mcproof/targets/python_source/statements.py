@@ -87,6 +87,7 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
         outcome = run.branch([node.body, []], scope)
         return None if outcome in (BREAK, CONTINUE) else outcome
     for index, item in enumerate(items[:LONGEST_LOOP]):
+        run.step()
         run.assign(node.target, item, scope)
         if index in doubtful:
             with run.in_doubt():
