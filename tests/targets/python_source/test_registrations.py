@@ -181,6 +181,38 @@ FORMS = {
             server.tool()(a)
         def a(): ...
         """,
+    "the tool manager": "def a(): ...\nmcp._tool_manager.add_tool(a)",
+    "a partial of the decorator": "from functools import partial\nt = partial(mcp.tool, name='a')\n@t()\ndef f(): ...",
+    "a comprehension": "def a(): ...\n[mcp.add_tool(each) for each in (a,)]",
+    "a nested function that is returned": """
+        def make(name):
+            def inner(x: int): ...
+            inner.__name__ = name
+            return inner
+        mcp.tool()(make("a"))
+        """,
+    "an object that holds the server": """
+        class App:
+            def __init__(self):
+                self.mcp = FastMCP("x")
+                self._register()
+            def _register(self):
+                for fn in (self.a,):
+                    self.mcp.tool()(fn)
+            def a(self): ...
+        def main():
+            App().mcp.run()
+        """,
+    "a factory": """
+        def create():
+            server = FastMCP("x")
+            _add(server)
+            return server
+        def _add(server):
+            server.tool(name="a")(f)
+        def f(): ...
+        app = create()
+        """,
     "getattr": 'import sys\nclass T:\n    @staticmethod\n    def a(): ...\nmcp.tool()(getattr(T, "a"))',
     "a conditional expression that is settled": '@mcp.tool(name="a" if True else "b")\ndef f(): ...',
     "try and except": "try:\n    import fast\nexcept ImportError:\n    fast = None\n@mcp.tool()\ndef a(): ...",

@@ -180,6 +180,21 @@ HANDLERS = {
         "SPECS = [{'name': 'a', 'inputSchema': {}}]\n@server.list_tools()\nasync def f():\n"
         "    return [Tool(**spec) for spec in SPECS]"
     ),
+    "read from JSON": (
+        """import json\n@server.list_tools()\nasync def f():\n"""
+        """    return [Tool(**spec) for spec in json.loads('[{"name": "a", "inputSchema": {}}]')]"""
+    ),
+    "validated": "@server.list_tools()\nasync def f():\n    return [Tool.model_validate({'name': 'a'})]",
+    "a request handler": (
+        "async def f(request):\n    tools = [Tool(name='a', inputSchema={})]\n"
+        "    return types.ServerResult(types.ListToolsResult(tools=tools))\n"
+        "server.request_handlers[types.ListToolsRequest] = f"
+    ),
+    "a data class": (
+        "from dataclasses import dataclass\n@dataclass\nclass Spec:\n    name: str\n    schema: dict\n"
+        "SPECS = [Spec('a', {})]\n@server.list_tools()\nasync def f():\n"
+        "    return [Tool(name=s.name, inputSchema=s.schema) for s in SPECS]"
+    ),
     "made by objects": (
         "class Handler:\n    name = 'a'\n    def tool(self):\n        return Tool(name=self.name, inputSchema={})\n"
         "HANDLERS = {h.name: h for h in [Handler()]}\n@server.list_tools()\nasync def f():\n"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 import textwrap
 from typing import Any
 
 from mcproof.targets.python_source.plain import PLAIN, bare, doubtful_positions, items_of
-from mcproof.targets.python_source.values import UNKNOWN, PlacedDict, PlacedList, truth
+from mcproof.targets.python_source.values import UNKNOWN, PlacedDict, PlacedList, is_known, truth
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -126,6 +127,45 @@ def _extreme(function: Any) -> Any:
     return apply
 
 
+def _loads(text: Any, **_: Any) -> Any:
+    """What a JSON text holds, as data that knows no places."""
+    return placed(json.loads(text)) if isinstance(text, str) else UNKNOWN
+
+
+def placed(value: Any) -> Any:
+    """Plain data with the containers that everything here expects."""
+    if isinstance(value, dict):
+        return PlacedDict((key, placed(item)) for key, item in value.items())
+    return PlacedList(placed(item) for item in value) if isinstance(value, list) else value
+
+
+def _dumps(value: Any, **options: Any) -> Any:
+    known = {key: option for key, option in options.items() if key in ("indent", "sort_keys", "ensure_ascii")}
+    if (
+        len(known) != len(options)
+        or not is_known(value)
+        or not all(isinstance(each, (int, type(None))) for each in known.values())
+    ):
+        return UNKNOWN
+    return UNKNOWN if (known.get("indent") or 0) > 16 else json.dumps(value, **known)
+
+
+def _copied(value: Any, depth: int = 0) -> Any:
+    """A copy all the way down, so that a change of one leaves the other alone."""
+    if depth > 40:
+        return UNKNOWN
+    if isinstance(value, PlacedDict):
+        made = value.copy()
+        for key, item in value.items():
+            made[key] = _copied(item, depth + 1)
+        return made
+    if isinstance(value, PlacedList):
+        copy = PlacedList((_copied(item, depth + 1) for item in value), value.module)
+        copy.nodes, copy.incomplete, copy.doubtful = value.nodes, value.incomplete, set(value.doubtful)
+        return copy
+    return value
+
+
 def _range(*bounds: Any) -> Any:
     return range(*bounds) if all(isinstance(each, int) for each in bounds) else UNKNOWN
 
@@ -160,7 +200,9 @@ _BUILTINS: dict[str, Any] = {
     "builtins.range": _range,
     "textwrap.dedent": _dedent,
     "inspect.cleandoc": _of_strings(inspect.cleandoc),
-    "copy.deepcopy": lambda value: value.copy() if isinstance(value, (dict, PlacedDict)) else value,
+    "copy.deepcopy": _copied,
+    "json.loads": _loads,
+    "json.dumps": _dumps,
     "copy.copy": lambda value: value.copy() if isinstance(value, (dict, PlacedDict)) else value,
     "typing.cast": lambda _, value: value,
 }

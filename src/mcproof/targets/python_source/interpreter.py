@@ -244,6 +244,8 @@ class Interpreter:
             holder.incomplete = True
         elif isinstance(holder, list) and isinstance(key, int) and -len(holder) <= key < len(holder):
             holder[key] = value
+        else:
+            self.servers.set_item(holder, key, value)
 
     def branch(self, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
         """Follow alternatives of which nobody knows which one is taken."""

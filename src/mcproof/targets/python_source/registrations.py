@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 _KINDS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
 _LISTS = {"list_tools": "tools", "list_resources": "resources", "list_prompts": "prompts",
           "list_resource_templates": "templates"}  # fmt: skip
+_INNER = frozenset(("_tool_manager", "_prompt_manager", "_resource_manager", "_mcp_server", "_lowlevel_server"))
+"""Parts of a server that take registrations as it does."""
+_REQUESTS = {"ListToolsRequest": "tools", "ListResourcesRequest": "resources", "ListPromptsRequest": "prompts",
+             "ListResourceTemplatesRequest": "templates"}  # fmt: skip
 _SERVED_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
 
 
@@ -104,6 +108,8 @@ class Servers:
         if isinstance(value, Instance):
             value = value.server
         if isinstance(value, ServerValue):
+            if name in _INNER:
+                return value
             return value.name if name == "name" else Method(value, name)
         return MISSING
 
@@ -140,6 +146,13 @@ class Servers:
                 if isinstance(each, Called):
                     self._doubtful.add(id(each))
 
+    def set_item(self, holder: Any, key: Any, value: Any) -> None:
+        """`server.request_handlers[ListToolsRequest] = handler`."""
+        kind = _REQUESTS.get(key.last) if isinstance(key, External) else None
+        server = holder.of if isinstance(holder, Method) else None
+        if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
+            server.handlers.append((kind, value, self.run.doubt > 0))
+
     def is_doubtful(self, value: Any) -> bool:
         return id(value) in self._doubtful
 
@@ -151,6 +164,10 @@ class Servers:
 
     def external_call(self, made: Called) -> Any:
         """A call of something outside the project: a server is made, or a tool spelt out."""
+        owner, _, last = made.func.name.rpartition(".")
+        if last in ("model_validate", "parse_obj", "model_construct") and owner.rpartition(".")[2] in _SERVED_TYPES:
+            given = made.args[0] if made.args and isinstance(made.args[0], dict) else made.kwargs
+            made = Called(External(owner), [], dict(given), made.node, made.module, complete=made.complete)
         framework = framework_of(made.func)
         if framework is not None:
             server = self._new(framework, made.node, made.module)
