@@ -140,14 +140,13 @@ def placed(value: Any) -> Any:
 
 
 def _dumps(value: Any, **options: Any) -> Any:
-    known = {key: option for key, option in options.items() if key in ("indent", "sort_keys", "ensure_ascii")}
-    if (
-        len(known) != len(options)
-        or not is_known(value)
-        or not all(isinstance(each, (int, type(None))) for each in known.values())
-    ):
+    """A JSON text, where every option is known and none makes it grow without end."""
+    for key, option in options.items():
+        if key not in ("indent", "sort_keys", "ensure_ascii") or not isinstance(option, (int, type(None))):
+            return UNKNOWN
+    if not is_known(value) or (options.get("indent") or 0) > 16:
         return UNKNOWN
-    return UNKNOWN if (known.get("indent") or 0) > 16 else json.dumps(value, **known)
+    return json.dumps(value, **options)
 
 
 def _copied(value: Any, depth: int = 0) -> Any:

@@ -16,6 +16,8 @@ from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Insta
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcproof.targets.python_source.places import Place
     from mcproof.targets.python_source.rendering import SourceTool
 
@@ -173,6 +175,19 @@ class Definition(NamedTuple):
     registers: bool
 
 
+def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Every node of some statements, in no order; `ast.walk` takes twice as long."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for value in node.__dict__.values():
+            if isinstance(value, list):
+                waiting.extend(each for each in value if isinstance(each, ast.AST))
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                waiting.append(value)
+
+
 def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
     """Whether an import brings in a module of one of these names."""
     if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in stems:
@@ -189,7 +204,7 @@ def _definitions(module: Module, stems: set[str]) -> list[Definition]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             names: set[str] = set()
             registers = False
-            for each in (part for statement in node.body for part in ast.walk(statement)):
+            for each in _parts(node.body):
                 if isinstance(each, ast.Name):
                     names.add(each.id)
                 elif isinstance(each, (ast.ImportFrom, ast.Import)):
