@@ -106,7 +106,7 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
     }
     run.followed |= tools  # a tool that runs is no part of what registers it
     holders = {stem_of(item.module.file) for each in run.servers.made for item in each.items if item.module is not None}
-    definitions = [each for module in loaded for each in _definitions(module, holders)]
+    definitions = [each for module in loaded for each in _definitions(module, holders, run.followed)]
     for each in [*_roots(definitions, run.followed), *(each for each in definitions if each.registers)]:
         if id(each.node) not in run.followed and not _is_dead(run, each):
             _root(run, problems, target, lambda each=each: _enter(run, each))
@@ -171,7 +171,6 @@ class Definition(NamedTuple):
     node: Any
     owner: str | None
     module: Module
-    calls: frozenset[str]
     registers: bool
 
 
@@ -195,39 +194,52 @@ def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
     return any(alias.name.rpartition(".")[2] in stems for alias in node.names)
 
 
-def _definitions(module: Module, stems: set[str]) -> list[Definition]:
-    """The functions of a module and the methods of its classes, without those nested in functions."""
+def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Definition]:
+    """The functions of a module and the methods of its classes that were not followed, none nested in a function."""
     found = []
+    words = (*_REGISTERS, *_KINDS, *stems)
     waiting: list[tuple[Any, str | None]] = [(each, None) for each in module.tree.body]
     while waiting:
         node, owner = waiting.pop(0)
+        if id(node) in followed:
+            continue
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names: set[str] = set()
-            registers = False
-            for each in _parts(node.body):
-                if isinstance(each, ast.Name):
-                    names.add(each.id)
-                elif isinstance(each, (ast.ImportFrom, ast.Import)):
-                    registers = registers or _imports_any(each, stems)
-                elif isinstance(each, ast.Call):
-                    names.add(_name_of(each.func))
-                    inner = each.func.func if isinstance(each.func, ast.Call) else None
-                    registers = (
-                        registers
-                        or _name_of(each.func) in _REGISTERS
-                        or (inner is not None and _name_of(inner) in _KINDS)
-                    )
-                elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each is not node:
-                    registers = registers or any(
-                        _name_of(one.func if isinstance(one, ast.Call) else one) in _KINDS
-                        for one in each.decorator_list
-                    )
-            found.append(Definition(node.name, node, owner, module, frozenset(names), registers))
+            found.append(Definition(node.name, node, owner, module, _registers(node, module, words, stems)))
         elif isinstance(node, ast.ClassDef):
             waiting.extend((each, node.name) for each in node.body)
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
             waiting.extend((each, owner) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
     return found
+
+
+def _registers(node: Any, module: Module, words: tuple[str, ...], stems: set[str]) -> bool:
+    """Whether the body of a function registers something, or imports a module that does."""
+    text = module.between(node.lineno, node.end_lineno)
+    if not any(word in text for word in words):
+        return False
+    for each in _parts(node.body):
+        if isinstance(each, (ast.ImportFrom, ast.Import)) and _imports_any(each, stems):
+            return True
+        if isinstance(each, ast.Call):
+            inner = each.func.func if isinstance(each.func, ast.Call) else None
+            if _name_of(each.func) in _REGISTERS or (inner is not None and _name_of(inner) in _KINDS):
+                return True
+        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorators = [one.func if isinstance(one, ast.Call) else one for one in each.decorator_list]
+            if any(_name_of(one) in _KINDS for one in decorators):
+                return True
+    return False
+
+
+def _named_in(node: Any) -> set[str]:
+    """The names that the body of a function mentions or calls."""
+    names = set()
+    for each in _parts(node.body):
+        if isinstance(each, ast.Name):
+            names.add(each.id)
+        elif isinstance(each, ast.Call):
+            names.add(_name_of(each.func))
+    return names
 
 
 def _name_of(node: ast.expr) -> str:
@@ -237,9 +249,11 @@ def _name_of(node: ast.expr) -> str:
 
 def _roots(definitions: list[Definition], followed: set[int]) -> list[Definition]:
     """From the functions that register something up to those that nothing in the project names."""
+    if not any(each.registers for each in definitions):
+        return []
     callers: dict[str, list[Definition]] = {}
     for each in definitions:
-        for name in each.calls:
+        for name in _named_in(each.node):
             callers.setdefault(name, []).append(each)
     roots: dict[int, Definition] = {}
     seen: set[int] = set()

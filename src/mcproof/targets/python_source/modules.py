@@ -51,6 +51,11 @@ class Module:
             self.lines = self.text.split("\n")
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
+    def between(self, first: int, last: int) -> str:
+        """Some lines of the text."""
+        self.line(first)
+        return "\n".join((self.lines or [])[first - 1 : last])
+
 
 class Modules:
     """Every module that was looked at, found by file or by import."""
