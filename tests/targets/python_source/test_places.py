@@ -79,6 +79,22 @@ def test_the_keys_of_a_literal_schema_are_located_wherever_they_are_written(tmp_
     assert text_at(result, "/tools/0/inputSchema/required/0") == '"own"'
 
 
+def test_the_fields_of_a_model_are_located(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        """
+        from mcp.server.fastmcp import FastMCP
+        from models import Args
+        mcp = FastMCP("x")
+        @mcp.tool()
+        def f(args: Args): ...
+        """,
+        models="from pydantic import BaseModel\nclass Args(BaseModel):\n    inner: int = 1\n",
+    )
+    assert text_at(result, "/tools/0/inputSchema/properties/args") == "args"
+    assert text_at(result, "/tools/0/inputSchema/$defs/Args/properties/inner") == "inner"
+
+
 def test_every_tool_knows_the_lines_that_comments_about_it_stand_on(tmp_path: Path) -> None:
     result = found(
         tmp_path,

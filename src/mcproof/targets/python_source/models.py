@@ -14,6 +14,7 @@ from mcproof.targets.python_source.values import (
     External,
     Function,
     Generic,
+    PlacedDict,
 )
 
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str) -> Schema:
     from mcproof.targets.python_source.pydantic_schema import clean_docstring
 
     config = configuration(cls)
-    made: Schema = {"properties": {}, "title": cls.name, "type": "object"}
+    properties = PlacedDict(module=cls.module)
+    made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     for name, node, owner in fields(cls, kind):
         default = owner.body.names.get(name, MISSING) if node.value is not None else MISSING
@@ -140,7 +142,8 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str) -> Schema:
         shown = entry.name if maker.by_alias else name
         if maker.by_alias and shown == name and config.get("alias_generator") == "to_camel":
             shown = _camel(name)
-        made["properties"][shown] = entry.schema
+        properties[shown] = entry.schema
+        properties.places[shown] = (owner.module, node.target, node)
         if _is_required(annotation, cls) if kind == "typed" else entry.required:
             required.append(shown)
     if required:

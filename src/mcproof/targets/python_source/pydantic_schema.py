@@ -363,14 +363,17 @@ def encode(value: Any) -> Any:
 
 def ordered(value: Any, *, names: bool = False) -> Any:
     """Keys in alphabetical order, those of `properties` as declared, as Pydantic writes a schema."""
-    if isinstance(value, dict):
-        keys = list(value) if names else sorted(value)
-        return {
-            key: value[key] if key in ("default", "const", "examples") and not names
-            else ordered(value[key], names=key == "properties" and not names)
-            for key in keys
-        }  # fmt: skip
-    return [ordered(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [ordered(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    made = PlacedDict()
+    for key in value if names else sorted(value):
+        is_data = key in ("default", "const", "examples") and not names
+        made[key] = value[key] if is_data else ordered(value[key], names=key == "properties" and not names)
+    if isinstance(value, PlacedDict):
+        made.places = value.places
+    return made
 
 
 def clean_docstring(node: ast.ClassDef) -> str | None:

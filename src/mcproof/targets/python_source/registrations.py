@@ -195,8 +195,9 @@ class Servers:
             made = reference
         else:
             del maker.definitions[name]
-        whole = PlacedDict(maker.whole(made), cls.module)
-        whole.incomplete = bool(maker.unknown)
+        whole = maker.whole(made)
+        if isinstance(whole, PlacedDict):
+            whole.incomplete = bool(maker.unknown)
         return whole
 
     # --- calls on servers

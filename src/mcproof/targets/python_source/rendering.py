@@ -203,7 +203,7 @@ def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tup
     if explicit is not None:
         _spell_out(raw, "inputSchema", explicit, item, writer)
     elif derived is not None:
-        raw["inputSchema"] = derived.input_schema
+        raw["inputSchema"] = writer.write(derived.input_schema, "/inputSchema")
         _locate_parameters(item, derived.parameters, writer)
     else:
         writer.unknown.add("/inputSchema")
