@@ -120,6 +120,20 @@ def test_a_part_of_a_schema_that_nobody_knows_is_left_out_and_marked(tmp_path: P
     assert result.tools[0].unknown == {"/inputSchema/properties/x/default", "/inputSchema/properties/y"}
 
 
+def test_a_schema_that_the_program_reaches_for_afterwards_is_marked(tmp_path: Path) -> None:
+    source = """
+        from mcp.server.fastmcp import FastMCP
+        mcp = FastMCP("x")
+        @mcp.tool()
+        def a(x: int): ...
+        @mcp.tool()
+        def b(x: int): ...
+        mcp._tool_manager.get_tool("a").parameters["properties"].clear()
+        """
+    result = found(tmp_path, source)
+    assert [bool(each.unknown) for each in result.tools] == [True, False]
+
+
 def test_schemas_are_put_together(tmp_path: Path) -> None:
     before = """
 BASE = {"a": {"type": "string"}}

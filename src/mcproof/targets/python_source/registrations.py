@@ -14,6 +14,7 @@ from mcproof.targets.python_source.servers import (
     Item,
     Mount,
     Pending,
+    Registered,
     ServerValue,
     framework_of,
     name_of,
@@ -107,6 +108,11 @@ class Servers:
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, Instance):
             value = value.server
+        if isinstance(value, Registered):
+            if name in ("parameters", "output_schema", "inputSchema", "outputSchema"):
+                for item in value.server.items:
+                    item.altered = item.altered or value.name is UNKNOWN or value.name == name_of(item)
+            return UNKNOWN
         if isinstance(value, ServerValue):
             if name in _INNER:
                 return value
@@ -282,6 +288,8 @@ class Servers:
             self._add(server, "resources", args[0], {"uri": args[1], **kwargs}, node, module)
         if name in ("mount", "import_server", "include_server", "add_server"):
             self._mount(server, args, kwargs)
+        if name == "get_tool" and args:
+            return Registered(server, args[0])
         if name in ("remove_tool", "disable_tool") and args:
             self._remove(server, args[0])
         if name in _LISTS and not args:

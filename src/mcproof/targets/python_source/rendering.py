@@ -207,6 +207,8 @@ def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tup
         _locate_parameters(item, derived.parameters, writer)
     else:
         writer.unknown.add("/inputSchema")
+    if item.altered:
+        writer.unknown |= {"/inputSchema", "/outputSchema"}
     _output(raw, given, derived, writer)
     _annotate(raw, given, framework, writer)
     lines = _lines(item)

@@ -22,7 +22,7 @@ FRAMEWORKS = frozenset(("mcp", "fastmcp"))
 class Item:
     """One thing that is registered: made of a function, or spelt out."""
 
-    __slots__ = ("call", "complete", "doubtful", "function", "given", "kind", "module", "node", "nodes", "own_nodes")
+    __slots__ = ("altered", "complete", "doubtful", "function", "given", "kind", "module", "node", "nodes")
 
     def __init__(
         self,
@@ -44,6 +44,8 @@ class Item:
         self.doubtful = doubtful
         self.complete = complete
         self.nodes = argument_nodes(node)
+        self.altered = False
+        """Whether the program reaches for its schemas after it is registered, and may change them."""
 
 
 class Mount(NamedTuple):
@@ -83,6 +85,13 @@ class ServerValue:
                     seen.add(id(mount.server))
                     waiting.append(mount.server)
         return False
+
+
+class Registered(NamedTuple):
+    """A tool that is asked for by its name after it was registered."""
+
+    server: ServerValue
+    name: Any
 
 
 class Pending(NamedTuple):
