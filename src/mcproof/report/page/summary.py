@@ -176,9 +176,10 @@ def _asides(report: TargetReport, score: Score) -> str:
     if not score.bonus and score.short_descriptions:
         short = plural(score.short_descriptions, "description")
         lines.append(f"No bonus of {BONUS}: {short} under {BONUS_LENGTH} characters.")
-    ignored = sum(each.suppression is not None and each.suppression.by == "ignore-for" for each in report.suppressed)
-    if ignored:
-        lines.append(f"{plural(ignored, 'finding')} ignored by the configuration, with no cost.")
+    for by, words in (("ignore-for", "the configuration"), ("comment", "comments in the source")):
+        ignored = sum(each.suppression is not None and each.suppression.by == by for each in report.suppressed)
+        if ignored:
+            lines.append(f"{plural(ignored, 'finding')} ignored by {words}, with no cost.")
     return "".join(f'<p class="aside">{line}</p>\n' for line in lines)
 
 
