@@ -128,6 +128,7 @@ class Run:
         self._saw_all = True
         self.is_single = not options.all and is_single([*self._targets, *(["--"] if options.server_command else [])])
         self.has_several = len(self._inputs) > 1
+        self.has_source_folder = any(source.is_source and os.path.isdir(source.name) for source in self._inputs)
         self.has_live = any(source.server is not None for source in self._inputs)
 
     def to_keep(self) -> dict[str, str]:
