@@ -285,7 +285,7 @@ def _instead(texts: Mapping[str, bytes]) -> Iterator[None]:
 
     def read_instead(file: str, problems: list[Any]) -> bytes | None:
         text = texts.get(os.path.realpath(file))
-        return read(file, problems) if text is None else text  # type: ignore[no-any-return]
+        return read(file, problems) if text is None else text
 
     names["read_bytes"] = read_instead
     try:

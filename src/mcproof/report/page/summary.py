@@ -224,7 +224,8 @@ def fixable(report: TargetReport) -> str:
     count = sum(each.fix is not None for each in report.findings)
     if not count:
         return ""
-    command = f"mcproof schema-lint {text(shell_word(report.target))} --fix"
+    how = "--fix" if report.connection is not None or report.findings[0].file == report.target else "--diff"
+    command = f"mcproof schema-lint {text(shell_word(report.target))} {how}"
     return f'<p class="aside">{count:,} can be fixed by machine: <code>{command}</code></p>\n'
 
 
