@@ -295,12 +295,11 @@ def test_what_is_uncertain_does_not_keep_the_rest_from_being_fixed(tmp_path: Pat
 
 
 def test_a_change_that_shows_elsewhere_is_dropped_by_proof_and_the_others_are_made(tmp_path: Path) -> None:
-    described = '{"properties": {"n": {}}, "required": ["n"], "type": "object"}'
-    tools = f'first, Tool(name="b", inputSchema=first.inputSchema), Tool(name="c", inputSchema={LITERAL})'
-    first = f"    first = Tool(name='a', inputSchema={described})\n"
-    text = HEAD + LISTED.format(tools=tools).replace("    return", f"{first}    return")
+    first = f'    first = Tool(name="a", inputSchema={LITERAL})\n'
+    second = f'Tool(name="b", description=", ".join(first.inputSchema), inputSchema={LITERAL})'
+    text = HEAD + LISTED.format(tools=f"first, {second}").replace("    return", f"{first}    return")
     found = fixed(tmp_path, text)
-    assert {finding.item.name for finding in found.mended} == {"c"}
+    assert {finding.item.name for finding in found.mended} == {"b"}
 
 
 def test_discovery_reads_the_files_again_once_a_proof_is_done(tmp_path: Path) -> None:

@@ -98,21 +98,37 @@ def unified_diff(before: str, edits: list[Edit], name: str, context: int = 2) ->
     for hunk in _hunks(edits, starts, context):
         first = max(0, hunk[0].first - context)
         stop = min(last_line, hunk[-1].stop + context)
-        shown: list[tuple[str, str]] = []
+        lines: list[tuple[str, str]] = []
         at = first
         for block in hunk:
             changed = splice(before[starts[block.first] : starts[block.stop]], block.edits(starts))
-            parts = [(" ", before[starts[at] : starts[block.first]])]
-            parts += [("-", before[starts[block.first] : starts[block.stop]]), ("+", changed)]
+            lines += [(" ", line) for line in _lines(before[starts[at] : starts[block.first]])]
+            lines += _marked(_lines(before[starts[block.first] : starts[block.stop]]), _lines(changed))
             at = block.stop
-            shown += parts
-        shown.append((" ", before[starts[at] : starts[stop]]))
-        lines = [(mark, line) for mark, text in shown for line in _lines(text)]
+        lines += [(" ", line) for line in _lines(before[starts[at] : starts[stop]])]
         old, new = (sum(mark in (" ", side) for mark, _ in lines) for side in "-+")
         yield f"@@ -{first + 1},{old} +{first + 1 + shift},{new} @@\n"
         shift += new - old
         for mark, line in lines:
             yield f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
+
+
+def _marked(old: list[str], new: list[str]) -> list[tuple[str, str]]:
+    """Lines that change, without those at either end that stay: an edit may begin or end with a whole line."""
+    same = 0
+    while same < min(len(old), len(new)) and old[same] == new[same]:
+        same += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - same and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    gone, come = old[same : len(old) - tail], new[same : len(new) - tail]
+    kept = [(" ", line) for line in old[len(old) - tail :]]
+    return [
+        *((" ", line) for line in old[:same]),
+        *(("-", line) for line in gone),
+        *(("+", line) for line in come),
+        *kept,
+    ]
 
 
 class _Block(NamedTuple):
