@@ -62,6 +62,7 @@ def after(folder: Path, text: str | bytes) -> str:
 
 # --- byte for byte ------------------------------------------------------------------------------------------------
 
+LITERAL = '{"properties": {"n": {}}}'
 TIGHT = '"required": ["n"], "additionalProperties": False'
 
 
@@ -232,10 +233,35 @@ def test_a_constant_of_another_file_of_the_target_is_fixed_there(tmp_path: Path)
 def test_a_tool_may_be_named_by_a_constant(tmp_path: Path, name: str) -> None:
     (tmp_path / "names.py").write_text('BUY = "buy"\n', encoding="utf-8")
     before = 'import names\nfrom enum import Enum\n\nNAME = "buy"\n\n\nclass Names(str, Enum):\n    BUY = "buy"\n\n\n'
-    (tmp_path / "server.py").write_text(
-        server('{"properties": {"n": {}}}', before=before, name=name), encoding="utf-8"
-    )
+    (tmp_path / "server.py").write_text(server('{"properties": {"n": {}}}', before=before, name=name), encoding="utf-8")
     assert len(fixed_again(str(tmp_path)).mended) == 2
+
+
+HANDLER = f"""\
+class Handler:
+    name = "buy"
+
+    def tool(self):
+        return Tool(name=self.name, inputSchema={LITERAL})
+
+
+"""
+
+
+def test_a_tool_may_be_named_by_an_attribute_of_its_class(tmp_path: Path) -> None:
+    text = HEAD + HANDLER + LISTED.format(tools="Handler().tool()")
+    assert after(tmp_path, text) == text.replace(LITERAL, f"{LITERAL[:-1]}, {TIGHT}}}")
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["class Other(Handler):\n    name = os.name\n\n\n", "def rename(handler):\n    handler.name = os.name\n\n\n"],
+    ids=["a subclass", "an assignment"],
+)
+def test_an_attribute_that_may_be_another_name_elsewhere_settles_nothing(tmp_path: Path, more: str) -> None:
+    found = fixed(tmp_path, f"import os\n{HEAD}{HANDLER}{more}" + LISTED.format(tools="Handler().tool()"))
+    assert len(read_source(str(tmp_path / "server.py")).tools) == 1
+    assert found.files == []
 
 
 def test_tools_in_a_list_of_dicts_are_fixed(tmp_path: Path) -> None:
@@ -245,7 +271,6 @@ def test_tools_in_a_list_of_dicts_are_fixed(tmp_path: Path) -> None:
 
 
 TWO = LISTED.format(tools='Tool(name="buy", inputSchema={0}), Tool(name="sell", inputSchema={1})')
-LITERAL = '{"properties": {"n": {}}}'
 
 
 @pytest.mark.parametrize(

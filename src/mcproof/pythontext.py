@@ -18,8 +18,8 @@ from mcproof.jsontext import Edit, splice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-WIDEST = 88
-"""How wide a line may get before a list goes on lines of its own, where no line of the file is wider."""
+NARROWEST, WIDEST = 88, 120
+"""How wide a line may get before a list goes on lines of its own: as wide as the file's widest, within these."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SPACED_COLON = re.compile(r"[ \t]*:[ \t]*")
@@ -112,7 +112,7 @@ class PythonText:
             if comma is None:
                 return [Edit(after, after, f"{style.comma}{joined}")]
             return [Edit(comma, comma, f"{style.comma.partition(',')[2]}{joined},")]
-        widest = max(WIDEST, *(map(len, _LINE_END.split(self.text))))
+        widest = min(WIDEST, max(NARROWEST, *map(len, _LINE_END.split(self.text))))
         lines = [
             item
             if len(style.line) + len(item) < widest or not isinstance(value, list) or not value
@@ -142,7 +142,7 @@ class PythonText:
         return found.start() - (len(rest) - len(rest.rstrip())) if rest.strip() else at
 
     def _tail(self, display: ast.Dict) -> tuple[int, int | None, int]:
-        """Where the last value ends with its parentheses, where its comma ends if it has one, and where the brace is."""
+        """Where the last value ends with its parentheses, where its comma ends if it has one, where the brace is."""
         after, close = self._end(display.values[-1]), self._end(display) - 1
         if self.text[close] != "}":
             raise UncertainError("its end is not where it should be")

@@ -183,7 +183,9 @@ class _Project:
                     return
             elif isinstance(parent, ast.Call):
                 given = next((each.value for each in parent.keywords if each.arg == "name"), None)
-                if given is not None and not _says_end(given, name) and not _is_constant(text, given):
+                if given is not None and not (_says_end(given, name) or _is_constant(text, given)):
+                    if self._is_own_name(text, parent, given, name):
+                        return
                     break
                 if given is not None or _says_end(next(iter(parent.args), None), name):
                     return
@@ -203,15 +205,36 @@ class _Project:
                 break
         raise UncertainError("nobody can tell whose it is")
 
-    def _only_use(self, name: str) -> tuple[str, ast.AST]:
-        """Where a name is read, if that is one place in the whole project."""
-        uses: list[tuple[str, ast.AST]] = []
+    def _is_own_name(self, text: PythonText, call: ast.Call, given: ast.expr, name: str) -> bool:
+        """Whether `self.name` is the tool's name for certain: an attribute of a class that nothing inherits from."""
+        owner = next((parent for _, parent in text.parents(call) if isinstance(parent, ast.ClassDef)), None)
+        if owner is None or not isinstance(given, ast.Attribute) or not isinstance(given.value, ast.Name):
+            return False
+        said = [
+            each.value
+            for each in owner.body
+            if isinstance(each, (ast.Assign, ast.AnnAssign))
+            and any(isinstance(part, ast.Name) and part.id == given.attr for part in _targets(each))
+        ]
+        if given.value.id not in ("self", "cls") or len(said) != 1 or not _says_end(said[0], name):
+            return False
+        if any(isinstance(each, ast.Attribute) and _sets(each, given.attr) for each in ast.walk(text.tree)):
+            return False
+        return not any(_inherits(node, owner.name) for _, node in self._nodes_about(owner.name))
+
+    def _nodes_about(self, name: str) -> Iterator[tuple[str, ast.AST]]:
+        """Every node of every file in which a name occurs."""
         for file in self._files:
             if name.encode() not in (self._data(file) or b""):
                 continue
             if (text := self.text(file)) is None:
                 raise UncertainError("a file that may use it cannot be read")
-            uses += [(file, node) for node in ast.walk(text.tree) if name in _words(node)]
+            for node in ast.walk(text.tree):
+                yield file, node
+
+    def _only_use(self, name: str) -> tuple[str, ast.AST]:
+        """Where a name is read, if that is one place in the whole project."""
+        uses = [(file, node) for file, node in self._nodes_about(name) if name in _words(node)]
         if len(uses) != 1 or not isinstance(uses[0][1], (ast.Name, ast.Attribute)):
             raise UncertainError("it is used in several places, or in none that can be seen")
         return uses[0]
@@ -320,6 +343,21 @@ def _is_constant(text: PythonText, node: ast.expr) -> bool:
         return len(binding) == 1
     around = [parent for _, parent in text.parents(binding[0])]
     return isinstance(around[0], (ast.Assign, ast.AnnAssign)) and isinstance(around[1], ast.Module)
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _sets(node: ast.Attribute, name: str) -> bool:
+    return node.attr == name and not isinstance(node.ctx, ast.Load)
+
+
+def _inherits(node: ast.AST, name: str) -> bool:
+    """Whether a node is a class that may inherit from one of this name, or gives that another name."""
+    if isinstance(node, ast.ClassDef):
+        return any(name in _words(part) for base in node.bases for part in ast.walk(base))
+    return isinstance(node, ast.alias) and node.asname is not None and name in _words(node)
 
 
 def _binds(node: ast.AST, name: str) -> bool:
