@@ -31,7 +31,7 @@ COMMAND = Command("schema-lint", ("strict", "catalog"), fail_on="note")
 EPILOG = """\
 The fix closes objects (`additionalProperties: false`) and lists what is required. It invents no type and no
 size: those stay findings for the author. Where closing one object would change what another accepts, the
-finding stays too and says why.
+finding stays too and says why. In Python source it changes schemas that are one literal of a tool's own.
 """
 
 
@@ -45,8 +45,8 @@ def parser() -> Parser:
     add_fail_on(parser, COMMAND.fail_on)
     add_settings(parser)
     add_live(parser)
-    parser.add_argument("--fix", action="store_true", help="print the tightened catalog")
-    parser.add_argument("--write", action="store_true", help="with --fix: replace the file instead of printing it")
+    parser.add_argument("--fix", action="store_true", help="print the tightened catalog, or Python file")
+    parser.add_argument("--write", action="store_true", help="with --fix: replace the files instead of printing")
     parser.add_argument("--diff", action="store_true", help="print what --fix would change, and change nothing")
     parser.add_argument(
         "--keep-optional",
