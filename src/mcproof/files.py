@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from typing import TYPE_CHECKING
 
 from mcproof.errors import WriteError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 """The streams that have a name, and their file descriptors."""
@@ -17,16 +21,33 @@ def replace_file(name: str, before: bytes, after: bytes) -> None:
 
     Refuses, with the original untouched, where the file is read-only, is gone, or is no longer what was read.
     """
-    target = os.path.realpath(name)
     try:
-        mode = os.stat(target).st_mode
-        _refuse_read_only(name, mode)
-        with open(target, "rb") as file:
-            if file.read() != before:
-                raise WriteError("was changed by somebody else meanwhile; nothing was written", file=name)
-        _put(target, after, mode & 0o7777)
+        mode = _replaceable(name, before)
+        _put(os.path.realpath(name), after, mode & 0o7777)
     except OSError as error:
         raise _unwritable(name, error) from None
+
+
+def replace_files(changes: Sequence[tuple[str, bytes, bytes]]) -> None:
+    """Replace several files, each in one step; none where one of them would be refused."""
+    for name, before, _ in changes:
+        try:
+            _replaceable(name, before)
+        except OSError as error:
+            raise _unwritable(name, error) from None
+    for name, before, after in changes:
+        replace_file(name, before, after)
+
+
+def _replaceable(name: str, before: bytes) -> int:
+    """The mode of a file that is still what was read; raises what replacing it would raise."""
+    target = os.path.realpath(name)
+    mode = os.stat(target).st_mode
+    _refuse_read_only(name, mode)
+    with open(target, "rb") as file:
+        if file.read() != before:
+            raise WriteError("was changed by somebody else meanwhile; nothing was written", file=name)
+    return mode
 
 
 def write_file(name: str, data: bytes) -> None:

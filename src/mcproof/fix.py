@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.acceptance import admits_null
 from mcproof.jsontext import Edit, resolve, splice
 from mcproof.schemas import SchemaTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Iterable, Iterator
 
     from mcproof.catalog import Catalog, Item
     from mcproof.finding import Finding
@@ -35,26 +34,48 @@ def apply_fixes(catalog: Catalog, findings: list[Finding], *, keep_optional: boo
 
     With `keep_optional`, a parameter that has a default or admits null stays out of a new `required` list.
     """
-    changes: list[tuple[str, str, Any]] = []
-    made_required = 0
+    changes = changes_of(findings, keep_optional=keep_optional)
+    members: dict[tuple[str, str], Change] = {}
+    for change in changes:
+        members.setdefault((change.pointer, change.key), change)
+    asked = [(change.pointer, change.key, change.value) for change in members.values()]
+    edits = sorted(catalog.document.member_edits(asked), key=lambda edit: edit[:2]) if asked else []
+    return Fixed(splice(catalog.document.text, edits), edits, len(changes), required_by(members.values()))
+
+
+class Change(NamedTuple):
+    """What one finding's fix does: give the object at `pointer` the member `key`."""
+
+    finding: Finding
+    pointer: str
+    """From the document's root."""
+    key: str
+    value: Any
+
+
+def changes_of(findings: list[Finding], *, keep_optional: bool = False) -> list[Change]:
+    """What the fixes of these findings do, in their order."""
+    changes = []
     tree: SchemaTree | None = None
     owner: Item | None = None
     for finding in findings:
         if finding.fix is None:
             continue
         value = finding.fix.value
-        if finding.fix.key == "required":
-            if keep_optional:
-                if tree is None or owner is not finding.item:  # the findings of a tool come one after the other
-                    if tree is not None:
-                        tree.release()
-                    owner, tree = finding.item, SchemaTree(finding.item.fields["inputSchema"])
-                properties = resolve(finding.item.raw, f"{finding.pointer}/properties")
-                value = [name for name in value if not _says_optional(properties[name], tree)]
-            made_required += len(value)
-        changes.append((finding.item.pointer + finding.pointer, finding.fix.key, value))
-    edits = sorted(catalog.document.member_edits(changes), key=lambda edit: edit[:2]) if changes else []
-    return Fixed(splice(catalog.document.text, edits), edits, len(changes), made_required)
+        if finding.fix.key == "required" and keep_optional:
+            if tree is None or owner is not finding.item:  # the findings of a tool come one after the other
+                if tree is not None:
+                    tree.release()
+                owner, tree = finding.item, SchemaTree(finding.item.fields["inputSchema"])
+            properties = resolve(finding.item.raw, f"{finding.pointer}/properties")
+            value = [name for name in value if not _says_optional(properties[name], tree)]
+        changes.append(Change(finding, finding.item.pointer + finding.pointer, finding.fix.key, value))
+    return changes
+
+
+def required_by(changes: Iterable[Change]) -> int:
+    """How many parameters become required by these changes."""
+    return sum(len(change.value) for change in changes if change.key == "required")
 
 
 def _says_optional(schema: Any, tree: SchemaTree) -> bool:
@@ -77,21 +98,37 @@ def unified_diff(before: str, edits: list[Edit], name: str, context: int = 2) ->
     for hunk in _hunks(edits, starts, context):
         first = max(0, hunk[0].first - context)
         stop = min(last_line, hunk[-1].stop + context)
-        shown: list[tuple[str, str]] = []
+        lines: list[tuple[str, str]] = []
         at = first
         for block in hunk:
             changed = splice(before[starts[block.first] : starts[block.stop]], block.edits(starts))
-            parts = [(" ", before[starts[at] : starts[block.first]])]
-            parts += [("-", before[starts[block.first] : starts[block.stop]]), ("+", changed)]
+            lines += [(" ", line) for line in _lines(before[starts[at] : starts[block.first]])]
+            lines += _marked(_lines(before[starts[block.first] : starts[block.stop]]), _lines(changed))
             at = block.stop
-            shown += parts
-        shown.append((" ", before[starts[at] : starts[stop]]))
-        lines = [(mark, line) for mark, text in shown for line in _lines(text)]
+        lines += [(" ", line) for line in _lines(before[starts[at] : starts[stop]])]
         old, new = (sum(mark in (" ", side) for mark, _ in lines) for side in "-+")
         yield f"@@ -{first + 1},{old} +{first + 1 + shift},{new} @@\n"
         shift += new - old
         for mark, line in lines:
             yield f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
+
+
+def _marked(old: list[str], new: list[str]) -> list[tuple[str, str]]:
+    """Lines that change, without those at either end that stay: an edit may begin or end with a whole line."""
+    same = 0
+    while same < min(len(old), len(new)) and old[same] == new[same]:
+        same += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - same and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    gone, come = old[same : len(old) - tail], new[same : len(new) - tail]
+    kept = [(" ", line) for line in old[len(old) - tail :]]
+    return [
+        *((" ", line) for line in old[:same]),
+        *(("-", line) for line in gone),
+        *(("+", line) for line in come),
+        *kept,
+    ]
 
 
 class _Block(NamedTuple):

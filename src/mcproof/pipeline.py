@@ -9,7 +9,7 @@ from mcproof.engine import check
 from mcproof.registry import CRASHED, rules_of
 from mcproof.report.build import report_findings, score_of
 from mcproof.report.model import Gate, TargetReport, Tokens, Untested
-from mcproof.suppress import IGNORED
+from mcproof.suppress import ACCEPTED
 
 if TYPE_CHECKING:
     from mcproof.baseline import Baseline
@@ -60,12 +60,12 @@ class Judged(NamedTuple):
 
     @property
     def costing(self) -> list[Finding]:
-        """What counts for a score: all but what the configuration ignores. A baseline makes nothing better."""
-        return [each for each, why in zip(*self, strict=True) if why is None or why.by != IGNORED]
+        """What counts for a score: all but what configuration and comments ignore. A baseline makes nothing better."""
+        return [each for each, why in zip(*self, strict=True) if why is None or why.by == ACCEPTED]
 
 
 def judge(catalog: Catalog, plan: Plan, ledger: IgnoreLedger, baseline: Baseline | None) -> Judged:
-    """What the rules find, and what configuration and baseline make of that."""
+    """What the rules find, and what configuration, comments and baseline make of that."""
     findings = check(catalog, plan.rules)
     suppressions: list[Suppression | None] = [None] * len(findings)
     # Of a rule that failed nobody can say that it finds something no longer.
@@ -73,6 +73,10 @@ def judge(catalog: Catalog, plan: Plan, ledger: IgnoreLedger, baseline: Baseline
     ran = [rule for rule in plan.rules if rule.id not in failed]
     if plan.ignores:
         suppressions = ledger.apply(findings, plan.ignores, ran)
+    if catalog.source is not None and catalog.source.comments:
+        from mcproof.inline import heed_comments
+
+        suppressions = heed_comments(catalog, findings, suppressions, ran, ledger)
     if baseline is not None:
         suppressions = baseline.accept(catalog, findings, suppressions, ran)
     return Judged(findings, suppressions)

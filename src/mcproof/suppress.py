@@ -1,4 +1,4 @@
-"""What the configuration says about findings that are there and do not count, and whether it still has to."""
+"""What is said about findings that are there and do not count, and whether it still has to be."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from mcproof.finding import Finding
     from mcproof.registry import Rule
 
-IGNORED, ACCEPTED = "ignore-for", "baseline"
-"""Who can suppress a finding: an entry of the configuration, or one of the baseline."""
+IGNORED, ACCEPTED, COMMENTED = "ignore-for", "baseline", "comment"
+"""Who can suppress a finding: an entry of the configuration, one of the baseline, or a comment in the source."""
 
 
 class Suppression(NamedTuple):
@@ -24,11 +24,23 @@ class Suppression(NamedTuple):
     line: int | None
 
 
+class Remark(NamedTuple):
+    """What there is to say of a comment that suppresses nothing, or not what its author meant."""
+
+    kind: str
+    """`unused-ignore`, or `bad-ignore` for one that cannot be read."""
+    message: str
+    file: str
+    line: int
+
+
 class IgnoreLedger:
-    """The entries of `[[ignore-for]]` that a run came across, and which of them it needed."""
+    """What a run came across that suppresses, in configuration and comments, and which of it was needed."""
 
     def __init__(self) -> None:
         self._needed: dict[IgnoreFor, bool] = {}
+        self.remarks: dict[tuple[str, int, str], Remark | None] = {}
+        """By the place of a comment and what it says: what is wrong with it; None for one that was needed."""
 
     def apply(
         self, findings: list[Finding], ignores: Iterable[IgnoreFor], running: Iterable[Rule]

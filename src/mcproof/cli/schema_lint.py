@@ -14,6 +14,7 @@ from mcproof.report.build import report_findings
 from mcproof.report.model import TargetReport
 from mcproof.report.terminal import print_lines, safe, tell
 from mcproof.report.text import plural
+from mcproof.targets.argument import read_bytes
 
 if TYPE_CHECKING:
     import argparse
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
     from mcproof.cli.session import Work
     from mcproof.finding import Finding
     from mcproof.fix import Fixed
+    from mcproof.pipeline import Judged
+    from mcproof.source_fix import SourceFixed
 
 COMMAND = Command("schema-lint", ("strict", "catalog"), fail_on="note")
 
 EPILOG = """\
 The fix closes objects (`additionalProperties: false`) and lists what is required. It invents no type and no
 size: those stay findings for the author. Where closing one object would change what another accepts, the
-finding stays too and says why.
+finding stays too and says why. In Python source it changes schemas that are one literal of a tool's own.
 """
 
 
@@ -42,8 +45,8 @@ def parser() -> Parser:
     add_fail_on(parser, COMMAND.fail_on)
     add_settings(parser)
     add_live(parser)
-    parser.add_argument("--fix", action="store_true", help="print the tightened catalog")
-    parser.add_argument("--write", action="store_true", help="with --fix: replace the file instead of printing it")
+    parser.add_argument("--fix", action="store_true", help="print the tightened catalog, or Python file")
+    parser.add_argument("--write", action="store_true", help="with --fix: replace the files instead of printing")
     parser.add_argument("--diff", action="store_true", help="print what --fix would change, and change nothing")
     parser.add_argument(
         "--keep-optional",
@@ -81,6 +84,8 @@ def _fix_targets(options: argparse.Namespace) -> int:
         raise UsageError("--write needs files: a live server cannot be rewritten; `mcproof capture` saves its catalog")
     if options.fix and not (options.write or options.diff) and run.has_several:
         raise UsageError("--fix prints one catalog; for several use --write or --diff")
+    if options.fix and not (options.write or options.diff) and run.has_source_folder:
+        raise UsageError("--fix prints one file; for a folder of Python source use --write or --diff")
     reports = []
     for report in run.over_targets(lambda work: _fix(work, options)):
         if report.trouble is not None:
@@ -95,25 +100,63 @@ def _fix_targets(options: argparse.Namespace) -> int:
 
 
 def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
-    from mcproof.files import replace_file
-    from mcproof.fix import apply_fixes, unified_diff
+    from mcproof.fix import apply_fixes
 
     catalog = work.catalog
     judged = judge(catalog, work.plan, work.ledger, work.baseline)
+    if catalog.source is not None:
+        return _fix_source(work, judged, options)
     fixed = apply_fixes(catalog, judged.costing, keep_optional=options.keep_optional)
-    left = [finding for finding in judged.costing if finding.fix is None]
+    _hand_over(catalog, fixed, options)
+    return _reported(work, judged, fixed, {id(each) for each in judged.costing if each.fix is not None}, options)
+
+
+def _hand_over(catalog: Catalog, fixed: Fixed, options: argparse.Namespace) -> None:
+    """Show what changes, print the new text, or put it in the place of the old."""
+    from mcproof.files import replace_file
+    from mcproof.fix import unified_diff
+
     document = catalog.document
     if options.diff:
         print_lines(map(_harmless, unified_diff(document.text, fixed.edits, catalog.name)), sys.stdout)
     elif not options.write:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(document.encode(fixed.text))
-        sys.stdout.buffer.flush()
+        _print_bytes(document.encode(fixed.text))
     elif fixed.applied:
         replace_file(catalog.name, document.encode(document.text), document.encode(fixed.text))
+
+
+def _fix_source(work: Work, judged: Judged, options: argparse.Namespace) -> TargetReport:
+    """Mend Python source, file by file; what is not certain is left as it is."""
+    from mcproof.files import replace_files
+    from mcproof.fix import unified_diff
+    from mcproof.source_fix import fix_source
+
+    fixed = fix_source(work.catalog, judged.costing, keep_optional=options.keep_optional)
+    if options.diff:
+        for each in fixed.files:
+            print_lines(map(_harmless, unified_diff(each.text, each.edits, each.file)), sys.stdout)
+    elif options.write:
+        replace_files([(each.file, each.before, each.after) for each in fixed.files])
+    else:
+        _print_bytes(fixed.files[0].after if fixed.files else read_bytes(work.source))
+    return _reported(work, judged, fixed, {id(each) for each in fixed.mended}, options)
+
+
+def _print_bytes(data: bytes) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _reported(
+    work: Work, judged: Judged, fixed: Fixed | SourceFixed, mended: set[int], options: argparse.Namespace
+) -> TargetReport:
+    """What is left, said and as a report."""
+    catalog = work.catalog
+    left = [finding for finding in judged.costing if id(finding) not in mended]
     print_lines([_told(catalog, fixed, left, options)], sys.stderr)
     # A diff changes nothing, so everything that was found is still there; what was accepted never counts.
-    still_there = [finding for finding in judged.standing if options.diff or finding.fix is None]
+    still_there = [finding for finding in judged.standing if options.diff or id(finding) not in mended]
     return TargetReport(catalog.name, findings=report_findings(catalog, still_there), fail_on=work.plan.fail_on)
 
 
@@ -123,7 +166,7 @@ def _harmless(line: str) -> str:
     return "\t".join(map(safe, body.split("\t"))) + line[len(body) :]
 
 
-def _told(catalog: Catalog, fixed: Fixed, left: list[Finding], options: argparse.Namespace) -> str:
+def _told(catalog: Catalog, fixed: Fixed | SourceFixed, left: list[Finding], options: argparse.Namespace) -> str:
     """One line on what was done and what is left."""
     done, became = ("would fix", "would become") if options.diff else ("fixed", "became")
     sentence = f"{safe(catalog.name)}: {done} {plural(fixed.applied, 'finding')}"
@@ -135,4 +178,7 @@ def _told(catalog: Catalog, fixed: Fixed, left: list[Finding], options: argparse
     for finding in left:
         counts[finding.rule.id] = counts.get(finding.rule.id, 0) + 1
     listed = ", ".join(f"{rule} {count:,}" for rule, count in sorted(counts.items()))
+    uncertain = sum(finding.fix is not None for finding in left)
+    if uncertain:
+        listed += f" ({uncertain:,} in schemas that are not one literal of the tool's own)"
     return f"{sentence}; {f'left for the author: {listed}' if left else 'nothing is left'}\n"

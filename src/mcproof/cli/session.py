@@ -128,6 +128,7 @@ class Run:
         self._saw_all = True
         self.is_single = not options.all and is_single([*self._targets, *(["--"] if options.server_command else [])])
         self.has_several = len(self._inputs) > 1
+        self.has_source_folder = any(source.is_source and os.path.isdir(source.name) for source in self._inputs)
         self.has_live = any(source.server is not None for source in self._inputs)
 
     def to_keep(self) -> dict[str, str]:
@@ -193,8 +194,8 @@ class Run:
             return TargetReport(source.title, Trouble.of(error))
 
     def notices(self) -> list[Notice]:
-        """What configuration and baselines say that is not needed any more."""
-        return [] if self._interrupted else [*self._stale_entries(), *self._unused_ignores()]
+        """What configuration, comments and baselines say that is not needed any more."""
+        return [] if self._interrupted else [*self._stale_entries(), *self._unused_ignores(), *self._remarks()]
 
     def _stale_entries(self) -> Iterator[Notice]:
         for baseline in [] if self._planning.updates_baseline else self._planning.baselines():
@@ -217,6 +218,12 @@ class Run:
             scope = f" for {entry.kind} `{entry.glob}`" if entry.kind is not None else ""
             what = f"unused: `ignore-for` of {', '.join(entry.named)}{scope} matched nothing in this run"
             yield Notice("unused-ignore", what, entry.place.file, entry.place.line)
+
+    def _remarks(self) -> Iterator[Notice]:
+        """What is wrong with comments in the source."""
+        for remark in self._ledger.remarks.values():
+            if remark is not None:
+                yield Notice(*remark)
 
     def exit_code(self, reports: list[TargetReport], notices: list[Notice]) -> int:
         if self._interrupted:

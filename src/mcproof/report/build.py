@@ -85,7 +85,9 @@ def _report_source(
 ) -> list[Reported]:
     """The same for Python source, whose parts are written wherever their author put them."""
     from mcproof.report.source_places import SourceLines, placed
+    from mcproof.source_fix import may_be_fixed
 
+    assert catalog.source is not None  # noqa: S101 (whoever asks knows)
     places = placed(catalog, findings)
     order = sorted(range(len(findings)), key=lambda at: places[at].order)
     facts: dict[Rule, RuleFacts] = {}
@@ -94,6 +96,8 @@ def _report_source(
     for at in order:
         file, line, column, end = places[at]
         each = _reported(findings[at], facts, file, line, column)
+        if each.fix is not None and not may_be_fixed(catalog.source, findings[at]):
+            each = each._replace(fix=None)
         each = each._replace(end_column=end, suppression=None if suppressions is None else suppressions[at])
         reported.append(each._replace(snippet=texts.snippet(places[at])) if lines else each)
     return _with_identities(catalog, findings, order, reported) if identities else reported

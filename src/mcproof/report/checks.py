@@ -8,7 +8,7 @@ from mcproof.finding import LEVELS
 from mcproof.registry import CRASHED
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.proof import PROBED_RULES, PROBING, UNASKED, not_tested, rules_of, told_by_probes
-from mcproof.suppress import ACCEPTED, IGNORED
+from mcproof.suppress import ACCEPTED, COMMENTED, IGNORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
 
-SUPPRESSED = {IGNORED: "ignored by", ACCEPTED: "accepted by"}
+SUPPRESSED = {IGNORED: "ignored by", ACCEPTED: "accepted by", COMMENTED: "ignored by"}
 """What suppresses a finding, in words that go before the place."""
 
 

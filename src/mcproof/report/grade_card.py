@@ -84,9 +84,10 @@ def _deductions(report: TargetReport, score: Score, style: Style) -> str:
         lines.append(f"    +0  no bonus of {BONUS}: {short} under {BONUS_LENGTH} characters")
     if not score.deductions:
         lines.insert(1, "       nothing: no finding")
-    ignored = sum(each.suppression is not None and each.suppression.by == "ignore-for" for each in report.suppressed)
-    if ignored:
-        lines.append(f"    +0  {plural(ignored, 'finding')} ignored by the configuration, with no cost")
+    for by, words in (("ignore-for", "the configuration"), ("comment", "comments in the source")):
+        ignored = sum(each.suppression is not None and each.suppression.by == by for each in report.suppressed)
+        if ignored:
+            lines.append(f"    +0  {plural(ignored, 'finding')} ignored by {words}, with no cost")
     return "\n".join(lines) + "\n"
 
 

@@ -254,10 +254,10 @@ class Fuzzing(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something about the configuration or the baseline that somebody should tidy up."""
+    """Something about the configuration, the baseline or a comment that somebody should tidy up."""
 
     kind: str
-    """`unused-ignore` or `stale-baseline`; a stale entry fails the run."""
+    """`unused-ignore`, `bad-ignore` (a comment that cannot be read), or `stale-baseline`, which fails the run."""
     message: str
     file: str
     line: int | None

@@ -9,7 +9,7 @@ from mcproof.report.places import relative_path, repository_path
 from mcproof.report.records import encode, listed, printable
 from mcproof.report.terminal import safe
 from mcproof.rulebook import sentence
-from mcproof.suppress import IGNORED
+from mcproof.suppress import ACCEPTED, COMMENTED, IGNORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,11 @@ HOME = "https://github.com/mcproof/mcproof"
 MOST_RESULTS = 25_000
 """What code scanning takes in one run; a file with more is refused as a whole."""
 
+_SAID = {
+    IGNORED: "ignored by the configuration",
+    ACCEPTED: "accepted by the baseline",
+    COMMENTED: "ignored by a comment",
+}
 _LOGICAL_KINDS = {"tool": "function", "resource": "resource", "template": "resource", "prompt": "function"}
 
 
@@ -141,8 +146,8 @@ def _result(each: Reported, numbers: dict[str, int]) -> dict[str, Any]:
         result["fixes"] = [_fix(each.file, each.fix)]
     if each.suppression is not None:
         by, reason = each.suppression.by, each.suppression.reason
-        said = reason or ("ignored by the configuration" if by == IGNORED else "accepted by the baseline")
-        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": safe(said)}]
+        kind = "inSource" if by == COMMENTED else "external"
+        result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": safe(reason or _SAID[by])}]
     return result
 
 

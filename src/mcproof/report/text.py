@@ -110,7 +110,8 @@ def summary(report: TargetReport, groups: list[Group], style: Style) -> str:
     fixable = sum(each.fix is not None for each in report.findings)
     if fixable:
         whose = shell_word(report.target) if report.connection is None else "FILE"
-        lines.append(f"{fixable:,} can be fixed by machine: mcproof schema-lint {whose} --fix")
+        how = "--fix" if report.connection is not None or report.findings[0].file == report.target else "--diff"
+        lines.append(f"{fixable:,} can be fixed by machine: mcproof schema-lint {whose} {how}")
     return "\n".join(lines) + "\n"
 
 

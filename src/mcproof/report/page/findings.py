@@ -23,7 +23,11 @@ OPEN = 30
 BEFORE, AFTER = 60, 120
 """How much of a long line is shown around the place; a page wraps, and a minified file has one line for all."""
 
-_SUPPRESSED_BY = {"ignore-for": "Ignored by the configuration", "baseline": "Accepted in the baseline"}
+_SUPPRESSED_BY = {
+    "ignore-for": "Ignored by the configuration",
+    "baseline": "Accepted in the baseline",
+    "comment": "Ignored by a comment",
+}
 
 
 class ToolFindings(NamedTuple):

@@ -176,9 +176,10 @@ def _asides(report: TargetReport, score: Score) -> str:
     if not score.bonus and score.short_descriptions:
         short = plural(score.short_descriptions, "description")
         lines.append(f"No bonus of {BONUS}: {short} under {BONUS_LENGTH} characters.")
-    ignored = sum(each.suppression is not None and each.suppression.by == "ignore-for" for each in report.suppressed)
-    if ignored:
-        lines.append(f"{plural(ignored, 'finding')} ignored by the configuration, with no cost.")
+    for by, words in (("ignore-for", "the configuration"), ("comment", "comments in the source")):
+        ignored = sum(each.suppression is not None and each.suppression.by == by for each in report.suppressed)
+        if ignored:
+            lines.append(f"{plural(ignored, 'finding')} ignored by {words}, with no cost.")
     return "".join(f'<p class="aside">{line}</p>\n' for line in lines)
 
 
@@ -223,7 +224,8 @@ def fixable(report: TargetReport) -> str:
     count = sum(each.fix is not None for each in report.findings)
     if not count:
         return ""
-    command = f"mcproof schema-lint {text(shell_word(report.target))} --fix"
+    how = "--fix" if report.connection is not None or report.findings[0].file == report.target else "--diff"
+    command = f"mcproof schema-lint {text(shell_word(report.target))} {how}"
     return f'<p class="aside">{count:,} can be fixed by machine: <code>{command}</code></p>\n'
 
 

@@ -1,0 +1,323 @@
+"""Comments in Python source that suppress findings, and those that say nothing any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.running import document_of, run
+from mcproof.config import IgnoreFor
+from mcproof.config import Place as ConfigPlace
+from mcproof.pipeline import Judged, Plan, judge
+from mcproof.registry import Rule, choose
+from mcproof.suppress import COMMENTED, IGNORED, IgnoreLedger, Suppression
+from mcproof.targets.source import read_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STRICT = choose(["strict"])
+
+SERVER = """\
+from mcp.server import Server
+from mcp.types import Tool
+
+server = Server("shop")
+
+
+@server.list_tools()
+async def list_tools():
+    return [
+        Tool(name="buy", inputSchema={"type": "object", "properties": {"n": {"type": "integer"}}}),  # buy
+        Tool(  # sell
+            name="sell",  # inside
+            inputSchema={"type": "object", "properties": {"n": {"type": "integer"}}},
+        ),
+    ]
+"""
+BUY, SELL, INSIDE = 10, 11, 12
+
+DECORATED = """\
+from mcp.server.fastmcp import FastMCP
+
+mcp = FastMCP("shop")
+
+
+@mcp.tool()  # decorator
+def buy(n: int) -> str:  # def
+    return ""  # body
+
+
+@mcp.prompt()
+def ask() -> str:
+    return ""
+"""
+
+CLEAN = """\
+from mcp.server import Server
+from mcp.types import Tool
+
+server = Server("shop")
+
+
+@server.list_tools()
+async def list_tools():
+    return [
+        Tool(  # mcproof: ignore
+            name="find_book",
+            title="Find a book",
+            description="Find a book by words of its title. Returns the number of the shelf that it stands on.",
+            inputSchema={
+                "type": "object",
+                "properties": {"title": {"type": "string", "description": "Words of the title.", "maxLength": 100}},
+                "required": ["title"],
+                "additionalProperties": False,
+            },
+        ),
+    ]
+"""
+
+
+def written(tmp_path: Path, text: str, **comments: str) -> str:
+    """A source file in which some of its comments say something else."""
+    for mark, comment in comments.items():
+        assert text.count(f"# {mark}\n") == 1
+        text = text.replace(f"# {mark}\n", f"{comment}\n")
+    path = tmp_path / "server.py"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def judged(
+    file: str, rules: list[Rule] = STRICT, ledger: IgnoreLedger | None = None, ignores: tuple[IgnoreFor, ...] = ()
+) -> Judged:
+    return judge(read_source(file), Plan(rules, "note", ignores), ledger or IgnoreLedger(), None)
+
+
+def suppressed(found: Judged) -> set[tuple[str, str]]:
+    return {(each.rule.id, each.item.label) for each, why in zip(*found, strict=True) if why is not None}
+
+
+def remarks(file: str, rules: list[Rule] = STRICT) -> list[tuple[str, str, int]]:
+    ledger = IgnoreLedger()
+    judged(file, rules, ledger)
+    return [(each.kind, each.message, each.line) for each in ledger.remarks.values() if each is not None]
+
+
+# --- what is suppressed -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# mcproof: ignore[SCH-001]",
+        "# mcproof:ignore[sch-001]",
+        "#mcproof: ignore [ SCH-001 , ]",
+        "# mcproof: ignore[no-required-list]",
+        "# noqa: E501  # mcproof: ignore[SCH-001]",
+        "# mcproof: ignore[SCH-001]  # noqa: E501",
+        "# mcproof: ignore[SCH-003] # mcproof: ignore[SCH-001]",
+    ],
+)
+def test_a_rule_is_ignored_for_the_tool_on_whose_line_the_comment_stands(tmp_path: Path, comment: str) -> None:
+    assert suppressed(judged(written(tmp_path, SERVER, buy=comment))) == {("SCH-001", "buy")}
+
+
+def test_several_rules_and_whole_rulesets_can_be_named(tmp_path: Path) -> None:
+    file = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-001, SCH-002]", sell="# mcproof: ignore[strict]")
+    assert suppressed(judged(file)) == {(rule, tool) for rule in ("SCH-001", "SCH-002") for tool in ("buy", "sell")}
+
+
+def test_without_brackets_everything_is_ignored_for_that_tool(tmp_path: Path) -> None:
+    found = judged(written(tmp_path, SERVER, sell="# mcproof: ignore"), choose(["strict", "grade"]))
+    assert {each.item.label for each in found.standing} >= {"buy"}
+    assert "sell" not in {each.item.label for each in found.standing}
+
+
+@pytest.mark.parametrize("where", ["decorator", "def"])
+def test_a_comment_may_stand_on_the_decorator_or_the_def(tmp_path: Path, where: str) -> None:
+    file = written(tmp_path, DECORATED, **{where: "# mcproof: ignore[SCH-002]"})
+    assert suppressed(judged(file)) == {("SCH-002", "buy")}
+
+
+def test_ignore_file_holds_for_everything_in_that_file_and_for_no_other(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(DECORATED.replace("buy", "lend"), encoding="utf-8")
+    written(tmp_path, SERVER, inside="# mcproof: ignore-file[SCH-002]")
+    assert suppressed(judged(str(tmp_path))) == {("SCH-002", "buy"), ("SCH-002", "sell")}
+
+
+def test_ignore_file_without_brackets_ignores_every_rule_and_every_kind_of_item(tmp_path: Path) -> None:
+    file = written(tmp_path, DECORATED, body="# mcproof: ignore-file")
+    found = judged(file, choose(["strict", "grade", "trust"]))
+    assert {each.item.kind for each in found.findings} == {"tool", "prompt"}
+    assert found.standing == []
+
+
+@pytest.mark.parametrize(
+    ("comment", "reason"),
+    [
+        ("# mcproof: ignore[SCH-001] frozen until v3", "frozen until v3"),
+        ("# mcproof: ignore[SCH-001]: see #12", "see #12"),
+        ("# mcproof: ignore[SCH-001] -- the old client  # noqa: E501", "the old client"),
+        ("# mcproof: ignore[SCH-001]", None),
+        ("# mcproof: ignore[SCH-001]   # noqa", None),
+        ("# mcproof: ignore the old client", "the old client"),
+        (f"# mcproof: ignore {'x' * 9000}", "x" * 500),
+    ],
+)
+def test_the_reason_and_the_place_of_the_comment_are_kept(tmp_path: Path, comment: str, reason: str | None) -> None:
+    file = written(tmp_path, SERVER, buy=comment)
+    assert set(judged(file).suppressions) == {None, Suppression(COMMENTED, reason, file, BUY)}
+
+
+def test_what_a_comment_ignores_does_not_count_for_a_score(tmp_path: Path) -> None:
+    found = judged(written(tmp_path, SERVER, buy="# mcproof: ignore[strict]"))
+    assert {each.item.name for each in found.costing} == {"sell"}
+
+
+def test_a_comment_is_needed_even_where_the_configuration_says_the_same(tmp_path: Path) -> None:
+    file, ledger = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-001]"), IgnoreLedger()
+    entry = IgnoreFor("tool", "buy", frozenset(["SCH-001"]), ("SCH-001",), None, ConfigPlace("mcproof.toml", 1))
+    found = judged(file, ledger=ledger, ignores=(entry,))
+    assert {why.by for why in found.suppressions if why is not None} == {IGNORED}
+    assert list(ledger.remarks.values()) == [None]
+    assert ledger.unused() == []
+
+
+def test_a_string_that_looks_like_a_comment_suppresses_nothing(tmp_path: Path) -> None:
+    text = SERVER.replace('name="buy",', 'name="buy", description="# mcproof: ignore",')
+    assert suppressed(judged(written(tmp_path, text))) == set()
+    assert remarks(written(tmp_path, text)) == []
+
+
+# --- what is not needed -------------------------------------------------------------------------------------------
+
+
+def test_a_comment_that_suppresses_nothing_is_unused(tmp_path: Path) -> None:
+    file = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-003] why", sell="# mcproof: ignore[SCH-001]")
+    assert remarks(file) == [("unused-ignore", "unused: `ignore[SCH-003]` suppressed nothing in this run", BUY)]
+
+
+@pytest.mark.parametrize("comment", ["# mcproof: ignore[SCH-003, CAT-001]", "# mcproof: ignore[grade]"])
+def test_a_comment_with_a_rule_that_did_not_run_is_not_unused(tmp_path: Path, comment: str) -> None:
+    assert remarks(written(tmp_path, SERVER, buy=comment)) == []
+
+
+def test_a_comment_for_everything_is_unused_only_where_everything_ran(tmp_path: Path) -> None:
+    (tmp_path / "clean.py").write_text(CLEAN, encoding="utf-8")
+    assert remarks(str(tmp_path / "clean.py")) == []
+    unused = "unused: `ignore` suppressed nothing in this run"
+    assert [message for _, message, _ in remarks(str(tmp_path / "clean.py"), choose(["all"]))] == [unused]
+
+
+@pytest.mark.parametrize("where", ["inside", "body"])
+def test_a_comment_on_no_line_of_a_tool_is_unused_whatever_ran(tmp_path: Path, where: str) -> None:
+    text = SERVER if where == "inside" else DECORATED
+    file = written(tmp_path, text, **{where: "# mcproof: ignore[MP-none, grade]"})
+    said = [message for kind, message, _ in remarks(file) if kind == "unused-ignore"]
+    assert len(said) == 1
+    assert "stands on no line of a tool; it belongs on the line of a decorator, a `def` or a constructor" in said[0]
+
+
+def test_a_comment_that_any_target_needs_is_used(tmp_path: Path) -> None:
+    file, ledger = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-001]"), IgnoreLedger()
+    judged(file, choose([], select=["SCH-001"]), ledger)
+    judged(str(tmp_path), choose([], select=["SCH-001"]), ledger)
+    assert list(ledger.remarks.values()) == [None]
+
+
+def test_a_rule_that_failed_makes_no_comment_unused(tmp_path: Path, broken_rule: Rule) -> None:
+    del broken_rule
+    (tmp_path / "clean.py").write_text(CLEAN.replace("ignore", "ignore[SCH-002]"), encoding="utf-8")
+    ledger = IgnoreLedger()
+    judged(str(tmp_path / "clean.py"), STRICT, ledger)
+    assert list(ledger.remarks.values()) == [None]  # what it said before it failed is suppressed
+
+
+# --- what cannot be read ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        ("ignore[SHC-001]", "unknown rule `SHC-001` (did you mean `SCH-001`?); `mcproof rules` lists them all"),
+        ("ignore[]", "`ignore[]` names no rule, so it suppresses nothing"),
+        ("ignore-file[ , ]", "`ignore-file[ , ]` names no rule, so it suppresses nothing"),
+        ("ignore[SCH-001 why", "`ignore[SCH-001 why` has no closing bracket, so it suppresses nothing"),
+        ("ignore SCH-001", "`ignore SCH-001` suppresses nothing; rules are named in brackets: `ignore[SCH-001]`"),
+        ("ingore[SCH-001]", "`ingore[SCH-001]` is not understood (did you mean `ignore`?); there are `ignore` and "),
+        ("disable=SCH-001", "`disable` is not understood; there are `ignore` and `ignore-file`"),
+    ],
+)
+def test_a_comment_that_cannot_be_read_is_reported_and_suppresses_nothing(
+    tmp_path: Path, comment: str, message: str
+) -> None:
+    file = written(tmp_path, SERVER, buy=f"# mcproof: {comment}")
+    assert suppressed(judged(file)) == set()
+    [(kind, said, line)] = remarks(file)
+    assert (kind, line) == ("bad-ignore", BUY)
+    assert said.startswith(message)
+
+
+def test_the_known_rules_of_a_comment_hold_where_another_is_unknown(tmp_path: Path) -> None:
+    file = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-0001, SCH-001]")
+    assert suppressed(judged(file)) == {("SCH-001", "buy")}
+    assert [kind for kind, _, _ in remarks(file)] == ["bad-ignore"]
+
+
+@pytest.mark.parametrize("comment", ["# mcproof: the graders like this", "# mcproof is happy", "# see mcproof.toml"])
+def test_a_sentence_about_mcproof_is_no_mistake(tmp_path: Path, comment: str) -> None:
+    assert remarks(written(tmp_path, SERVER, buy=comment)) == []
+
+
+def test_a_flood_of_bad_comments_is_cut_short(tmp_path: Path) -> None:
+    flood = "".join(f"# mcproof: ignore[X{number}]\n" for number in range(2000))
+    assert len(remarks(written(tmp_path, SERVER + flood))) == 200
+
+
+# --- the command line ---------------------------------------------------------------------------------------------
+
+
+def test_reports_list_what_is_ignored_and_notices_what_is_not_needed(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        SERVER,
+        buy="# mcproof: ignore[strict] bought in bulk",
+        sell="# mcproof: ignore[strict, SCH-04]",
+        inside="# mcproof: ignore",
+    )
+    done = run("schema-lint", "server.py", "--format", "json", cwd=tmp_path)
+    document = document_of(done, "lint")
+    assert done.returncode == 0
+    assert document["findings"] == []
+    assert [(each["kind"], each["file"], each["line"]) for each in document["notices"]] == [
+        ("bad-ignore", "server.py", SELL),
+        ("unused-ignore", "server.py", INSIDE),
+    ]
+    assert "mcproof: server.py:11: unknown rule `SCH-04` (did you mean `SCH-004`?)" in done.stderr
+    assert "mcproof: server.py:12: unused: `ignore` stands on no line of a tool" in done.stderr
+
+
+def test_a_stored_run_keeps_comments_as_what_suppresses(tmp_path: Path) -> None:
+    written(tmp_path, SERVER, buy="# mcproof: ignore[strict] bought in bulk", sell="# mcproof: ignore[SCH-003]")
+    for form in ("sarif", "junit", "tap", "markdown", "html", "gitlab", "github"):
+        first = run("schema-lint", "server.py", "--format", form, "--report", "run.json", cwd=tmp_path)
+        again = run("report", "run.json", "--format", form, cwd=tmp_path)
+        assert again.stdout == first.stdout
+        assert form in ("github", "gitlab") or "bought in bulk" in first.stdout
+    sarif = run("schema-lint", "server.py", "--format", "sarif", cwd=tmp_path).stdout
+    assert '"suppressions": [{"kind": "inSource", "status": "accepted", "justification": "bought in bulk"}]' in sarif
+
+
+def test_the_grade_says_how_much_comments_leave_out(tmp_path: Path) -> None:
+    written(tmp_path, SERVER, buy="# mcproof: ignore[tool-no-description]")
+    assert "1 finding ignored by comments in the source, with no cost" in run("grade", "server.py", cwd=tmp_path).stdout
+
+
+def test_what_a_comment_ignores_is_not_fixed(tmp_path: Path) -> None:
+    file = written(tmp_path, SERVER, buy="# mcproof: ignore", sell="# mcproof: ignore[SCH-001]")
+    run("schema-lint", file, "--fix", "--write")
+    text = (tmp_path / "server.py").read_text(encoding="utf-8")
+    assert text.count("additionalProperties") == 1
+    assert "required" not in text
