@@ -80,8 +80,36 @@ class Server(Item):
         return "server"
 
 
+class SourceTool(NamedTuple):
+    """What source code tells of a tool beside what the server would serve."""
+
+    schema_is_explicit: bool
+    """Whether the input schema is written out, rather than derived from a signature."""
+    required_by_signature: tuple[str, ...] = ()
+    """The parameters of the function that have no default."""
+    unknown: frozenset[str] = frozenset()
+    """Pointers from the tool to what only running the code would tell; rules are silent about it."""
+    lines: tuple[int, ...] = ()
+    """Where the tool is registered: its decorator, `def` or constructor."""
+
+    def knows(self, pointer: str) -> bool:
+        """Whether neither what stands at a pointer nor anything around it is unknown."""
+        if not self.unknown:
+            return True
+        around = pointer
+        while around not in self.unknown:
+            if not around:
+                return True
+            around = around.rpartition("/")[0]
+        return False
+
+    def knows_all(self, pointer: str) -> bool:
+        """Whether nothing inside of what stands at a pointer is unknown either."""
+        return self.knows(pointer) and not any(each.startswith(f"{pointer}/") for each in self.unknown)
+
+
 class Tool(Item):
-    __slots__ = ("_tree", "description", "schema")
+    __slots__ = ("_texts", "_tree", "description", "schema", "source")
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -91,7 +119,25 @@ class Tool(Item):
         """The description as received; empty where it is absent or no string."""
         self.schema: dict[str, Any] | None = schema if isinstance(schema, dict) else None
         """The input schema, if it is an object."""
+        self.source: SourceTool | None = None
+        """What its source code tells, where it was read from that."""
         self._tree: SchemaTree | None = None
+        self._texts: list[str] | None = None
+
+    def knows(self, pointer: str) -> bool:
+        """Whether what stands at a pointer is known: all that a server serves is, of source code only some."""
+        return self.source is None or self.source.knows(pointer)
+
+    def knows_all(self, pointer: str) -> bool:
+        """Whether what stands at a pointer is known with all that is in it."""
+        return self.source is None or self.source.knows_all(pointer)
+
+    @property
+    def texts(self) -> list[str]:
+        """Every text in it, its keys included, in no particular order."""
+        if self._texts is None:
+            self._texts = _texts(self.fields)
+        return self._texts
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -107,10 +153,27 @@ class Tool(Item):
         return self._tree
 
     def forget_tree(self) -> None:
-        """Let go of the walk, so that a large catalog is never held twice."""
+        """Let go of the walk and of the list of texts, so that a large catalog is never held twice."""
         if self._tree is not None:
             self._tree.release()
             self._tree = None
+        self._texts = None
+
+
+def _texts(fields: dict[str, Any]) -> list[str]:
+    """The keys and the texts of an object and of all that it holds."""
+    found: list[str] = []
+    waiting: list[Any] = [fields]
+    for each in waiting:  # it grows while it is read
+        if type(each) is dict:
+            found += each
+            each = each.values()  # noqa: PLW2901
+        for value in each:
+            if type(value) is str:
+                found.append(value)
+            elif type(value) is dict or type(value) is list:
+                waiting.append(value)
+    return found
 
 
 class Resource(Item):

@@ -69,8 +69,8 @@ class _Run:
         add = self.findings.append
         for rule in self._rules.get(scope, ()):
             try:
-                for message, at, parameter, evidence, fix, near in rule.check(subject):
-                    add(Finding(rule, item, at, message, parameter, evidence, fix, near))
+                for message, at, parameter, evidence, fix, near, whose in rule.check(subject):
+                    add(Finding(rule, whose or item, at, message, parameter, evidence, fix, near))
             except Exception as error:  # a rule must not take the others down with it
                 self._note_crash(rule, item, error)
 

@@ -65,6 +65,7 @@ RULESETS = {
         Ruleset("strict", "Whether the input schemas constrain what a caller may send.", False),
         Ruleset("grade", "The 21 rules behind the grade from A to F.", True),
         Ruleset("trust", "Whether an agent, and whoever reviews it, can rely on the catalog.", True),
+        Ruleset("polish", "How well names, descriptions and schemas serve the model that reads them.", False),
         Ruleset("wire", "What a live connection and its answers show; part of no score.", True),
     )
 }
