@@ -6,6 +6,7 @@ and it never hides its neighbours.
 
 from __future__ import annotations
 
+import marshal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.jsontext import escape
@@ -109,7 +110,7 @@ class SourceTool(NamedTuple):
 
 
 class Tool(Item):
-    __slots__ = ("_texts", "_tree", "description", "schema", "source")
+    __slots__ = ("_tree", "_written", "description", "schema", "source")
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -122,7 +123,7 @@ class Tool(Item):
         self.source: SourceTool | None = None
         """What its source code tells, where it was read from that."""
         self._tree: SchemaTree | None = None
-        self._texts: list[str] | None = None
+        self._written: bytes | None = None
 
     def knows(self, pointer: str) -> bool:
         """Whether what stands at a pointer is known: all that a server serves is, of source code only some."""
@@ -131,13 +132,6 @@ class Tool(Item):
     def knows_all(self, pointer: str) -> bool:
         """Whether what stands at a pointer is known with all that is in it."""
         return self.source is None or self.source.knows_all(pointer)
-
-    @property
-    def texts(self) -> list[str]:
-        """Every text in it, its keys included, in no particular order."""
-        if self._texts is None:
-            self._texts = _texts(self.fields)
-        return self._texts
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -152,28 +146,22 @@ class Tool(Item):
             self._tree = SchemaTree(self.schema)
         return self._tree
 
+    @property
+    def written(self) -> bytes:
+        """All texts in it, in UTF-8 and among other bytes, for a quick look; empty where it nests too deep for that."""
+        if self._written is None:
+            try:
+                self._written = marshal.dumps(self.fields, 2)
+            except ValueError:
+                self._written = b""
+        return self._written
+
     def forget_tree(self) -> None:
-        """Let go of the walk and of the list of texts, so that a large catalog is never held twice."""
+        """Let go of the walk and the like, so that a large catalog is never held twice."""
+        self._written = None
         if self._tree is not None:
             self._tree.release()
             self._tree = None
-        self._texts = None
-
-
-def _texts(fields: dict[str, Any]) -> list[str]:
-    """The keys and the texts of an object and of all that it holds."""
-    found: list[str] = []
-    waiting: list[Any] = [fields]
-    for each in waiting:  # it grows while it is read
-        if type(each) is dict:
-            found += each
-            each = each.values()  # noqa: PLW2901
-        for value in each:
-            if type(value) is str:
-                found.append(value)
-            elif type(value) is dict or type(value) is list:
-                waiting.append(value)
-    return found
 
 
 class Resource(Item):

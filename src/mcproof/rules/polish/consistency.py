@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcproof.acceptance import KINDS, kinds_of
 from mcproof.finding import Problem
 from mcproof.registry import rule
-from mcproof.rules.polish.prose import description_of, parameters
+from mcproof.rules.polish.prose import description_of, parameters, pointer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,13 +21,22 @@ COMPARED_FROM = 20
 _BEGINNING = r"(?:\(?optional\)?[:,.]? )?(?:(?:an?|the) )?"
 _says_kind = re.compile(
     rf"(?i){_BEGINNING}(?:"
-    r"(?P<number>(?:maximum |max\.? |minimum |min\.? |total )?(?:number|count) of (?!the |this |an? )|how many |integer\b|float\b)"
+    r"(?P<number>(?:maximum |max\.? |minimum |min\.? |total )?(?:number|count) of (?!the |this |an? )"
+    r"|how many |integer\b|float\b)"
     r"|(?P<boolean>whether (?:to|or not|the|this|it)\b|true (?:if|to|when)\b|if true\b|set to true\b|boolean\b)"
     r"|(?P<array>(?:list|array) of |(?:list|array)\b(?= containing| with))"
     r")"
 ).match
+_FIRST_WORDS = frozenset(
+    (
+        *("optional", "optional.", "optional:", "optional,", "(optional)", "(optional).", "(optional):", "(optional),"),
+        *("a", "an", "the", "number", "count", "maximum", "max", "max.", "minimum", "min", "min.", "total", "how"),
+        *("integer", "float", "whether", "true", "if", "set", "boolean", "list", "array"),
+    )
+)
 _is_written_as_text = re.compile(
-    r"(?i)\bstring|\btext\b|\bjson\b|separated|delimited|\bor\b(?! not)|encoded|serialized|\bformat|\bas an? |[\"'`]|\bcsv\b|\byaml\b|per line|\bexpression\b"
+    r"(?i)\bstring|\btext\b|\bjson\b|separated|delimited|\bor\b(?! not)|encoded|serialized|\bformat|\bas an? |[\"'`]"
+    r"|\bcsv\b|\byaml\b|per line|\bexpression\b"
 ).search
 
 
@@ -47,9 +56,11 @@ def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
     Why: a model believes the one or the other, and half of its calls are refused.
     Fix: correct the type, or say in the description how the value is written.
     """
-    for name, schema, pointer in parameters(tool):
+    for name, schema in parameters(tool):
         text = description_of(schema)
-        said = _says_kind(text.lstrip()) if text else None
+        if not text or schema.get("type") in ("array", "object") or text.split(None, 1)[0].lower() not in _FIRST_WORDS:
+            continue
+        said = _says_kind(text.lstrip())
         if said is None or tool.tree is None:
             continue
         expected = str(said.lastgroup)
@@ -58,6 +69,7 @@ def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
             continue
         if "enum" in schema or "const" in schema or "pattern" in schema or "format" in schema:
             continue
+        pointer = pointer_of(name)
         if _is_written_as_text(text[:2000]) or not tool.knows_all(pointer):
             continue
         declared = " or ".join(sorted(kinds))
@@ -84,8 +96,20 @@ def duplicate_tool_description(catalog: Catalog) -> Iterator[Problem]:
     """
     alike: dict[str, list[Tool]] = {}
     for tool in catalog.tools:
+        if tool.description and tool.name and tool.knows("/description") and tool.knows("/name"):
+            beginning = " ".join(tool.description[:100].split()[:4]).lower()
+            alike.setdefault(beginning, []).append(tool)
+    for candidates in alike.values():
+        if len(candidates) > 1:
+            yield from _twins(candidates)
+
+
+def _twins(candidates: list[Tool]) -> Iterator[Problem]:
+    """What is to be said of tools whose descriptions at least begin alike."""
+    alike: dict[str, list[Tool]] = {}
+    for tool in candidates:
         text = " ".join(tool.description.split()).lower()
-        if len(text) >= COMPARED_FROM and tool.name and tool.knows("/description") and tool.knows("/name"):
+        if len(text) >= COMPARED_FROM:
             alike.setdefault(text, []).append(tool)
     for tools in alike.values():
         names = list(dict.fromkeys(tool.name for tool in tools))

@@ -9,7 +9,7 @@ from mcproof.finding import Problem
 from mcproof.javascript import is_blank
 from mcproof.names import words_of
 from mcproof.registry import rule
-from mcproof.rules.polish.prose import description_of, is_latin, parameters, size, unquoted
+from mcproof.rules.polish.prose import description_of, is_latin, matches_from, parameters, pointer_of, size, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,46 +18,70 @@ if TYPE_CHECKING:
 
 SHORT, LONG = 50, 1500
 FEWEST_WORDS, MOST_JARGON = 8, 0.25
+LOOKED_AT = 1000
+"""How much of a description is searched for abbreviations."""
+_CAPITALS = bytes(range(ord("A"), ord("Z") + 1))
 
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_EXAMPLE_KEYS = ("example", "examples", "enum", "const", "format", "pattern", "properties", "$ref")
-_shows_example = re.compile(
-    r"(?i)\bexamples?\b|\be\.?g\b|\bfor instance\b|\bsuch as\b|\bi\.e\b|\blike [\"'`]|\beither\b|\bone of\b|"
-    r"\boptions?\b|\bvalues?:|\bformat\b|\biso[ -]?\d|\bcomma[- ]separated\b|://|[\"'`“][^\"'`“”\n]{1,200}[\"'`”]"
-).search
+_SHOWING_KEYS = ("example", "examples", "enum", "const", "format", "pattern", "properties", "$ref")
+_SHOWING = (
+    *("example", "e.g", "eg.", "eg:", "for instance", "such as", "i.e", "either ", "one of", "options:", "values:"),
+    *("format", "iso ", "iso-", "iso8", "separated", "://", '"', "'", "`", "“"),
+)
+"""What a description has in it that shows a value or names the form of one."""
 FREE_TEXT = _set(
     "text content contents body message comment comments note notes title description summary prompt reason question "
     "thought subject instructions instruction name query answer context topic keyword keywords"
 )
 """What is written freely, so that there is no format to show."""
 
-_says_when = re.compile(
-    r"(?i)\buse (?:\w+ ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|it|this|as)\b|\bused (?:\w+ )?(?:when|if|for|to|by)\b|"
-    r"\b(?:call|invoke|run|prefer|choose|try) (?:\w+ ){0,4}(?:when|if|before|after|first|once|over|instead)\b|"
-    r"\b(?:useful|helpful|appropriate|ideal|best|perfect|suitable|intended|designed|meant|recommended|great) (?:when|for|to|if)\b|"
-    r"\bonly (?:when|if|after|for)\b|\bwhen(?:ever)? (?:the user|you|a user|users|asked|an?|to use|not to use|needed)\b|"
-    r"\bif (?:the user|you|users)\b|\b(?:do not|don't|never|avoid) (?:use|using|call|calling)\b|\bshould (?:be )?(?:use|call)(?:d)?\b|"
-    r"\b(?:must|should) be called\b|\bbefore (?:using|calling)\b|\bin order to\b|\buse cases?\b|\bhelps (?:you )?(?:to )?\w+\b"
-).search
+_when = re.compile(
+    r"\buse (?:\w{1,30} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b"
+    r"|\bused (?:\w{1,30} )?(?:when|if|for|to|by)\b"
+    r"|\b(?:call|invoke|run|prefer|choose|try) (?:\w{1,30} ){0,4}(?:when|if|before|after|first|once|over|instead)\b"
+    r"|\b(?:useful|helpful|appropriate|ideal|best|perfect|suitable|intended|designed|meant|recommended)"
+    r" (?:when|for|to|if)\b"
+    r"|\bonly (?:when|if|after|for)\b"
+    r"|\bwhen(?:ever)? (?:the user|you|a user|users|asked|to use|not to use|needed)\b"
+    r"|\bif (?:the user|you|users)\b"
+    r"|\b(?:not|don't|never|avoid) (?:use|using|call|calling)\b"
+    r"|\b(?:must|should) be (?:used|called)\b"
+    r"|\bbefore (?:using|calling)\b"
+).match
+_WHEN = (
+    *(
+        "use",
+        "call",
+        "invoke",
+        "run ",
+        "prefer",
+        "choose",
+        "try ",
+        "helpful",
+        "appropriate",
+        "ideal",
+        "best",
+        "perfect",
+    ),
+    *("suitable", "intended", "designed", "meant", "recommended", "only", "when", "if ", "not ", "don't", "never"),
+    *("avoid", "must", "should", "before"),
+)
 
-_USELESS = re.compile(
-    r"\b(?:[Ss]imply|[Bb]asically|[Ee]ssentially|[Oo]bviously|[Rr]eally|[Ee]ffortless(?:ly)?|awesome|amazing|[Pp]owerful|"
-    r"convenient(?!ly)|very(?! (?:first|last|long|large|small|short|few|high|low))|"
-    r"(?:useful|helpful|great|perfect)(?! (?:for|when|to|if|in|match|square|circle))|"
-    r"easy-to-use|(?<=[Aa] )simple (?=(?:tool|way|utility|function|method|interface|server|helper)\b)|"
+_useless = re.compile(
+    r"\b(?:[Ss]imply|[Bb]asically|[Ee]ssentially|[Oo]bviously|[Rr]eally|[Ee]ffortlessly|awesome|amazing|convenient|"
+    r"(?<!more )[Pp]owerful|very(?!\s+(?:first|last|long|large|big|small|short|few|high|low))|"
+    r"(?<!is )(?<!was )(?<!are )(?<!be )(?<!ly )(?<!ore )(?<!ost )(?:useful|helpful|great|perfect)"
+    r"(?!\s+(?:for|when|to|if|in|as|match|square|circle))|easy-to-use|"
+    r"(?<=[Aa] )simple (?=(?:tool|way|utility|function|method|interface|server|helper)\b)|"
     r"[Jj]ust (?=(?:call|use|pass|provide|give|send|run)\b))(?!\w)"
 )
-_lower_useless = re.compile(
-    r"simply|basically|essentially|obviously|really|effortless|awesome|amazing|powerful|convenient|very|useful|helpful|great|perfect|"
-    r"easy-to-use|simple|just"
-)
-_MARKS = (
-    *("simply", "basically", "essentially", "obviously", "really", "effortless", "awesome", "amazing", "powerful"),
-    *("convenient", "very", "useful", "helpful", "great", "perfect", "easy-to-use", "simple", "just"),
+_USELESS = (
+    *("simply", "basically", "essentially", "obviously", "really", "effortlessly", "awesome", "amazing", "powerful"),
+    *("convenient ", " very ", "useful", "helpful", "great ", "perfect", "easy-to-use", " simple ", "just "),
 )
 
 _words = re.compile(r"[A-Za-z][A-Za-z0-9_]+").findall
@@ -69,8 +93,8 @@ _PLAIN = _set(
     "DB ORM FAQ PR CI CD VM S3 EC2 IAM VPC SMS"
 )
 _EMPHASIS = _set(
-    "ALL ALWAYS ANY ARE AT AVOID BE BEFORE BEST BOTH BUT BY CALL CAN DO DOES EACH ERROR EVERY FALSE FIRST FOR HAS HOW IF "
-    "IN INPUT IS IT ITS KEY LAST LIST MAX MAY MIN MORE MOST MUST NEVER NEW NO NONE NOW NULL OF ON ONE ONLY OUTPUT "
+    "ALL ALWAYS ANY ARE AT AVOID BE BEFORE BEST BOTH BUT BY CALL CAN DO DOES EACH ERROR EVERY FALSE FIRST FOR HAS HOW "
+    "IF IN INPUT IS IT ITS KEY LAST LIST MAX MAY MIN MORE MOST MUST NEVER NEW NO NONE NOW NULL OF ON ONE ONLY OUTPUT "
     "PLEASE READ RULE RULES SAME SET SHOULD SO STEP STOP TAKE THAN THAT THE THEN THIS TO TOOL TRUE TWO USE USER USING "
     "VALUE VERY WHAT WHEN WHERE WHICH WHY WILL WITH WRITE YES YOU YOUR"
 )
@@ -97,8 +121,13 @@ def description_too_short(tool: Tool) -> Iterator[Problem]:
     Why: a few words rarely tell a model what the tool does, when to use it and what comes back.
     Fix: add the one or two sentences that a colleague would ask for.
     """
-    if not is_blank(tool.description) and tool.knows("/description") and (found := size(tool.description)) < SHORT:
+    if not is_blank(tool.description) and tool.knows("/description") and _is_short(tool.description):
+        found = size(tool.description)
         yield Problem(f"the description has only {found} characters", at="/description")
+
+
+def _is_short(text: str) -> bool:
+    return size(text[: 4 * SHORT]) < SHORT and size(text) < SHORT
 
 
 @rule(
@@ -114,7 +143,12 @@ def description_too_long(tool: Tool) -> Iterator[Problem]:
     Why: every description is sent with every request, and the important sentence drowns.
     Fix: move details of a parameter to that parameter, and long guides to a resource or a prompt.
     """
-    if len(tool.description) * 3 > LONG and tool.knows("/description") and (found := size(tool.description)) > LONG:
+    text = tool.description
+    if (
+        len(text) > (LONG if text.isascii() else LONG // 3)
+        and tool.knows("/description")
+        and (found := size(tool.description)) > LONG
+    ):
         yield Problem(f"the description has {found:,} characters", at="/description")
 
 
@@ -128,24 +162,30 @@ def description_too_long(tool: Tool) -> Iterator[Problem]:
 def missing_example(tool: Tool) -> Iterator[Problem]:
     """A parameter's description leaves its format open and shows no example.
 
-    It is about texts, lists and objects. A list of values, a format, a pattern, a default, declared properties and anything
-    that is quoted show what is meant; free text such as a title needs no example; a parameter without a description is MP002's.
+    It is about texts, lists and objects. A list of values, a format, a pattern, a default, declared properties and
+    anything that is quoted show what is meant; free text such as a title needs no example; a parameter without a
+    description is MP002's.
 
     Why: one example tells a model more about a format than a paragraph does.
     Fix: add `examples`, or end the description with "such as `2024-05-01`".
     """
-    for name, schema, pointer in parameters(tool):
+    for name, schema in parameters(tool):
         text = description_of(schema)
-        if text and _leaves_format_open(name, schema) and is_latin(text) and not _shows_example(text):
-            if tool.knows_all(pointer):
-                yield Problem(f"parameter `{name}` has no example", pointer, name)
+        if not text or not _leaves_format_open(name, schema):
+            continue
+        lowered = text.lower()
+        if any(mark in lowered for mark in _SHOWING) or not is_latin(text):
+            continue
+        pointer = pointer_of(name)
+        if tool.knows_all(pointer):
+            yield Problem(f"parameter `{name}` has no example", pointer, name)
 
 
 def _leaves_format_open(name: str, schema: dict[str, Any]) -> bool:
     kind = schema.get("type")
     if kind not in ("string", "object", "array") or schema.get("default") not in (None, "", [], {}):
         return False
-    if any(key in schema for key in _EXAMPLE_KEYS):
+    if any(key in schema for key in _SHOWING_KEYS):
         return False
     if kind == "array":
         items = schema.get("items")
@@ -168,7 +208,7 @@ def no_trigger_condition(tool: Tool) -> Iterator[Problem]:
     Fix: add a sentence such as "Use this when the user reports a new bug".
     """
     text = _text(tool)
-    if text and not _says_when(text):
+    if text and not any(matches_from(_WHEN, _when, text.lower())):
         yield Problem("the description does not say when to use the tool", at="/description")
 
 
@@ -188,8 +228,8 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
     Why: a model may not know them, or know them for something else.
     Fix: write them out at least once.
     """
-    text = tool.description
-    if not _is_acronym_rich(text) or not tool.knows("/description"):
+    text = tool.description[:LOOKED_AT]
+    if not _has_capitals(text) or not tool.knows("/description"):
         return
     plain = unquoted(text)
     words = _words(plain)
@@ -208,9 +248,10 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
         yield Problem(f"{len(jargon)} of {len(words)} words are abbreviations: {named}", at="/description")
 
 
-def _is_acronym_rich(text: str) -> bool:
-    """Whether there may be enough capitals: a cheap question that nearly always ends the matter."""
-    return sum(map(str.isupper, text[:2000].split())) >= 2
+def _has_capitals(text: str) -> bool:
+    """Whether there are enough capitals for that many abbreviations: a cheap question that mostly ends the matter."""
+    letters = text.encode("ascii", "ignore")
+    return len(letters) - len(letters.translate(None, _CAPITALS)) > 1.5 * MOST_JARGON * len(text.split())
 
 
 @rule(
@@ -230,8 +271,9 @@ def useless_qualifier(tool: Tool) -> Iterator[Problem]:
     Fix: leave the word out, or say what it stands for.
     """
     text = _text(tool)
-    if not text or not any(mark in text.lower() for mark in _MARKS):
+    lowered = text.lower()
+    if not any(word in lowered for word in _USELESS):
         return
-    found = _USELESS.search(unquoted(text))
+    found = _useless.search(" ".join(unquoted(text).split()))
     if found:
         yield Problem(f"the description says `{found[0].strip()}`, which tells nothing", at="/description")

@@ -40,6 +40,7 @@ _PREFERRED = {
 }
 """Verbs that mean the same: to read and to get, to add and to create, to remove and to delete are not always one."""
 _FAMILY = {verb: preferred for preferred, verbs in _PREFERRED.items() for verb in verbs}
+_UNUSUAL = sorted(_FAMILY.keys() - _PREFERRED)
 
 _SHARED = {
     "file": "read_file write_file edit_file move_file delete_file list_files search_files get_file_info "
@@ -110,12 +111,19 @@ def redundant_prefix(catalog: Catalog) -> Iterator[Problem]:
     if not own:
         return
     tools = _named(catalog)
-    taken = {"_".join(words_of(tool.name)) for tool in tools}
+    taken = {tool.name.lower() for tool in tools}
     for tool in tools:
+        if not tool.name.lower().startswith(own[0]):
+            continue
         words = words_of(tool.name)
         rest = words[len(own) :]
         name = "_".join(rest)
-        if words[: len(own)] == own and len(rest) > 1 and name not in COMMON and name not in taken:
+        if (
+            words[: len(own)] == own
+            and len(rest) > 1
+            and name not in COMMON
+            and taken.isdisjoint((name, "".join(rest)))
+        ):
             yield Problem(f"the name repeats that of the server, `{given}`", at="/name", item=tool)
 
 
@@ -133,6 +141,9 @@ def inconsistent_verb_pattern(catalog: Catalog) -> Iterator[Problem]:
     Fix: choose one verb for each kind of action and keep to it.
     """
     tools = _named(catalog)
+    spelt = " ".join(tool.name for tool in tools).lower()
+    if not any(verb in spelt for verb in _UNUSUAL):
+        return
     names = _without_prefix([words_of(tool.name) for tool in tools])
     verbs = [words[0] if words and words[0] in _FAMILY else "" for words in names]
     counts: dict[str, dict[str, int]] = {}
@@ -176,7 +187,8 @@ def name_collision_cross_server(tool: Tool) -> Iterator[Problem]:
     Why: connected together, one tool hides the other or the client has to rename them, and a model mistakes them.
     Fix: name what is special about yours: `read_vault_file` rather than `read_file`.
     """
-    kind = COMMON.get("_".join(words_of(tool.name)))
+    name = tool.name
+    kind = COMMON.get(name.replace("-", "_") if name.islower() else "_".join(words_of(name)))
     if kind is not None and tool.knows("/name"):
         yield Problem(f"several well-known {kind} servers have a tool of this name", at="/name")
 
@@ -198,8 +210,7 @@ def snake_vs_camel(catalog: Catalog) -> Iterator[Problem]:
     """
     tools = _named(catalog)
     styles = [next((style for style, fits in _STYLES.items() if fits(tool.name)), None) for tool in tools]
-    known = [style for style in styles if style is not None]
-    usual = max(_STYLES, key=known.count)
+    usual = max(_STYLES, key=styles.count)
     for tool, style in zip(tools, styles, strict=True):
         if style is not None and style != usual:
             yield Problem(f"the name is in {style} where most others are in {usual}", at="/name", item=tool)

@@ -9,7 +9,7 @@ from mcproof.dialects import objections
 from mcproof.finding import Problem
 from mcproof.javascript import is_blank
 from mcproof.registry import MISSING_REQUIRED, rule
-from mcproof.rules.polish.prose import description_of, is_latin, parameters
+from mcproof.rules.polish.prose import description_of, is_latin, matches_from, parameters, pointer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _MOST_PARTS = 100
 """How many schemas are searched for a description."""
-_says_what_comes_back = re.compile(
-    r"(?i)\b(?:return(?:s|ed|ing)?|yield(?:s|ed|ing)?|respon(?:se|ses|ds)|outputs?|results?|produc(?:es|ing)|gives? back)\b"
-).search
+_comes_back = re.compile(
+    r"\b(?:return(?:s|ed|ing)?|yield(?:s|ed|ing)?|respon(?:se|ses|ds)|outputs?|results?|produc(?:es|ing)|gives? back)\b"
+).match
+_COMING_BACK = ("return", "result", "respon", "output", "yield", "produc", "give")
 _says_optional = re.compile(
     r"(?i)\boptional\b|\bdefaults? (?:to|is|value)\b|\bdefaults?[:=]|\bif (?:omitted|not)\b"
 ).search
@@ -57,13 +58,11 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     Why: a model fills in arguments from their descriptions; a name alone leaves format and meaning open.
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
-    for name, schema, pointer in parameters(tool):
-        if (
-            is_blank(description_of(schema))
-            and tool.knows(f"{pointer}/description")
-            and not _is_explained(schema, tool)
-        ):
-            yield Problem(f"parameter `{name}` has no description", pointer, name)
+    for name, schema in parameters(tool):
+        if is_blank(description_of(schema)) and not _is_explained(schema, tool):
+            pointer = pointer_of(name)
+            if tool.knows(f"{pointer}/description"):
+                yield Problem(f"parameter `{name}` has no description", pointer, name)
 
 
 def _is_explained(schema: Any, tool: Tool) -> bool:
@@ -101,7 +100,7 @@ def require_return_schema(tool: Tool) -> Iterator[Problem]:
     if "outputSchema" in tool.fields or not tool.knows("/outputSchema") or not tool.knows("/description"):
         return
     text = tool.description
-    if not is_blank(text) and is_latin(text) and not _says_what_comes_back(text):
+    if not is_blank(text) and is_latin(text) and not any(matches_from(_COMING_BACK, _comes_back, text.lower())):
         yield Problem("has no output schema and does not say what it returns", at="/description")
 
 
