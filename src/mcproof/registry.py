@@ -122,6 +122,11 @@ class Rule:
         return next(iter(self._documentation()), "")
 
     @property
+    def details(self) -> list[str]:
+        """What else its reader should know, such as what does not count."""
+        return [text for text in self._documentation()[1:] if not text.startswith(("Why:", "Fix:"))]
+
+    @property
     def why(self) -> str:
         return self._paragraph("Why:")
 

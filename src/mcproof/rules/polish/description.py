@@ -30,14 +30,29 @@ def _set(text: str) -> frozenset[str]:
 _SHOWING_KEYS = ("example", "examples", "enum", "const", "format", "pattern", "properties", "$ref")
 _SHOWING = (
     *("example", "e.g", "eg.", "eg:", "for instance", "such as", "i.e", "either ", "one of", "options:", "values:"),
-    *("format", "iso ", "iso-", "iso8", "separated", "://", '"', "'", "`", "“"),
+    *(
+        "format",
+        "iso ",
+        "iso-",
+        "iso8",
+        "separated",
+        "://",
+        '"',
+        "'",
+        "`",
+        "“",
+        "returned by",
+        "provided by",
+        " from the ",
+    ),
 )
 """What a description has in it that shows a value or names the form of one."""
 FREE_TEXT = _set(
     "text content contents body message comment comments note notes title description summary prompt reason question "
-    "thought subject instructions instruction name query answer context topic keyword keywords"
+    "thought subject instructions instruction name query search answer context topic keyword keywords term terms "
+    "url uri email password token cursor"
 )
-"""What is written freely, so that there is no format to show."""
+"""What is written freely, or always in one way, or copied from elsewhere: there is no format to show."""
 
 _when = re.compile(
     r"\buse (?:\w{1,30} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b"
@@ -73,9 +88,9 @@ _WHEN = (
 
 _useless = re.compile(
     r"\b(?:[Ss]imply|[Bb]asically|[Ee]ssentially|[Oo]bviously|[Rr]eally|[Ee]ffortlessly|awesome|amazing|convenient|"
-    r"(?<!more )[Pp]owerful|very(?!\s+(?:first|last|long|large|big|small|short|few|high|low))|"
+    r"(?<!more )[Pp]owerful|very(?!\s+(?:first|last|long|large|big|small|short|few|high|low)\b)|"
     r"(?<!is )(?<!was )(?<!are )(?<!be )(?<!ly )(?<!ore )(?<!ost )(?:useful|helpful|great|perfect)"
-    r"(?!\s+(?:for|when|to|if|in|as|match|square|circle))|easy-to-use|"
+    r"(?!\s+(?:for|when|to|if|in|as|match|square|circle)\b)|easy-to-use|"
     r"(?<=[Aa] )simple (?=(?:tool|way|utility|function|method|interface|server|helper)\b)|"
     r"[Jj]ust (?=(?:call|use|pass|provide|give|send|run)\b))(?!\w)"
 )

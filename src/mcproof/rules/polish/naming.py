@@ -34,7 +34,6 @@ DECORATION = _set("mcp server servers fastmcp mcpserver")
 _PREFERRED = {
     "get": _set("get fetch retrieve obtain"),
     "list": _set("list enumerate"),
-    "create": _set("create make"),
     "update": _set("update modify"),
     "delete": _set("delete destroy"),
 }

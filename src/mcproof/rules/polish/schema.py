@@ -53,16 +53,32 @@ def require_tool_description(tool: Tool) -> Iterator[Problem]:
     category="schema",
 )
 def require_param_description(tool: Tool) -> Iterator[Problem]:
-    """A parameter has no description, neither of its own nor of the type that it refers to.
+    """A parameter has no description.
+
+    One of the type that it refers to counts, and a line `name: …` in the tool's own description, as in the `Args` of
+    a docstring.
 
     Why: a model fills in arguments from their descriptions; a name alone leaves format and meaning open.
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
+    listed: set[str] | None = None
     for name, schema in parameters(tool):
         if is_blank(description_of(schema)) and not _is_explained(schema, tool):
+            if listed is None:
+                listed = _listed_in(tool.description)
             pointer = pointer_of(name)
-            if tool.knows(f"{pointer}/description"):
+            if name not in listed and tool.knows(f"{pointer}/description") and tool.knows("/description"):
                 yield Problem(f"parameter `{name}` has no description", pointer, name)
+
+
+def _listed_in(text: str) -> set[str]:
+    """The words that begin a line of a text and are followed by a colon, as parameters in a docstring are."""
+    names = set()
+    for line in text.splitlines():
+        name, colon, explained = line.lstrip(" \t-*•").partition(":")
+        if colon and explained and not explained.isspace():
+            names.add(name.partition("(")[0].strip(" \t`*\"'"))
+    return names
 
 
 def _is_explained(schema: Any, tool: Tool) -> bool:
