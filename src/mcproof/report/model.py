@@ -394,7 +394,7 @@ class Group(NamedTuple):
 
 
 def group_by_fault(findings: Iterable[Reported]) -> list[Group]:
-    """Put findings together that report one fault at one place, the most serious in front.
+    """Put findings together that report one fault at one place, the most serious in front, and of these one with a fix.
 
     What a live server did stands in no place: there, each finding tells of something else.
     """
@@ -405,6 +405,6 @@ def group_by_fault(findings: Iterable[Reported]) -> list[Group]:
         groups.setdefault(key, []).append(each)
     result = []
     for members in groups.values():
-        shown = min(members, key=lambda each: LEVELS.index(each.rule.level))
+        shown = min(members, key=lambda each: (LEVELS.index(each.rule.level), each.fix is None))
         result.append(Group(shown, [each.rule.id for each in members if each is not shown]))
     return result
