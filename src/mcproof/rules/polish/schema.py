@@ -38,7 +38,7 @@ _says_optional = re.compile(
 def require_tool_description(tool: Tool) -> Iterator[Problem]:
     """A tool has no description.
 
-    Why: a model chooses tools by their descriptions; without one it can only guess from the name.
+    Why: the description is what a model reads before it decides to call; a name alone is a guess.
     Fix: say what the tool does, when to use it and what it returns; in Python, in the docstring.
     """
     if tool.is_object and is_blank(tool.description) and tool.knows("/description"):
@@ -58,7 +58,7 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     One of the type that it refers to counts, and a line `name: …` in the tool's own description, as in the `Args` of
     a docstring.
 
-    Why: a model fills in arguments from their descriptions; a name alone leaves format and meaning open.
+    Why: what an argument means and how it is written has to be guessed, and guesses fail at run time.
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
     listed: set[str] | None = None
