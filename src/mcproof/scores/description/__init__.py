@@ -1,0 +1,1 @@
+from mcproof.scores.description.judging import *
