@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.engine import check
 from mcproof.registry import CRASHED, rules_of
 from mcproof.report.build import report_findings, score_of
-from mcproof.report.model import Gate, TargetReport, Tokens, Untested
+from mcproof.report.model import Descriptions, Gate, TargetReport, Tokens, Untested, Weakness
 from mcproof.suppress import IGNORED
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 NO_TOOLS = "no list of tools"
 """Why rules that look at tools could say nothing."""
+
+
+WEAKEST = 3
+"""How many of the worst descriptions a report names."""
 
 
 class Plan(NamedTuple):
@@ -44,7 +49,7 @@ class Depth(NamedTuple):
     identities: bool
     """Fingerprints, and fixes as edits of the file."""
     scores: bool
-    """The grade and the tokens."""
+    """The grade, the tokens and the scores of descriptions."""
 
 
 class Judged(NamedTuple):
@@ -104,6 +109,7 @@ def examine(
         suppressed=[each for each in reported if each.suppression is not None] if suppressed_any else [],
         score=score,
         tokens=tokens,
+        descriptions=_descriptions(catalog) if depth.scores else None,
         gates=_gates(plan, score, tokens),
         fail_on=plan.fail_on,
         untested=[*plan.left_out, *_unobserved(catalog, plan)],
@@ -129,6 +135,15 @@ def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Score | None,
     if not expected or not expected <= {rule.id for rule in plan.rules}:
         return None, tokens
     return score_of(grade(catalog, judged.costing)), tokens
+
+
+def _descriptions(catalog: Catalog) -> Descriptions:
+    from mcproof.scores.description import explained_scores
+
+    scores = explained_scores(catalog)
+    lacking = [Weakness(tool, score, reason) for tool, (score, reason) in scores.items() if reason]
+    weakest = nsmallest(WEAKEST, lacking, key=lambda each: each.score)
+    return Descriptions({tool: score for tool, (score, _) in scores.items()}, weakest)
 
 
 def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.scores.description.lexicon import CONNECTING, CUE_RUNS, CUES, EMPTY, EMPTY_RUNS, VERBS
+from mcproof.scores.description.lexicon import CONNECTING, CUE_RUNS, CUES, EMPTY, EMPTY_RUNS, ONLY_FIRST, VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,19 +20,23 @@ READ_CHARACTERS = 20_000
 """How much of a description is read; no client shows a model more of it."""
 CUE_CONTENT = 1.5
 """How much must stand beside a cue for it to say anything: two words, or four characters without spaces."""
-_HEADER_WORDS = 4
-_ONLY_FIRST = frozenset(("note", "gibt"))
+READ_NAME = 200
+"""How much of a name is read."""
+_HEADING_WORDS, _HEADING_CHARACTERS, _REPEATED_WORDS = 4, 40, 3
 
 # Scripts that set no spaces between words: Thai to Lao, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[.'’_-][^\W_{_UNSPACED}]+)*")
 _HAS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-_EMPTY_RUN = re.compile("|".join(map(re.escape, EMPTY_RUNS)))
+_EMPTY_RUN = re.compile("|".join(sorted(EMPTY_RUNS, key=lambda run: (-len(run), run))))
 _SAYS_NOTHING = CONNECTING | EMPTY | frozenset(cue for cue in CUES if " " not in cue)
 # A line break inside a sentence: the next line goes on in lower case, and is no item of a list.
 _WRAPPED = re.compile(r"(?<=[\w,)])[ \t]*\r?\n[ \t]*(?=[a-z])(?![\w-]+ ?(?:\([^()\n]{0,80}\))? ?[:–=-])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bz\.b)(?<!\bz\. b)(?<!\bca)(?<!\bvs)(?<!\betc)[.!?]+(?=[\s\"')]|$)|[。！？；]+")
+_SENTENCE_END = re.compile(
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bz\.b)(?<!\bz\. b)(?<!\bca)(?<!\bvs)(?<!\betc)"
+    r"(?<![.!?])[.!?]++(?=[\s\"')]|$)|[。！？；]+"
+)
 _LITERAL = re.compile(
     r"(?<![\w\"])\"[^\s\"](?:[^\"\n]{0,120}[^\s\"])?\"(?!\w)|(?<![\w'])'[^\s'](?:[^'\n]{0,60}[^\s'])?'(?!\w)|`[^`\n]{1,120}`|「[^」\n]{1,60}」|“[^”\n]{1,120}”"
 )
@@ -86,7 +90,7 @@ def read(description: str) -> Reading:
             content = _content(tokens)
             has_call = _CALL.search(part) is not None
             if tokens in said or not (content or has_call or any(map(_is_verb, tokens))):
-                idle += 1
+                idle += len(tokens) >= _REPEATED_WORDS
                 continue
             said.add(tokens)
             for token in tokens:
@@ -97,7 +101,7 @@ def read(description: str) -> Reading:
 
 def stems_of(name: str) -> frozenset[str]:
     """The words of an identifier, however it is spelled."""
-    words = _CAMEL.sub(" ", name).lower().replace("_", " ").replace("-", " ")
+    words = _CAMEL.sub(" ", name[:READ_NAME]).lower().replace("_", " ").replace("-", " ")
     return frozenset(stem(word) for word in _TOKEN.findall(words))
 
 
@@ -122,23 +126,19 @@ def content_of(text: str) -> frozenset[str]:
 
 def amount(content: Iterable[str]) -> float:
     """How many words content makes; where there are no spaces, two characters make one."""
-    return sum(0.5 if _HAS_UNSPACED.match(piece) else 1.0 for piece in content)
+    return sum(0.5 if piece[0] > "\u0dff" and _HAS_UNSPACED.match(piece) else 1.0 for piece in content)
 
 
-def has_cue(text: str, aspect: Aspect) -> bool:
-    """Whether a text, such as a parameter's description, has a cue for an aspect."""
+def gives_example(text: str) -> bool:
+    """Whether a text, such as a parameter's description, has an example in it."""
     lowered = text[:READ_CHARACTERS].lower()
-    return any(found == aspect for _, found in _cues(tuple(_TOKEN.findall(lowered)), lowered))
-
-
-def has_literal(text: str) -> bool:
-    return _LITERAL.search(text[:READ_CHARACTERS].lower()) is not None
+    return any(aspect == "examples" for _, aspect in _cues(tuple(_TOKEN.findall(lowered)), lowered))
 
 
 def _content(tokens: tuple[str, ...]) -> frozenset[str]:
     content: set[str] = set()
     for token in tokens:
-        if _HAS_UNSPACED.match(token):
+        if token[0] > "\u0dff" and _HAS_UNSPACED.match(token):
             for run in _EMPTY_RUN.split(token):
                 content.update(run[start : start + 2] for start in range(max(1, len(run) - 1)) if run)
         elif token not in _SAYS_NOTHING and len(token) > 1 and not token.isdigit():
@@ -159,7 +159,7 @@ def _cues(tokens: tuple[str, ...], text: str) -> Iterator[tuple[str, Aspect]]:
         pair = f"{previous} {token}"
         if pair in CUES:
             yield pair, CUES[pair]
-        elif token in CUES and (not previous or token not in _ONLY_FIRST):
+        elif token in CUES and (not previous or token not in ONLY_FIRST):
             yield token, CUES[token]
         previous = token
     if _HAS_UNSPACED.search(text):
@@ -169,4 +169,4 @@ def _cues(tokens: tuple[str, ...], text: str) -> Iterator[tuple[str, Aspect]]:
 def _is_heading(line: str, tokens: tuple[str, ...]) -> bool:
     if line[-1] not in ":：" and line[0] != "#" and not line.startswith("**"):
         return False
-    return len(tokens) <= _HEADER_WORDS and sum(map(len, tokens)) <= 40
+    return len(tokens) <= _HEADING_WORDS and sum(map(len, tokens)) <= _HEADING_CHARACTERS
