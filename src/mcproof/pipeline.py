@@ -138,12 +138,17 @@ def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Score | None,
 
 
 def _descriptions(catalog: Catalog) -> Descriptions:
-    from mcproof.scores.description import explained_scores
+    from mcproof.scores.description import describe_score, description_scores
 
-    scores = explained_scores(catalog)
-    lacking = [Weakness(tool, score, reason) for tool, (score, reason) in scores.items() if reason]
-    weakest = nsmallest(WEAKEST, lacking, key=lambda each: each.score)
-    return Descriptions({tool: score for tool, (score, _) in scores.items()}, weakest)
+    scores = description_scores(catalog)
+    lowest = dict(nsmallest(WEAKEST, scores.items(), key=lambda each: each[1]))
+    weakest: dict[str, Weakness] = {}
+    for tool in catalog.tools:
+        if tool.label in lowest and tool.label not in weakest:
+            described = describe_score(tool)
+            if described.reasons and round(described.score, 2) == lowest[tool.label]:
+                weakest[tool.label] = Weakness(tool.label, lowest[tool.label], described.reasons[0])
+    return Descriptions(scores, sorted(weakest.values(), key=lambda each: each.score))
 
 
 def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]:

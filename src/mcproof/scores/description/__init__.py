@@ -13,6 +13,8 @@ from mcproof.scores.description import judging
 from mcproof.scores.description.reading import read
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcproof.catalog import Catalog, Tool
     from mcproof.scores.description.judging import Loss
 
@@ -53,49 +55,42 @@ class DescriptionScore(NamedTuple):
 
 
 def describe_score(tool: Tool) -> DescriptionScore:
-    """The score of one description."""
-    reading = read(tool.description)
-    # A leading underscore is how servers say that a parameter is none of the caller's business.
-    shown = {name: schema for name, schema in islice(tool.parameters.items(), READ_PARAMETERS) if name[:1] != "_"}
-    whole = 1.0 if shown else 1.0 - COMPONENTS["parameters"][0]
-    if not reading.sentences:
-        return _nothing_said(tool, whole)
-    subject = judging.Subject(tool, reading, shown)
-    components = []
-    for name, (weight, judge) in COMPONENTS.items():
-        applies = bool(shown) or name != "parameters"
-        components.append(
-            _component(name, weight / whole, judge(subject)) if applies else Component(name, 1.0, 0.0, ())
-        )
+    """The score of one description, with what each thing that is missing costs."""
+    components = [_component(*each) for each in _judged(tool)]
     return DescriptionScore(sum(each.score * each.weight for each in components), tuple(components))
 
 
 def description_scores(catalog: Catalog) -> dict[str, float]:
     """The scores by tool, to two decimals; of several tools of one name, the lowest."""
-    return {label: score for label, (score, _) in explained_scores(catalog).items()}
-
-
-def explained_scores(catalog: Catalog) -> dict[str, tuple[float, str]]:
-    """The scores by tool, to two decimals, each with what costs it most; nothing where nothing is missing."""
-    scores: dict[str, tuple[float, str]] = {}
+    scores: dict[str, float] = {}
     for tool in catalog.tools:
-        described = describe_score(tool)
-        score = round(described.score, 2)
-        if tool.label not in scores or score < scores[tool.label][0]:
-            scores[tool.label] = (score, next(iter(described.reasons), ""))
+        score = round(sum(weight * _score(losses) for _, weight, losses in _judged(tool)), 2)
+        scores[tool.label] = min(score, scores.get(tool.label, score))
     return scores
 
 
+def _judged(tool: Tool) -> Iterator[tuple[str, float, list[Loss]]]:
+    """The components of a description, each with its part of the score and with what it lacks."""
+    reading = read(tool.description)
+    # A leading underscore is how servers say that a parameter is none of the caller's business.
+    shown = {name: schema for name, schema in islice(tool.parameters.items(), READ_PARAMETERS) if name[:1] != "_"}
+    subject = judging.Subject(tool, reading, shown)
+    whole = 1.0 if shown else 1.0 - COMPONENTS["parameters"][0]
+    for name, (weight, judge) in COMPONENTS.items():
+        applies = bool(shown) or name != "parameters"
+        losses = judge(subject) if reading.sentences else [judging.Loss(_nothing(tool), 1.0)]
+        yield name, weight / whole if applies else 0.0, losses if applies else []
+
+
+def _nothing(tool: Tool) -> str:
+    return "says nothing about the tool" if tool.description.strip() else "no description"
+
+
+def _score(losses: list[Loss]) -> float:
+    return max(0.0, 1.0 - sum(loss.share for loss in losses))
+
+
 def _component(name: str, weight: float, losses: list[Loss]) -> Component:
-    score = max(0.0, 1.0 - sum(loss.share for loss in losses))
     costs = ((loss.what, loss.share * weight) for loss in losses)
-    return Component(name, score, weight, tuple(f"{what}: -{cost:.2f}" for what, cost in costs if cost >= _LEAST_COST))
-
-
-def _nothing_said(tool: Tool, whole: float) -> DescriptionScore:
-    what = "says nothing about the tool" if tool.description.strip() else "no description"
-    components = [Component(name, 0.0, weight / whole, ()) for name, (weight, _) in COMPONENTS.items()]
-    if whole < 1:
-        components = [each._replace(weight=0.0) if each.name == "parameters" else each for each in components]
-    components[0] = components[0]._replace(reasons=(f"{what}: -1.00",))
-    return DescriptionScore(0.0, tuple(components))
+    reasons = tuple(f"{what}: -{cost:.2f}" for what, cost in costs if cost >= _LEAST_COST)
+    return Component(name, _score(losses), weight, reasons)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.scores.description.lexicon import NEEDS_NUMBER, OBLIGATIONS
-from mcproof.scores.description.reading import CUE_CONTENT, amount, content_of, gives_example, stem, stems_of
+from mcproof.scores.description.reading import (
+    FEW_WORDS,
+    amount,
+    explains_parameter,
+    gives_example,
+    says_more,
+    stem,
+    stems_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.catalog import Tool
-    from mcproof.scores.description.lexicon import Aspect
-    from mcproof.scores.description.reading import Reading, Sentence
+    from mcproof.scores.description.reading import Reading
 
 ENOUGH_WORDS = 10
 """Words that say something, beyond which a description is not more complete for having more of them."""
@@ -45,14 +51,14 @@ def purpose(subject: Subject) -> list[Loss]:
     opening = subject.reading.sentences[0]
     if not opening.content - stems_of(subject.tool.name):
         return [Loss("the first sentence only repeats the name", 0.8)]
-    if amount(opening.content) < CUE_CONTENT:
+    if amount(opening.content) < FEW_WORDS:
         return [Loss("the first sentence is vague", 0.4)]
     return []
 
 
 def usage(subject: Subject) -> list[Loss]:
     """Whether it says when to use the tool, and when another."""
-    when, other = _told(subject.reading, "usage"), _told(subject.reading, "alternative")
+    when, other = subject.reading.told.get("usage", 0), subject.reading.told.get("alternative", 0)
     if not when + other:
         return [Loss("does not say when to use it", 1.0)]
     if (when and other) or when + other > 2:
@@ -62,41 +68,43 @@ def usage(subject: Subject) -> list[Loss]:
 
 def limits(subject: Subject) -> list[Loss]:
     """Whether it says what the tool cannot do, needs or must not be given."""
-    told = _told(subject.reading, "limits")
+    told = subject.reading.told.get("limits", 0)
     if told:
-        return [Loss("names few limits", 0.4 if told == 1 else 0.2)] if told < 3 else []
+        return [Loss("names one limit only", 0.3)] if told == 1 else []
     bounded = any(isinstance(schema, dict) and not _BOUNDS.isdisjoint(schema) for schema in subject.parameters.values())
-    if bounded or _told(subject.reading, "bounds"):
+    if bounded or subject.reading.told.get("bounds", 0):
         return [Loss("no limits but those of its parameters", 0.6)]
     return [Loss("no limits", 1.0)]
 
 
 def parameters(subject: Subject) -> list[Loss]:
     """Whether every parameter is explained, in the text or in the schema: one is as good as the other."""
+    unexplained = [name for name, schema in subject.parameters.items() if not _is_explained_by(schema, name)]
+    if not unexplained:
+        return []
+    in_text = _explained_by_text(subject)
+    unexplained = [name for name in unexplained if name.lower() not in in_text]
+    if not unexplained:
+        return []
     required = subject.tool.schema.get("required") if subject.tool.schema is not None else None
     needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
-    in_text = _explained(subject)
-    whole = told = 0.0
-    missing = []
-    for name, schema in subject.parameters.items():
-        weight = 2 if name in needed else 1
-        share = 1.0 if name.lower() in in_text else _explained_by_schema(name, schema, subject.reading)
-        whole, told = whole + weight, told + weight * share
-        if share < 1:
-            missing.append(name)
-    if not missing:
-        return []
-    count = len(missing)
-    what = f"parameter `{missing[0][:40]}` is" if count == 1 else f"{count} of {len(subject.parameters)} parameters are"
-    return [Loss(f"{what} not explained", 1 - told / whole)]
+    mentioned = subject.reading.stems()
+    whole = sum(2 if name in needed else 1 for name in subject.parameters)
+    lost = 0.0
+    for name in unexplained:
+        hinted = stems_of(name) <= mentioned or _has_hint(subject.parameters[name])
+        lost += (2 if name in needed else 1) * (0.6 if hinted else 1.0)
+    if len(unexplained) == 1:
+        return [Loss(f"parameter `{unexplained[0][:40]}` is not explained", lost / whole)]
+    return [Loss(f"{len(unexplained)} of {len(subject.parameters)} parameters are not explained", lost / whole)]
 
 
 def examples(subject: Subject) -> list[Loss]:
     """Whether it shows a call, a value or a case."""
     sentences = subject.reading.sentences
     has_literal = any(each.has_literal for each in sentences)
-    told = _told(subject.reading, "examples")
-    if (told and has_literal) or any(each.has_call or each.section == "examples" for each in sentences):
+    told = subject.reading.told.get("examples", 0)
+    if (told and has_literal) or any(each.has_call for each in sentences):
         return []
     if told:
         return [Loss("its example shows no value", 0.3)]
@@ -108,7 +116,7 @@ def examples(subject: Subject) -> list[Loss]:
 def completeness(subject: Subject) -> list[Loss]:
     """Whether it says what comes back and enough to go by, and no more than that."""
     losses = []
-    if not subject.tool.fields.get("outputSchema") and not _told(subject.reading, "returns"):
+    if not subject.tool.fields.get("outputSchema") and not subject.reading.told.get("returns", 0):
         losses.append(Loss("no return format", 0.6))
     words = amount(_on_topic(subject))
     if words < ENOUGH_WORDS:
@@ -121,49 +129,25 @@ def completeness(subject: Subject) -> list[Loss]:
     return losses
 
 
-def _told(reading: Reading, aspect: Aspect) -> int:
-    """How many sentences tell of an aspect, each in another way than those before it."""
-    ways: set[str] = set()
-    told = 0
-    for sentence in reading.sentences:
-        if amount(sentence.content) < CUE_CONTENT:
-            continue
-        cues = {cue for cue, about in sentence.cues if about == aspect}
-        if aspect == "limits" and cues:
-            cues = _limiting(sentence, cues)
-        if sentence.section == aspect:
-            cues.add("section")
-        told += not cues <= ways
-        ways |= cues
-    return told
-
-
-def _limiting(sentence: Sentence, cues: set[str]) -> set[str]:
-    """The cues that do name a limit where they stand."""
-    if any(about == "usage" for _, about in sentence.cues):
-        cues = cues - OBLIGATIONS
-    return cues if any(token[0].isdigit() for token in sentence.tokens) else cues - NEEDS_NUMBER
-
-
-def _explained(subject: Subject) -> set[str]:
-    """The parameters that the text names and says something about, in lower case."""
+def _explained_by_text(subject: Subject) -> set[str]:
+    """The parameters that the text names and then says something about, in lower case."""
     names = {name.lower(): stems_of(name) for name in subject.parameters}
-    stems = {stem(name) for name in names}
+    others = frozenset(map(stem, names))
     found: set[str] = set()
     for sentence in subject.reading.sentences:
-        for name in names.keys() & set(sentence.tokens):
-            if name not in found and sentence.content - stems - names[name]:
+        for name in names.keys() & set(sentence.tokens) - found:
+            if explains_parameter(sentence.tokens, name, others | names[name]):
                 found.add(name)
     return found
 
 
-def _explained_by_schema(name: str, schema: Any, reading: Reading) -> float:
-    """How far a parameter is explained by its schema, or by being mentioned."""
-    fields = schema if isinstance(schema, dict) else {}
-    own, text = stems_of(name), fields.get("description")
-    if isinstance(text, str) and content_of(text) - own:
-        return 1.0
-    return 0.4 if text or "enum" in fields or own <= reading.stems else 0.0
+def _is_explained_by(schema: Any, name: str) -> bool:
+    text = schema.get("description") if isinstance(schema, dict) else None
+    return isinstance(text, str) and says_more(text, stems_of(name))
+
+
+def _has_hint(schema: Any) -> bool:
+    return isinstance(schema, dict) and ("enum" in schema or bool(schema.get("description")))
 
 
 def _has_example(schema: Any) -> bool:
@@ -178,8 +162,7 @@ def _on_topic(subject: Subject) -> Iterable[str]:
     topic = set(stems_of(subject.tool.name)).union(*map(stems_of, subject.parameters))
     said: set[str] = set()
     for sentence in subject.reading.sentences:
-        tells = sentence.section is not None or (sentence.cues and amount(sentence.content) >= CUE_CONTENT)
-        if not said or tells or not topic.isdisjoint(sentence.content):
+        if not said or sentence.is_about or not topic.isdisjoint(sentence.content):
             said |= sentence.content
             topic |= sentence.content
     return said

@@ -42,32 +42,37 @@ CONNECTING = _words(
 
 EMPTY = _words(
     # What every tool is
-    "tool tools function functions command method utility feature features capability capabilities functionality "
-    "solution software product system service action operation task tasks thing things stuff way ways case cases "
-    "situation situations scenario scenarios purpose purposes variety range lot lots kind kinds sort work works "
-    "working use uses used using usage user users help helps helpful helping make makes making let lets allow "
-    "allows allowing enable enables enabling provide provides providing offer offers offering give gives support "
-    "supports designed built created meant intended specialized various many several different multiple much own "
-    "given specific specified certain particular based related relevant need needs needed want wants like well "
-    "really truly actually simply just basically quite rather highly extremely always whenever wherever possible "
-    "available new good everything anything something anyone everyone people day daily time life "
+    "tool tools function functions method utility feature features capability capabilities functionality solution "
+    "software action operation task tasks thing things stuff way ways case cases situation situations scenario "
+    "scenarios purpose purposes variety range lot lots kind kinds sort work works working use uses used using usage "
+    "user users help helps helpful helping make makes making let lets allow allows allowing enable enables enabling "
+    "provide provides providing offer offers offering give gives support supports designed built created meant "
+    "intended specialized various many several different multiple much own given specific specified certain "
+    "particular based related relevant need needs needed want wants like well really truly actually simply just "
+    "basically quite rather highly extremely always whenever wherever possible available new good everything "
+    "anything something anyone everyone daily "
     # Praise
     "useful powerful convenient easy easily effortless effortlessly simple great excellent best better amazing "
     "awesome fantastic wonderful incredible outstanding perfect perfectly ideal essential invaluable advanced smart "
     "intelligent comprehensive robust reliable reliably efficient efficiently effective effectively fast faster "
     "quick quickly seamless seamlessly flexible versatile modern innovative revolutionary professional ultimate "
-    "premium leading world class state art cutting edge next generation rich full fully complete completely "
-    "detailed high quality friendly intuitive handy must love loves loved enjoy trusted proven unique special "
-    "superior top number popular boost boosts productivity experience save saves saving game changing changer "
-    "enterprise grade production ready million millions thousands developers teams everywhere "
+    "premium leading cutting rich full fully complete completely detailed high quality friendly intuitive handy "
+    "must love loves loved enjoy trusted proven unique special superior top popular boost boosts productivity save "
+    "saves saving changing changer enterprise enterprises ready million millions thousands developers everywhere "
+    "adore award winning award-winning masterpiece deliver delivers delivering guarantee guaranteed imagine matter "
+    "matters integration integrate unmatched unparalleled unlock unleash empower empowers elevate supercharge "
+    "streamline streamlines delight delightful stunning beautiful elegant magic magical impressive remarkable "
+    "exceptional unbeatable favorite success successful goals results-driven journey scalable secure-by-design "
+    "future-proof user-friendly easy-to-use well-known high-quality cutting-edge world-class state-of-the-art "
+    "best-in-class all-in-one one-stop keyword keywords ai llm automation "
     # Other languages
-    "werkzeug tool funktion nützlich mächtig leistungsstark praktisch einfach bequem sehr gut toll hervorragend "
-    "beste viele verschiedene möglich verwendet genutzt ermöglicht bietet herramienta función útil potente poderosa "
+    "werkzeug funktion nützlich mächtig leistungsstark praktisch einfach bequem sehr gut toll hervorragend beste "
+    "viele verschiedene möglich verwendet genutzt ermöglicht bietet herramienta función útil potente poderosa "
     "poderoso cómodo fácil fácilmente muy excelente mejor muchas muchos varias varios permite ofrece outil fonction "
-    "utile puissant puissante pratique facile facilement très excellent meilleur plusieurs permet offre ferramenta "
-    "função poderosa prático fácil muito ótimo melhor strumento funzione potente comodo molto ottimo migliore "
-    "инструмент функция полезный мощный удобный очень отличный лучший простой легко позволяет 도구 기능 매우 유용한 "
-    "강력한 편리한 아주 좋은 쉽게 사용할 제공합니다 입니다 있습니다 다양한"
+    "utile puissant puissante pratique facile facilement très meilleur plusieurs permet offre ferramenta função "
+    "prático muito ótimo melhor strumento funzione comodo molto ottimo migliore инструмент функция полезный мощный "
+    "удобный очень отличный лучший простой легко позволяет 도구 기능 매우 유용한 강력한 편리한 아주 좋은 쉽게 "
+    "사용할 제공합니다 입니다 있습니다 다양한"
 )
 """Praise, and what could be said of any tool: it tells an agent nothing."""
 
@@ -166,6 +171,13 @@ _SPACED: tuple[tuple[Aspect, str], ...] = (
 )
 for _aspect, _text in _SPACED:
     CUES.update(dict.fromkeys(_text.replace("_", " ").split("|"), _aspect))
+
+LEADING = frozenset(
+    cue
+    for cue, about in CUES.items()
+    if about in ("usage", "returns", "examples") and cue.isascii() and cue != "returned"
+)
+"""What says nothing unless something follows it; the other cues may also end what they tell."""
 
 _UNSPACED: tuple[tuple[Aspect, str], ...] = (
     (
