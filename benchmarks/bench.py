@@ -7,6 +7,7 @@ With a folder of snapshots the second measurement is taken on those instead of o
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import os
@@ -15,14 +16,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from catalogs import catalog, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcproof.live.servers import Server
+
 LIMITS = {"cold start": 6.0, "rules": 5.0, "command": 14.0, "growth": 1.5, "capture": 1.5, "eight servers": 1.5}
+LIMITS |= {"fuzz": 2.0, "fuzz memory": 1.1}
+FUZZED = "find_station"
+DEMO_SERVER = (sys.executable, "-m", "mcproof.demo.server")
 TRIVIAL_SERVER = """
 import json, sys, time
 time.sleep(float(sys.argv[1]))
@@ -67,6 +74,15 @@ sys.stdout = open("/dev/null", "w")
 start = time.process_time()
 main(sys.argv[1:])
 print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, file=sys.stderr)
+"""
+MEASURE_FUZZ = """
+import sys
+from mcproof.cli.main import main
+sys.stdout = open("/dev/null", "w")
+main(sys.argv[1:])
+for line in open("/proc/self/status"):  # as ru_maxrss begins with what the parent had
+    if line.startswith("VmHWM:"):
+        print(line.split()[1], file=sys.stderr)
 """
 
 
@@ -161,6 +177,58 @@ def captures(folder: pathlib.Path) -> None:
     report("(e) eight servers : one of them", eight / one, LIMITS["eight servers"], detail)
 
 
+def fuzzing() -> None:
+    """(f) A case that is made, sent and judged, by one process, against a call with arguments that are ready."""
+    import mcproof.demo
+    from mcproof.live.reach import Asking
+    from mcproof.live.servers import Command
+    from mcproof.proof.fuzzing import Campaign, cases_of, fuzz
+    from mcproof.proof.safety import Permission
+    from mcproof.targets.snapshot import read_snapshot
+
+    weather = pathlib.Path(mcproof.demo.__file__).with_name("weather.json")
+    catalog = read_snapshot(weather.read_bytes(), weather.name)
+    tool = next(each for each in catalog.tools if each.name == FUZZED)
+    count = 20_000
+    ready = [case.arguments for case in islice(cases_of(tool.schema or {}, 0, tool.name), count)]
+    server = Command(DEMO_SERVER, {})
+    campaign = Campaign([Permission(tool, True, "")], {}, 0, count, 10.0)
+    gc.disable()  # as the command does
+    bare, fuzzed = best_of(
+        7,
+        lambda: asyncio.run(_call(server, FUZZED, ready)),
+        lambda: fuzz(catalog, server, Asking(), campaign, lambda *_: None),
+    )
+    gc.enable()
+    detail = f"{count / fuzzed:,.0f} cases a second against {count / bare:,.0f} calls"
+    report("(f) a fuzz case : a bare call", fuzzed / bare, LIMITS["fuzz"], detail)
+
+
+async def _call(server: Server, name: str, ready: list[Any]) -> None:
+    """Call a tool again and again, and do nothing else."""
+    from mcproof.live.reach import Asking
+    from mcproof.live.session import Session
+
+    session = Session(server, Asking(), 10.0)
+    try:
+        for arguments in ready:
+            await session.ask("tools/call", {"name": name, "arguments": arguments})
+    finally:
+        await session.leave()
+
+
+def fuzz_memory(folder: pathlib.Path) -> None:
+    """(g) How the peak memory of `fuzz` grows from 1,000 to 50,000 cases."""
+    peaks = []
+    for cases in (1_000, 50_000):
+        words = ["fuzz", "--tool", FUZZED, "--cases", str(cases), "--processes", "1", "--", *DEMO_SERVER]
+        measure = [sys.executable, "-c", MEASURE_FUZZ, *words]
+        done = subprocess.run(measure, check=True, capture_output=True, text=True, cwd=folder)
+        peaks.append(float(done.stderr.split()[-1]) * 1024)
+    detail = f"{peaks[1] / 1e6:.1f} MB against {peaks[0] / 1e6:.1f} MB"
+    report("(g) fuzz, peak at 50,000 : 1,000", peaks[1] / peaks[0], LIMITS["fuzz memory"], detail)
+
+
 def growth(folder: pathlib.Path) -> None:
     """(c) How the whole command grows from 1,000 to 100,000 tools, in time and in memory."""
     costs = []
@@ -184,6 +252,8 @@ def main() -> None:
         cold_start(temporary)
         throughput(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else write_folder(temporary / "catalogs"))
         captures(temporary)
+        fuzzing()
+        fuzz_memory(temporary)
         growth(temporary)
 
 

@@ -16,6 +16,8 @@ from mcproof.wire import cropped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.generation.oracle import Oracle
+
 _SINCE = {"text": "", "image": "", "resource": "", "audio": "2025-03-26", "resource_link": "2025-06-18"}
 """The kinds of content blocks, each with the first revision that has it."""
 STRUCTURED = "2025-06-18"
@@ -31,11 +33,29 @@ _STRINGS = {
 """What each block must have, as a text."""
 
 _LONGEST_JSON = 100_000
+_LONGEST_FAILURE = 500
+"""How long a text is, at most, that tells in plain words what did not work; what is longer is about something."""
+_MARK = r"\s{0,20}(?:[^\w\s]{1,4}\s{0,3})?"
+"""What may stand before it: a sign, the stars of Markdown."""
+_NOTHING = r"(?:none|null|nil|no|ok|false|n/a|0|\"\"|\'\'|\[\]|\{\})\s{0,3}(?:[\n,;|]|$)|-?\d{1,9}\.\d"
+"""What stands after it where there was no error, or where it is a measure."""
 _SAYS_ERROR = re.compile(
-    r"\s*(?:[^\w\s]{1,3}\s*)?(?:\w*(?:Error|Exception)|ERROR|FATAL|error|fatal(?: error)?|Fatal error)"
-    r"\s?(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,40}\)|-?\d{1,6})?\s?:\s?\S"
+    rf"{_MARK}(?:[\w.]{{0,80}}(?:Error|Exception)|ERROR|FATAL|error|fatal(?: error)?|Fatal error)"
+    r"\s?(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,40}\)|-?\d{1,6})?"
+    rf"[*_`]{{0,3}}\s?:\s{{0,3}}(?!(?i:{_NOTHING}))\S"
 )
 """The beginning of a text that reports an error, as opposed to one that is about errors."""
+_DOING = (
+    "access|add|call|connect|creat|delet|download|execut|fetch|find|gett?|initializ|list|load|open|pars|perform|"
+    "process|query|read|retriev|runn?|sav|search|send|start|updat|upload|validat|writ"
+)
+_SAYS_FAILURE = re.compile(
+    rf"{_MARK}(?:Error (?:while |when |in )?(?:{_DOING})ing\b[^\n:]{{0,120}}:\s?\S"
+    rf"|(?:Failed|Unable) to (?:{_DOING})e?\b"
+    r"|An? (?:\w{1,20} ){0,2}error (?:has )?occurred\b)"
+)
+"""The same in plain words, which only a short text means."""
+_LOG_LINE = re.compile(r"\n\s{0,8}\W?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\b")
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -44,27 +64,19 @@ class OutputContract:
 
     def __init__(self, schema: Any) -> None:
         self.is_declared = isinstance(schema, dict)
-        self._validator: Any = None
+        self._oracle: Oracle | None = None
         if self.is_declared:
-            import jsonschema_rs
+            from mcproof.generation.oracle import Oracle
 
-            try:
-                self._validator = jsonschema_rs.validator_for(schema, offline=True)
-            except (ValueError, RecursionError):  # which is another rule's finding
-                self._validator = None
+            self._oracle = Oracle(schema)
 
     def breach(self, value: Any) -> str | None:
-        """Where a value breaks the schema, in words; None where it does not."""
-        if self._validator is None:
+        """Where a value breaks the schema, in words; None where it does not, or the schema is none."""
+        objection = self._oracle.objection(value) if self._oracle is not None else None
+        if objection is None:
             return None
-        try:
-            if self._validator.is_valid(value):
-                return None
-            error = next(iter(self._validator.iter_errors(value)))
-        except (ValueError, RecursionError, StopIteration):
-            return None
-        where = "".join(f"/{token}" for token in error.instance_path)
-        return cropped(f"{error.message}" + (f" at {where}" if where else ""))
+        message, where = objection
+        return cropped(message) + (f" at {cropped(where)}" if where else "")
 
 
 def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[Flaw]:
@@ -77,7 +89,7 @@ def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[
         return flaws
     flaws += _structured(result, revision, output)
     if (text := _error_text(result)) is not None:
-        flaws.append(Flaw("error-as-success", cropped(text)))
+        flaws.append(Flaw("error-as-success", cropped(" ".join(text[:1_000].split()))))
     return flaws
 
 
@@ -96,20 +108,24 @@ def _content(result: dict[str, Any], revision: str) -> Iterator[str]:
         return
     for number, block in enumerate(blocks):
         if (wrong := _block(block, revision)) is not None:
-            yield f"content block {number}: {wrong}"
+            yield f"content block {number} {wrong}"
 
 
 def _block(block: Any, revision: str) -> str | None:
     if not isinstance(block, dict):
-        return kind_of(block)
-    kind = block.get("type")
-    if not isinstance(kind, str) or kind not in _SINCE:
-        return f"the type is {json.dumps(cropped(kind)) if isinstance(kind, str) else kind_of(kind)}"
+        return f"is {kind_of(block)}"
+    if "type" not in block:
+        return "has no `type`"
+    kind = block["type"]
+    if not isinstance(kind, str):
+        return f"has {kind_of(kind)} as its type"
+    if kind not in _SINCE:
+        return f"is of the type {json.dumps(cropped(kind))}, which does not exist"
     if revision and revision < _SINCE[kind]:
-        return f"`{kind}` came with revision {_SINCE[kind]}, and the server speaks {revision}"
+        return f"is of the type `{kind}`, which came with revision {_SINCE[kind]}; the server speaks {revision}"
     for key in _STRINGS[kind]:
         if not isinstance(block.get(key), str):
-            return f"`{kind}` without `{key}`" if key not in block else f"`{key}` is {kind_of(block[key])}"
+            return f"(`{kind}`) has {f'{kind_of(block[key])} as its' if key in block else 'no'} `{key}`"
     if kind == "resource":
         return _resource(block.get("resource"))
     return None
@@ -117,11 +133,11 @@ def _block(block: Any, revision: str) -> str | None:
 
 def _resource(resource: Any) -> str | None:
     if not isinstance(resource, dict):
-        return "`resource` without `resource`"
+        return "(`resource`) has no resource in it"
     if not isinstance(resource.get("uri"), str):
-        return "the embedded resource has no `uri`"
+        return "(`resource`) has no `uri` in its resource"
     if not isinstance(resource.get("text"), str) and not isinstance(resource.get("blob"), str):
-        return "the embedded resource has neither `text` nor `blob`"
+        return "(`resource`) has neither `text` nor `blob` in its resource"
     return None
 
 
@@ -148,14 +164,47 @@ def _error_text(result: dict[str, Any]) -> str | None:
     text = blocks[0].get("text")
     if not isinstance(text, str):
         return None
-    if _SAYS_ERROR.match(text) or text.lstrip().startswith(_TRACEBACK):
+    if _reports_error(text):
         return text
     if text.lstrip().startswith("{") and len(text) <= _LONGEST_JSON and _tells_error(text):
         return text
     return None
 
 
+def _reports_error(text: str) -> bool:
+    """Whether a text is the report of an error, in the words that servers use for it."""
+    if text.lstrip().startswith(_TRACEBACK):
+        return True
+    if len(text) <= _LONGEST_FAILURE and _SAYS_FAILURE.match(text):
+        return True
+    return _SAYS_ERROR.match(text) is not None and _LOG_LINE.search(text, 0, _LONGEST_JSON) is None
+
+
+_ENVELOPE = frozenset(
+    {
+        "status",
+        "success",
+        "ok",
+        "error",
+        "errors",
+        "message",
+        "msg",
+        "reason",
+        "detail",
+        "details",
+        "hint",
+        "suggestion",
+    }
+    | {"code", "statusCode", "status_code", "error_code", "errorCode", "error_type", "errorType", "type", "tool"}
+    | {"data", "result", "results", "timestamp", "request_id", "requestId"}
+)
+"""The members of an object that reports how a call went, as opposed to one that was asked for."""
+_RECORD = ("id", "uuid", "state", "data", "result", "results", "items")
+"""Members of an object that was asked for, and may well have an error of its own."""
+
+
 def _tells_error(text: str) -> bool:
+    """Whether a text is an object of JSON that says that the call failed."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -163,12 +212,12 @@ def _tells_error(text: str) -> bool:
     if not isinstance(value, dict):
         return False
     error = value.get("error")
-    return (
-        (isinstance(error, (str, dict)) and bool(error))
-        or value.get("status") == "error"
-        or value.get("success") is False
-        or value.get("ok") is False
-    )
+    if isinstance(error, (str, dict)) and error and str(error).lower() not in ("none", "null", "ok"):
+        return not any(value.get(name) for name in _RECORD)
+    if value.get("errors") and "data" in value and value["data"] is None:  # GraphQL
+        return True
+    says_no = value.get("status") == "error" or value.get("success") is False or value.get("ok") is False
+    return says_no and _ENVELOPE.issuperset(value)
 
 
 def error_text(envelope: dict[str, Any]) -> str:

@@ -30,6 +30,8 @@ class Case(NamedTuple):
     """The failure of a rule, for the rule about those."""
     wire: dict[str, Any] | None = None
     """What a connection shows, for rules about that: the lines that a server `sends`, or the members of a `Wire`."""
+    trial: dict[str, Any] | None = None
+    """What a live server was `sent` and its `answer`, for rules about that; `crash` or `hang` where none came."""
     levels: int | None = None
     """A tool whose schema nests this deep, for what would not fit on a page."""
     at: tuple[str, ...] = ()
@@ -41,7 +43,7 @@ class Case(NamedTuple):
         """The case as the text of a snapshot; None where it is none."""
         if self.text is not None:
             return self.text
-        if self.crash is not None or self.wire is not None:
+        if self.crash is not None or self.wire is not None or self.trial is not None:
             return None
         document = self.catalog if self.catalog is not None else {"tools": [self.subject]}
         return json.dumps(document, indent=2, ensure_ascii=False)
@@ -58,10 +60,17 @@ class Case(NamedTuple):
             return self.text.rstrip()
         if self.wire is not None and "sends" in self.wire:
             return "\n".join(self.wire["sends"])
+        if self.trial is not None:
+            return shown_trial(self.trial)
         if self.levels is not None:
             return f"(a schema that nests {self.levels} levels deep)"
         subject = next(each for each in (self.crash, self.wire, self.tool, self.catalog) if each is not None)
         return compact_json(subject)
+
+    @property
+    def language(self) -> str:
+        """The language in which the case is shown, for a page that colours it."""
+        return "json" if self.trial is None else "text"
 
 
 class Cases(NamedTuple):
@@ -89,6 +98,27 @@ def cases_of(rule: Rule) -> Cases:
 def _case(data: dict[str, Any]) -> Case:
     at = data.get("at", ())
     return Case(**{**data, "at": (at,) if isinstance(at, str) else tuple(at)})
+
+
+METHODS = {
+    "unknown_method": "mcproof/no-such-method",
+    "bad_cursor": "tools/list",
+    "unknown_prompt": "prompts/get",
+    "unknown_resource": "resources/read",
+}
+"""What the probes of the protocol ask for; the others call a tool, or say otherwise."""
+_NO_ANSWER = {"crash": "(none: the server has ended)", "hang": "(none in time)"}
+
+
+def shown_trial(trial: dict[str, Any]) -> str:
+    """What was sent and what came back, as a reader should see it."""
+    sent, answer = trial["sent"], trial["answer"]
+    parts = {name: trial[name] for name in ("tool", "revision") if name in trial}
+    lines = [f"{name}: {each if isinstance(each, str) else compact_json(each)}" for name, each in parts.items()]
+    method = trial.get("method") or METHODS.get(trial["probe"], "tools/call")
+    lines.append(f"sent: {sent}" if isinstance(sent, str) else f"sent: {method} {compact_json(sent)}")
+    lines.append(f"answer: {_NO_ANSWER.get(answer, answer) if isinstance(answer, str) else compact_json(answer)}")
+    return "\n".join(lines)
 
 
 def compact_json(value: Any, width: int = 88) -> str:
@@ -157,17 +187,15 @@ def rule_page(rule: Rule) -> str:
     for heading, listed in (("It fires on", cases.bad), ("It is silent on", cases.good)):
         lines += [f"## {heading}", ""]
         for case in listed:
-            lines += [f"{sentence(case.title)}", "", "```json", case.shown, "```", ""]
+            lines += [f"{sentence(case.title)}", "", f"```{case.language}", case.shown, "```", ""]
             if case.at and any(case.at):
                 lines += [f"At {', '.join(f'`{pointer}`' for pointer in case.at)}.", ""]
             if case.fixed is not None:
                 lines += ["After `--fix`:", "", "```json", compact_json(case.fixed), "```", ""]
-    lines += [
-        "## How to silence it",
-        "",
-        f"For one run: `mcproof lint --ignore {rule.id}`. For one tool, with a reason:",
-        "",
-    ]
+    everywhere = f"For one run: `mcproof lint --ignore {rule.id}`."
+    if rule.looks_at == "Trials":
+        everywhere = f'Everywhere: `ignore = ["{rule.id}"]` in `mcproof.toml`.'
+    lines += ["## How to silence it", "", f"{everywhere} For one tool, with a reason:", ""]
     entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'
     lines += ["```toml", entry, "```", ""]
     return "\n".join(lines)

@@ -194,3 +194,22 @@ def test_no_case_is_huge() -> None:
     for schema in ({"type": "string", "maxLength": 10**7}, {"type": "array", "items": {}, "maxItems": 10**7}):
         for case in cases_for(schema).values():
             assert len(json.dumps(case.arguments)) < 150_000
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": {"type": "integer"}, "maxItems": 2},
+        {"type": "array", "maxItems": 2},
+        {"type": ["array", "null"], "items": {"type": "integer"}, "maxItems": 2},
+    ],
+)
+def test_a_list_that_may_be_empty_is_made_too_long_as_well(schema: Any) -> None:
+    case = cases_for(schema)["`x` one longer than maxItems 2"]
+    assert (len(case.arguments["x"]), case.keyword, case.is_valid) == (3, "maxItems", False)
+
+
+@pytest.mark.parametrize("entries", [{"maxItems": 0}, {"items": False, "maxItems": 2}])
+def test_a_list_that_must_be_empty_stays_so_in_valid_cases(entries: dict[str, Any]) -> None:
+    cases = cases_for({"type": "array", **entries}).values()
+    assert {json.dumps(case.arguments) for case in cases if case.is_valid} == {'{"x": []}'}

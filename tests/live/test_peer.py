@@ -387,3 +387,27 @@ def test_a_flood_of_noise_is_kept_to_a_bound() -> None:
 
 def test_evidence_is_cropped() -> None:
     assert answered("x" * 5000, GOOD)[1].noted == [("not-json", "x" * 200 + "…")]
+
+
+def test_an_answer_that_crosses_with_our_giving_up_is_no_fault_of_the_server() -> None:
+    async def scene(recorder: Recorder) -> None:
+        asked = await recorder.asks("initialize")
+        await asyncio.sleep(0)  # until it waits for the answer
+        asked.cancel()
+        recorder.peer.receive(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"too late"}}')
+        await asyncio.gather(asked, return_exceptions=True)
+
+    assert run(scene).noted == []
+
+
+def test_a_second_answer_to_what_was_given_up_is_noted() -> None:
+    async def scene(recorder: Recorder) -> None:
+        asked = await recorder.asks("initialize")
+        await asyncio.sleep(0)
+        asked.cancel()
+        for _ in range(2):
+            recorder.peer.receive(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+        await asyncio.gather(asked, return_exceptions=True)
+        recorder.peer.receive(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+
+    assert run(scene).kinds == ["unmatched-id", "unmatched-id"]

@@ -38,6 +38,8 @@ KEY = "sk-abcdefghijklmnop1234"
         (["s", "--token", "--verbose"], ["s", "--token", "--verbose"]),
         (["s", "--token="], ["s", "--token="]),
         (["/a/long/path/to/the/server/that/has/more/than/forty/characters.js"],) * 2,
+        (["node_modules/.bin/desktop-commander"],) * 2,
+        (["risk-assessment-server", "skeleton-of-a-server"],) * 2,
     ],
 )
 def test_a_command_is_shown_without_its_secrets(command: list[str], shown: list[str]) -> None:

@@ -11,10 +11,13 @@ import pytest
 from mcproof.engine import RuleCrash, check
 from mcproof.fix import apply_fixes
 from mcproof.live.peer import Peer
+from mcproof.proof.protocol import PROBES
 from mcproof.registry import Rule, all_rules
-from mcproof.rulebook import Case, cases_of
+from mcproof.rulebook import METHODS, Case, cases_of
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.wire import Ending, Wire
+
+from .trials import tried
 
 if TYPE_CHECKING:
     from mcproof.finding import Finding
@@ -56,6 +59,8 @@ def pointers(rule: Rule, case: Case) -> list[str]:
         return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
     if case.wire is not None:
         return [problem.at for problem in rule.check(asyncio.run(wire_of(case.wire)))]
+    if case.trial is not None:
+        return [problem.at for problem in rule.check(tried(case.trial))]
     assert case.snapshot is not None
     return [finding.pointer for finding in findings(rule, case.snapshot)]
 
@@ -149,7 +154,7 @@ def test_a_rule_with_a_fix_also_shows_what_is_left_to_the_author(rule: Rule) -> 
     ("rule", "case"), [(rule, case) for rule, _, case in ALL], ids=[f"{r.id}: {case.title}" for r, _, case in ALL]
 )
 def test_a_case_has_a_title_and_exactly_one_subject(rule: Rule, case: Case) -> None:
-    subjects: list[Any] = [case.tool, case.catalog, case.text, case.crash, case.wire, case.levels]
+    subjects: list[Any] = [case.tool, case.catalog, case.text, case.crash, case.wire, case.trial, case.levels]
     assert sum(subject is not None for subject in subjects) == 1
     assert case.title[0] == case.title[0].lower()
     assert not case.title.endswith(".")
@@ -161,3 +166,28 @@ def test_the_titles_of_a_rule_tell_its_cases_apart(rule: Rule) -> None:
     bad, good = cases_of(rule)
     titles = [case.title for case in [*bad, *good]]
     assert len(titles) == len(set(titles))
+
+
+def test_a_page_names_the_methods_that_the_probes_ask_for() -> None:
+    assert {each.name: each.method for each in PROBES if each.method} == METHODS
+
+
+def test_a_trial_is_shown_as_what_was_sent_and_what_came_back() -> None:
+    sent = {"name": "find_book", "arguments": {}}
+    tool = {"name": "find_book", "outputSchema": {}}
+    trial = {"probe": "baseline", "revision": "2025-06-18", "tool": tool, "sent": sent, "answer": {"result": {}}}
+    assert Case("", trial=trial).shown.splitlines() == [
+        'tool: {"name": "find_book", "outputSchema": {}}',
+        "revision: 2025-06-18",
+        'sent: tools/call {"name": "find_book", "arguments": {}}',
+        'answer: {"result": {}}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [("crash", "(none: the server has ended)"), ("hang", "(none in time)"), ("oops", "oops")],
+)
+def test_a_trial_without_an_answer_says_what_came_instead(answer: str, shown: str) -> None:
+    trial = {"probe": "not_json", "sent": "this is not JSON", "answer": answer}
+    assert Case("", trial=trial).shown == f"sent: this is not JSON\nanswer: {shown}"

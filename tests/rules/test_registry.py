@@ -53,6 +53,12 @@ FAULT_OF = {
     "SCH-003": "FAULT-SCHEMA-TYPE-MISMATCH",
     "prop-no-type": "FAULT-SCHEMA-TYPE-MISMATCH",
     "SCH-004": "FAULT-INPUT-OVERSIZED",
+    "WIR-011": "FAULT-PROTO-UNKNOWN-METHOD",
+    "WIR-012": "FAULT-SCHEMA-MISSING-REQUIRED",
+    "WIR-013": "FAULT-SCHEMA-TYPE-MISMATCH",
+    "WIR-014": "FAULT-SCHEMA-UNEXPECTED-FIELD",
+    "WIR-015": "FAULT-INPUT-OVERSIZED",
+    "WIR-025": "FAULT-PROTO-UNKNOWN-METHOD",
 }
 
 PAPER_OF = {
@@ -96,11 +102,12 @@ def test_an_id_has_the_form_of_its_ruleset(rule: Rule) -> None:
 
 @each_rule
 def test_a_name_is_in_kebab_case(rule: Rule) -> None:
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)+", rule.name)
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
 
 
 def test_the_numbered_rulesets_have_no_gaps() -> None:
     assert ids(rules_of("catalog")) == [f"CAT-{number:03}" for number in range(1, 10)]
+    assert ids(rules_of("wire")) == [f"WIR-{number:03}" for number in range(1, 32)]
     assert ids(rules_of("strict")) == [f"SCH-{number:03}" for number in range(1, 5)]
 
 

@@ -143,7 +143,7 @@ class AcceptsOther(OnShelves, fault="accepts-outside-enum", fires="WIR-016", key
     """Takes a value that is not in the list of those allowed."""
 
 
-class AcceptsMany(OnShelves, fault="accepts-too-many-items", fires="WIR-016", keyword="maxItems"):
+class AcceptsMany(OnShelves, fault="accepts-too-many-items", fires="WIR-015", keyword="maxItems"):
     """Takes a list that is longer than its bound."""
 
 

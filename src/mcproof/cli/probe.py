@@ -97,7 +97,8 @@ def chosen_checks(options: argparse.Namespace) -> list[str]:
 
 def _probe(work: Work, depth: Depth, options: argparse.Namespace, checks: list[str], *, explores: bool) -> TargetReport:
     from mcproof.proof.contract import with_predictions
-    from mcproof.proof.proving import Inquiry, prove
+    from mcproof.proof.interview import Inquiry
+    from mcproof.proof.proving import prove
     from mcproof.proof.store import described
     from mcproof.report.terminal import Counter
 

@@ -99,9 +99,9 @@ def _server(failed: Failed, options: argparse.Namespace) -> Server:
             )
         else:
             _refuse_hidden(stored, "the URL")
-            missing = [
-                name for name in stored.get("headers", ()) if str(name).lower() not in map(str.lower, live.headers)
-            ]
+            sent = stored.get("headers")
+            names = [str(name) for name in sent] if isinstance(sent, list) else []
+            missing = [name for name in names if name.lower() not in map(str.lower, live.headers)]
             if missing:
                 raise UsageError(f"the failure came with headers, which are not stored: --header '{missing[0]}: ...'")
             options.target = stored.get("target") or stored.get("url")
@@ -125,9 +125,9 @@ def _environment(stored: dict[str, object], given: object) -> dict[str, str]:
     names = stored.get("env")
     known = given if isinstance(given, dict) else {}
     found = {}
-    for name in names if isinstance(names, list) else []:
+    for name in map(str, names) if isinstance(names, list) else ():
         if name in os.environ:
-            found[str(name)] = os.environ[name]
+            found[name] = os.environ[name]
         elif name not in known:
             raise UsageError(f"the server was given the variable {name}, whose value is not stored: --env {name}=VALUE")
     return found

@@ -106,6 +106,18 @@ class Oracle:
             return None
         return None
 
+    def objection(self, value: Any) -> tuple[str, str] | None:
+        """What is wrong with a value that is refused, in words, and where; None for one that is not."""
+        if not self.refuses(value):
+            return None
+        try:
+            error = next(iter(self._lenient.iter_errors(value)))
+            return error.message, "".join(f"/{escape(str(token))}" for token in error.instance_path)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return None
+
     def check_at(self, pointer: str) -> Callable[[Any], bool] | None:
         """What judges a value by the schema at a pointer of this schema; None where that cannot be had."""
         if not pointer:

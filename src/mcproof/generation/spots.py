@@ -117,12 +117,19 @@ def _framed(builder: Builder, place: Place, path: Path, frame: dict[str, Any], n
     """Arguments whose value at the path is one of this way to read it."""
     current = value_at(frame, path)
     if number == 0 and _is_of(current, place):
-        return frame
+        return _with_entry(builder, place, path, frame) if current == [] else frame
     for built in _some_of(builder, place):
         candidate: dict[str, Any] = with_value(frame, path, built)
         if builder.oracle.accepts(candidate):
             return candidate
     return frame if number == 0 else None
+
+
+def _with_entry(builder: Builder, place: Place, path: Path, frame: dict[str, Any]) -> dict[str, Any]:
+    """Arguments whose list at the path is not empty, if it need not be: nothing is too long that has no entry."""
+    entry = builder.smallest(place.entry_schemas(0))
+    filled: dict[str, Any] = frame if entry is None else with_value(frame, path, [entry.value])
+    return filled if builder.oracle.accepts(filled) else frame
 
 
 def _is_of(value: Any, place: Place) -> bool:

@@ -94,7 +94,8 @@ class Peer:
             await self._send(encoded({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
             return await future
         except asyncio.CancelledError:
-            self._abandoned.add(number)
+            if number in self._pending:  # else its answer came between our giving up and here
+                self._abandoned.add(number)
             if method not in ("initialize", "server/discover"):  # which the protocol does not let one cancel
                 await self._tell_cancelled(number)
             raise
@@ -237,8 +238,9 @@ class Peer:
         if asked is not None and self.awaits(asked):
             self._settle(asked, message, raw)
             return
-        if asked is not None and asked in self._abandoned:  # it was on its way when we gave up
+        if asked is not None and self._was_given_up(asked):  # it was on its way when we gave up
             self._abandoned.discard(asked)
+            self._pending.pop(asked, None)
             return
         if not ("result" in message or "error" in message) or not ("jsonrpc" in message or "id" in message):
             self.note("not-an-object", _shown(raw))  # such as a line of a log, which may well have an `error`
@@ -254,6 +256,10 @@ class Peer:
         if given is not None or "result" in message:  # an error may have no id where none could be read
             self.note("wrong-id", f"{_quoted(given)} for the request {number}", self._pending[number][0])
         self._settle(number, message, raw)
+
+    def _was_given_up(self, number: int) -> bool:
+        """Whether nobody waits for an answer that was asked for; who gave up may not have been told so yet."""
+        return number in self._abandoned or (number in self._pending and self._pending[number][1].cancelled())
 
     def _settle_later(self, number: int, message: dict[str, Any], raw: bytes) -> None:
         """Take an answer with a foreign id for this request's, unless the right one comes in a moment."""

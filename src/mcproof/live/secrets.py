@@ -24,7 +24,8 @@ _ASSIGNED = re.compile(
 )
 """A name and its value inside a word, as in `Server=x;Password=y` or `sh -c 'TOKEN=z server'`."""
 _SECRET_SHAPE = re.compile(
-    r"(sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abps]|AKIA|AIza|ey[JK])[-_A-Za-z0-9.]{12,}|[A-Fa-f0-9]{32,}|[-_A-Za-z0-9+/]{40,}={0,2}"
+    r"(?<![A-Za-z0-9])(?:[spr]k[-_]|ghp|gho|ghs|github_pat|glpat|xox[abps]|AKIA|AIza|ey[JK])[-_A-Za-z0-9.]{12,}"
+    r"|[A-Fa-f0-9]{32,}|[-_A-Za-z0-9+/]{40,}={0,2}"
 )
 _URL = re.compile(r"[A-Za-z][-+.A-Za-z0-9]*+://[^\s\"'<>]++")
 
@@ -163,7 +164,7 @@ def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]
 
     `MODE=production` is a setting; hiding it would rewrite what the server says.
     """
-    longest_first = _longest_first(value for name, value in named if _is_secret(name, value))
+    longest_first = _longest_first(plain_secrets(named))
 
     def hide(text: str) -> str:
         for secret in longest_first:
@@ -172,6 +173,11 @@ def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]
         return text
 
     return hide
+
+
+def plain_secrets(named: Iterable[tuple[str, str]]) -> list[str]:
+    """The values that are secret by their name or their looks, as opposed to settings."""
+    return [value for name, value in named if _is_secret(name, value)]
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NOT_AN_ANSWER = frozenset(
     {"no-jsonrpc", "result-and-error", "no-result", "result-not-object", "malformed-error", "wrong-id", "not-a-number"}
-    | {"not-utf8"}
+    | {"not-utf8", "content-type"}
 )
 """Anomalies of an answer that make it none."""
 _NOISE = frozenset({"not-json", "not-an-object", "truncated", "line-too-long", "not-utf8", "batch"})
@@ -58,7 +58,10 @@ class Reply(NamedTuple):
             return self.why
         raw = self.answer.raw
         text = raw[: 4 * SHOWN].decode(errors="replace")
-        return text if len(raw) <= SHOWN else f"{text[:SHOWN]}… ({len(raw):,} bytes)"
+        if len(raw) <= SHOWN:
+            return text
+        size = f"… ({len(raw):,} bytes)"
+        return f"{text[: SHOWN - len(size)]}{size}"  # so that nobody crops it again
 
 
 class Session:

@@ -22,7 +22,7 @@ _VERDICTS: dict[tuple[bool, bool], Verdict] = {
 }
 
 
-def cell_of(tool: Tool, result: ProbeResult, asked: Questions | None, weakness: str | None) -> Cell:
+def cell_of(tool: Tool, result: ProbeResult, asked: Questions, weakness: str | None) -> Cell:
     """The cell of the matrix that a probe decides; `kept` means refused."""
     fault = result.fault or ""
     declared = _declared(result.probe, asked)
@@ -34,9 +34,9 @@ def cell_of(tool: Tool, result: ProbeResult, asked: Questions | None, weakness: 
     return Cell(tool.name, fault, declared, kept, _VERDICTS[declared, kept], result.reason, weakness is not None)
 
 
-def _declared(probe: str, asked: Questions | None) -> bool | None:
-    """Whether the schema promises what a probe is about; None where there is nothing to promise, or nobody looked."""
-    for case in asked.cases if asked is not None else ():
+def _declared(probe: str, asked: Questions) -> bool | None:
+    """Whether the schema promises what a probe is about; None where there is nothing to promise."""
+    for case in asked.cases:
         if case.probe == probe:
             return case.declared if isinstance(case, Case) or case.declared is not None else None
     return None

@@ -15,9 +15,11 @@ from mcproof.answers import OutputContract
 from mcproof.generation.cases import deterministic_cases
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.sampling import Sampler
+from mcproof.generation.values import valid_arguments
 from mcproof.jsontext import escape
 from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import all_of, on_signals
+from mcproof.live.secrets import plain_secrets
 from mcproof.live.session import Session
 from mcproof.proof.judging import Judgement, fault_of, judged, signature
 from mcproof.proof.sending import Sender
@@ -45,6 +47,7 @@ _FRUITLESS = 1_000
 """After how many draws in a row that led nowhere there is nothing more to draw."""
 _TOLD_EVERY = 0.1
 """Seconds between two signs of progress."""
+_HOW = "--args gives one"
 _SERIOUS = ("crash", "hang", "protocol_violation", "leak", "accepted")
 _TRIED_AS: dict[str, Outcome] = {"crash": "crash", "hang": "hang", "protocol_violation": "malformed"}
 
@@ -160,7 +163,7 @@ class _Run:
         self._progress = progress
         self._deadline = None if campaign.seconds is None else monotonic() + campaign.seconds
         self._called = [
-            _Called(each.tool, catalog.protocol, campaign, [value for _, value in server.named_secrets])
+            _Called(each.tool, catalog.protocol, campaign, plain_secrets(server.named_secrets))
             for each in campaign.permissions
             if each.is_granted
         ]
@@ -270,12 +273,12 @@ class _Called:
             if is_late():
                 self.stopped = f"the time was up after {self.sent:,} cases"
                 break
-            self.sent += 1
             number, reply = await sender.send("tools/call", {"name": name, "arguments": case.arguments})
             recent[number] = case
             if len(recent) > 30:
                 del recent[next(iter(recent))]
             if reply is not None:
+                self.sent += 1
                 self._count(number, case, reply, sender)
             if sender.corrections:
                 self._correct(sender, recent)
@@ -313,7 +316,7 @@ class _Called:
         if judgement.leak is not None:
             self.outcomes["leak"] += 1
         if judgement.outcome != "clean" or judgement.flaws:
-            self._keep(number, case, judgement, sender.session.hidden(reply.words))
+            self._keep(number, case, judgement, lambda: sender.session.hidden(reply.words))
 
     def _correct(self, sender: Sender, recent: dict[int, GeneratedCase]) -> None:
         """Take back what was said of calls that turned out to have done harm later."""
@@ -323,7 +326,7 @@ class _Called:
                 self._count(number, recent[number], reply, sender)
         sender.corrections.clear()
 
-    def _keep(self, number: int, case: GeneratedCase, judgement: Judgement, answer: str) -> None:
+    def _keep(self, number: int, case: GeneratedCase, judgement: Judgement, answer: Callable[[], str]) -> None:
         for outcome, what in judgement.failures:
             key = (outcome, *(_violated(case) if outcome == "accepted" else (signature(what),)))
             known = self._found.get(key)
@@ -331,7 +334,7 @@ class _Called:
                 self._found[key] = known._replace(times=known.times + 1)
             elif len(self._found) < MOST_FAILURES:
                 self._found[key] = FoundFailure(
-                    self.tool, number, case, judgement._replace(outcome=outcome, what=what), answer, 1
+                    self.tool, number, case, judgement._replace(outcome=outcome, what=what), answer(), 1
                 )
 
     async def _smaller(self, failure: FoundFailure, sender: Sender) -> FoundFailure:
@@ -407,6 +410,9 @@ class _Called:
             yield Untested(what, problem or self.stopped or why)
         elif self.stopped or not self._is_done:
             yield Untested(f"{what}, in part", self.stopped or f"{why} after {self.sent:,} cases")
+        if self.sent and not self._valid:
+            problem = valid_arguments(self._schema).problem or "none is known"
+            yield Untested(f"the logic of tool {self.tool.label}", f"no valid call could be made: {problem}; {_HOW}")
         if self._valid and self._valid == self._refused:
             calls = "the only valid call was" if self._valid == 1 else f"all {self._valid:,} valid calls were"
             yield Untested(f"the logic of tool {self.tool.label}", f"{calls} refused, so it was never reached")

@@ -108,8 +108,23 @@ def _leak(reply: Reply, arguments: Any, secrets: Sequence[str]) -> str | None:
     if leak is None:
         return None
     # Only now, as nearly every text has nothing in it: the caller may be told what the caller has said.
-    leak = leak_in(text, json.dumps(arguments, ensure_ascii=False) + json.dumps(arguments), secrets)
+    leak = leak_in(text, _said(arguments), secrets)
     return None if leak is None else str(leak)
+
+
+def _said(arguments: Any) -> str:
+    """All that the caller has said, in each way in which a server may repeat it: as JSON, or text by text."""
+    said = [json.dumps(arguments, ensure_ascii=False), json.dumps(arguments)]
+    waiting = [arguments]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            said.append(value)
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+    return "\n".join(said)
 
 
 def signature(what: str) -> str:

@@ -1,64 +1,33 @@
-"""One server, all its tools, every probe: what is sent, what comes back, and what that says about each promise."""
+"""What a server's answers say about each promise: a row for each probe, a cell for each fault, trials for the rules."""
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.answers import OutputContract
-from mcproof.generation.cases import fuller_arguments
-from mcproof.live.errors import ConnectError
-from mcproof.live.interrupts import all_of, on_signals
-from mcproof.live.session import Reply, Session
 from mcproof.proof import protocol
-from mcproof.proof.cases import FAULT_OF, Case, Questions, Skipped, questions
+from mcproof.proof.cases import FAULT_OF, Case, Skipped
 from mcproof.proof.contract import cell_of
+from mcproof.proof.interview import Interview
 from mcproof.proof.judging import failed_as, flaws_in
-from mcproof.proof.sending import Sender
 from mcproof.proof.store import Failed, failure_id
 from mcproof.report.model import ProbeResult, Untested
 from mcproof.trial import CHECKS, Trial, Trials, spelt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from mcproof.catalog import Catalog, Item, Tool
+    from mcproof.catalog import Catalog, Item
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
+    from mcproof.live.session import Reply
+    from mcproof.proof.interview import Inquiry, Sent
     from mcproof.proof.safety import Permission
     from mcproof.report.model import Cell
     from mcproof.trial import Flaw
 
-NO_SUCH_TOOL = "mcproof_no_such_tool"
-_ENDS = {"rejected": "is refused", "hang": "is not answered in time"}
 WEAK = "the valid call fails too, so this proves little"
-
-
-class Inquiry(NamedTuple):
-    """What is to be found out about a server."""
-
-    permissions: list[Permission]
-    """The tools that are meant, each with whether it may be called."""
-    checks: list[str]
-    explores: bool
-    """Whether promises that nobody made are tested as well, for the contract matrix."""
-    arguments: dict[str, dict[str, Any]]
-    """Valid arguments that the user gave, by tool."""
-    size: int
-    limit: float
-    """How long an answer may take, in seconds."""
-    target: dict[str, Any] = {}  # noqa: RUF012 (a default that nobody changes)
-    """How to find the server again, for the failures that are stored."""
-
-
-class Sent(NamedTuple):
-    """A case that was sent, or one that was not."""
-
-    item: Item
-    case: Case | Skipped
-    number: int = 0
-    reply: Reply | None = None
-    method: str = "tools/call"
+_ENDS = {"rejected": "is refused", "hang": "is not answered in time"}
 
 
 class Proof(NamedTuple):
@@ -77,158 +46,49 @@ def prove(
     catalog: Catalog, server: Server, asking: Asking, inquiry: Inquiry, progress: Callable[[int, int, str], None]
 ) -> Proof:
     """Ask a server everything; an interrupt keeps what was found by then."""
-    proving = _Proving(catalog, server, asking, inquiry, progress)
-    try:
-        interrupted = asyncio.run(proving.run())
-    except KeyboardInterrupt:  # before or after the signals were ours
-        interrupted = True
-    return proving.proof(interrupted=interrupted)
+    interview = Interview(catalog, server, asking, inquiry, progress)
+    interrupted = interview.hold()
+    return _Evidence(catalog, inquiry, interview).proof(interrupted=interrupted)
 
 
-class _Proving:
-    def __init__(
-        self,
-        catalog: Catalog,
-        server: Server,
-        asking: Asking,
-        inquiry: Inquiry,
-        progress: Callable[[int, int, str], None],
-    ) -> None:
+class _Evidence:
+    """What an interview has shown."""
+
+    def __init__(self, catalog: Catalog, inquiry: Inquiry, interview: Interview) -> None:
         self._catalog = catalog
         self._inquiry = inquiry
-        self._progress = progress
-        self._session = Session(server, asking, inquiry.limit)
-        self._sender = Sender(self._session)
-        self._sent: list[Sent] = []
-        self._asked: list[Questions] = []
+        self._interview = interview
+        self._of_item = interview.sent()
         self._stored: dict[str, Failed] = {}
-        self._trouble = ""
-        """Why nothing more could be sent."""
-        self._total = sum(each.is_granted for each in inquiry.permissions) + len(inquiry.checks)
-        self._done = 0
-        self._is_interrupted = False
-
-    async def run(self) -> bool:
-        """Send everything; whether an interrupt came."""
-        task = asyncio.create_task(self._ask_everything())
-
-        def interrupt() -> None:
-            self._is_interrupted = True
-            task.cancel()
-
-        with on_signals(interrupt):
-            await all_of([task])
-        return self._is_interrupted
-
-    async def _ask_everything(self) -> None:
-        try:
-            await self._ask_server()
-            for permission in self._inquiry.permissions:
-                await self._ask_tool(permission)
-            await self._sender.finish()
-        except ConnectError as error:
-            self._trouble = f"the server has gone: {error.message}"
-        finally:
-            await self._session.leave(at_once=self._is_interrupted)
-
-    def _step(self, label: str) -> None:
-        self._done += 1
-        self._progress(self._done, self._total, label)
-
-    async def _ask_server(self) -> None:
-        """The probes that call no tool."""
-        server = self._catalog.server
-        if "unknown_tool" in self._inquiry.checks:
-            self._step("unknown_tool")
-            params: dict[str, Any] = {"name": NO_SUCH_TOOL, "arguments": {}}
-            await self._send(server, Case("unknown_tool", "a tool that does not exist", "rejection", params), params)
-        for probe in protocol.PROBES:
-            if probe.name not in self._inquiry.checks:
-                continue
-            self._step(probe.name)
-            connection = await self._session.connection()
-            offered = connection.introduction.get("capabilities")
-            if probe.capability is not None and probe.capability not in (offered if isinstance(offered, dict) else {}):
-                reason = f"the server does not offer {probe.capability}"
-                self._sent.append(Sent(server, Skipped(probe.name, reason, False)))
-            elif probe.ask is not None:
-                case, reply = await probe.ask(self._session)
-                self._sent.append(Sent(server, case, 0, reply, probe.name))
-            else:
-                await self._send(server, probe.case, probe.params, probe.method)
-
-    async def _ask_tool(self, permission: Permission) -> None:
-        tool = permission.tool
-        asked = self._questions(tool, self._inquiry.arguments.get(tool.name))
-        if permission.is_granted:
-            self._step(tool.name)
-            asked = await self._start_from_what_works(tool, asked)
-            for case in asked.cases:
-                if isinstance(case, Skipped):
-                    self._sent.append(Sent(tool, case))
-                else:
-                    await self._send(tool, case, {"name": tool.name, "arguments": case.arguments})
-        self._asked.append(asked)
-
-    def _questions(self, tool: Tool, given: dict[str, Any] | None) -> Questions:
-        inquiry = self._inquiry
-        return questions(tool, inquiry.checks, given=given, size=inquiry.size, explores=inquiry.explores)
-
-    async def _start_from_what_works(self, tool: Tool, asked: Questions) -> Questions:
-        """Send the valid call; where the smallest is refused, the fullest, as a schema may not tell what is needed."""
-        if asked.baseline is None:
-            return asked
-        await self._send(tool, asked.baseline, {"name": tool.name, "arguments": asked.baseline.arguments})
-        smallest = self._sent[-1]
-        if smallest.reply is None or smallest.reply.outcome != "rejected" or tool.name in self._inquiry.arguments:
-            return asked
-        fuller = fuller_arguments(tool.schema if tool.schema is not None else {})
-        if fuller is None:
-            return asked
-        case = asked.baseline._replace(what="a valid call with every argument", arguments=fuller)
-        await self._send(tool, case, {"name": tool.name, "arguments": fuller})
-        fullest = self._sent.pop()
-        if fullest.reply is None or fullest.reply.outcome != "accepted":
-            return asked
-        self._sent[-1] = fullest
-        return self._questions(tool, fuller)
-
-    async def _send(self, item: Item, case: Case, params: dict[str, Any], method: str = "tools/call") -> None:
-        number, reply = await self._sender.send(method, params)
-        self._sent.append(Sent(item, case, number, reply, method))
 
     def proof(self, *, interrupted: bool) -> Proof:
-        """What everything that was sent says."""
-        corrected = [
-            each._replace(reply=self._sender.corrections[each.number])
-            if each.number in self._sender.corrections
-            else each
-            for each in self._sent
-        ]
-        of_item: dict[int, list[Sent]] = {}
-        for each in corrected:
-            of_item.setdefault(id(each.item), []).append(each)
-        server = self._catalog.server
-        results = [self._result(each, None) for each in of_item.get(id(server), [])]
-        if interrupted and not self._trouble:
-            self._trouble = "interrupted"
+        results = [self._result(each, None) for each in self._sent_to(self._catalog.server)]
         matrix: list[Cell] = []
-        asked_of = {id(asked.tool): asked for asked in self._asked}
         for permission in self._inquiry.permissions:
-            tool = permission.tool
-            sent = of_item.get(id(tool), [])
-            weakness = _weakness(sent)
-            rows = {each.case.probe: self._result(each, weakness) for each in sent}
-            asked = asked_of.get(id(tool))
-            for probe in [name for name in self._inquiry.checks if name in FAULT_OF]:
-                if probe not in rows:
-                    reason = permission.reason if not permission.is_granted else self._trouble or "not reached"
-                    rows[probe] = ProbeResult(tool.name, probe, FAULT_OF[probe], "not_tested", None, reason)
+            rows, weakness = self._rows(permission)
             results += rows.values()
             if self._inquiry.explores:
-                matrix += [cell_of(tool, rows[probe], asked, weakness) for probe in FAULT_OF if probe in rows]
-        trials = self._trials(of_item)
-        return Proof(trials, results, matrix, self._untested(of_item), list(self._stored.values()), interrupted)
+                asked = self._interview.questions_of(permission.tool)
+                matrix += [
+                    cell_of(permission.tool, rows[probe], asked, weakness) for probe in FAULT_OF if probe in rows
+                ]
+        trials = self._trials()
+        return Proof(trials, results, matrix, list(self._untested()), list(self._stored.values()), interrupted)
+
+    def _sent_to(self, item: Item) -> list[Sent]:
+        return self._of_item.get(id(item), [])
+
+    def _rows(self, permission: Permission) -> tuple[dict[str, ProbeResult], str | None]:
+        """A row for each probe of a tool, sent or not, and why they may prove little."""
+        tool = permission.tool
+        sent = self._sent_to(tool)
+        weakness = _weakness(sent)
+        rows = {each.case.probe: self._result(each, weakness) for each in sent}
+        for probe in self._inquiry.checks:
+            if probe in FAULT_OF and probe not in rows:
+                reason = permission.reason if not permission.is_granted else self._interview.trouble or "not reached"
+                rows[probe] = ProbeResult(tool.name, probe, FAULT_OF[probe], "not_tested", None, reason)
+        return rows, weakness
 
     def _result(self, sent: Sent, weakness: str | None) -> ProbeResult:
         case, reply = sent.case, sent.reply
@@ -249,17 +109,17 @@ class _Proving:
         )
 
     def _words(self, reply: Reply) -> str:
-        return self._session.hidden(reply.words)
+        return self._interview.hidden(reply.words)
 
-    def _trials(self, of_item: dict[int, list[Sent]]) -> list[Trials]:
+    def _trials(self) -> list[Trials]:
         found: list[Trials] = []
         revision = self._catalog.protocol
         for item in (self._catalog.server, *(each.tool for each in self._inquiry.permissions)):
-            trials = [trial for each in of_item.get(id(item), []) if (trial := self._trial(each)) is not None]
+            trials = [trial for each in self._sent_to(item) if (trial := self._trial(each)) is not None]
             if item is self._catalog.server:
                 trials += [
-                    Trial("calls", "several in a row", "answer", "crash", answer=self._session.hidden(why))
-                    for why in self._sender.unexplained
+                    Trial("calls", "several calls in a row", "answer", "crash", answer=self._interview.hidden(why))
+                    for why in self._interview.unexplained
                 ]
             if trials:
                 found.append(Trials(item, trials, revision))
@@ -269,25 +129,10 @@ class _Proving:
         case, reply = sent.case, sent.reply
         if isinstance(case, Skipped) or reply is None:
             return None
-        outcome, expects = reply.outcome, case.expects
-        flaws: tuple[Flaw, ...] = ()
-        if sent.method == "tools/call":
-            flaws = flaws_in(reply, self._catalog.protocol, _output(sent.item))
-        return Trial(
-            case.probe,
-            case.what,
-            expects,
-            outcome,
-            FAULT_OF.get(case.probe) or protocol.FAULT_OF.get(case.probe),
-            case.keyword,
-            case.pointer,
-            case.place,
-            spelt(case.arguments),
-            self._words(reply),
-            reply.code,
-            flaws,
-            self._store(sent, case, reply, flaws),
-        )
+        trial = trial_of(sent.item, case, reply, sent.method, self._catalog.protocol)
+        flaws = tuple(flaw._replace(detail=self._interview.hidden(flaw.detail)) for flaw in trial.flaws)
+        failure = self._store(sent, case, reply, flaws)
+        return trial._replace(answer=self._words(reply), flaws=flaws, failure=failure)
 
     def _store(self, sent: Sent, case: Case, reply: Reply, flaws: tuple[Flaw, ...]) -> str | None:
         """Keep what failed, to be sent again; its id."""
@@ -315,27 +160,40 @@ class _Proving:
         self._stored[failed.id] = failed
         return failed.id
 
-    def _untested(self, of_item: dict[int, list[Sent]]) -> list[Untested]:
+    def _untested(self) -> Iterator[Untested]:
         """The tools of which nothing, or little, is known now."""
-        untested = []
-        asked_of = {id(asked.tool): asked for asked in self._asked}
         for permission in self._inquiry.permissions:
             tool = permission.tool
-            what = f"tool {tool.label}"
-            asked = asked_of.get(id(tool))
+            what, sent, asked = f"tool {tool.label}", self._sent_to(tool), self._interview.asked.get(id(tool))
             if not permission.is_granted:
-                untested.append(Untested(what, permission.reason))
-            elif not of_item.get(id(tool)):
-                untested.append(Untested(what, self._trouble or "not reached"))
+                yield Untested(what, permission.reason)
+            elif not sent:
+                yield Untested(what, self._interview.trouble or "not reached")
             elif asked is not None and asked.problem:
-                untested.append(Untested(what, f"no valid call could be made: {asked.problem}; --args gives one"))
-            elif (weakness := _weakness(of_item[id(tool)])) is not None:
-                untested.append(Untested(f"{what}, in part", weakness))
-        return untested
+                yield Untested(what, f"no valid call could be made: {asked.problem}; --args gives one")
+            elif (weakness := _weakness(sent)) is not None:
+                yield Untested(f"{what}, in part", weakness)
 
 
-def _output(item: Item) -> OutputContract:
-    return OutputContract(item.fields.get("outputSchema"))
+def trial_of(item: Item, case: Case, reply: Reply, method: str, revision: str | None) -> Trial:
+    """What a case and its answer are to the rules; the answer as it came, with any secret that is in it."""
+    flaws: tuple[Flaw, ...] = ()
+    if method == "tools/call":
+        flaws = flaws_in(reply, revision, OutputContract(item.fields.get("outputSchema")))
+    return Trial(
+        case.probe,
+        case.what,
+        case.expects,
+        reply.outcome,
+        FAULT_OF.get(case.probe) or protocol.FAULT_OF.get(case.probe),
+        case.keyword,
+        case.pointer,
+        case.place,
+        spelt(case.arguments),
+        reply.words,
+        reply.code,
+        flaws,
+    )
 
 
 def _passed(case: Case, reply: Reply) -> bool | None:
@@ -356,10 +214,7 @@ def _weakness(sent: list[Sent]) -> str | None:
     """Why the probes of a tool prove little; None where they do."""
     for each in sent:
         if each.case.probe == "baseline" and each.reply is not None and each.reply.outcome != "accepted":
-            outcome = each.reply.outcome
-            what = (
-                "is refused" if outcome == "rejected" else "is not answered in time" if outcome == "hang" else "fails"
-            )
+            what = _ENDS.get(each.reply.outcome, "fails")
             return f"the valid call {what}, so its probes prove little; --args gives better arguments"
     return None
 

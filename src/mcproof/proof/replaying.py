@@ -9,6 +9,7 @@ from mcproof.answers import OutputContract
 from mcproof.generation.oracle import Oracle
 from mcproof.live.errors import ConnectError
 from mcproof.live.listing import list_everything
+from mcproof.live.secrets import plain_secrets
 from mcproof.live.session import Reply, Session
 from mcproof.proof.judging import Judgement, judged
 from mcproof.proof.protocol import PROBES
@@ -39,7 +40,7 @@ def replay(failed: Failed, server: Server, asking: Asking) -> Replayed:
 async def _replay(failed: Failed, server: Server, asking: Asking) -> Replayed:
     session = Session(server, asking, failed.max_call_ms / 1000)
     try:
-        return await _sent_again(failed, session, [value for _, value in server.named_secrets])
+        return await _sent_again(failed, session, plain_secrets(server.named_secrets))
     except ConnectError as error:
         return Replayed("could not tell", error.message)
     finally:

@@ -1,6 +1,7 @@
 """Which tools may be called: those that, by their annotations and names, change nothing.
 
-The first match decides: a destructive hint or word, then the hint that a tool only reads, then a mutating word.
+The first match decides: a destructive hint or word, then what the hint says of whether a tool only reads, then a
+mutating word.
 Words are whole words of the name, however it is spelt: `deleteUser`, `delete_user`, `user.delete`.
 """
 
@@ -20,32 +21,36 @@ def _words(text: str) -> frozenset[str]:
 
 
 DESTRUCTIVE = _words(
-    "abort ban cancel clear delete deprovision destroy discard disconnect drop erase evict expunge flush hdel kill "
-    "lrem nuke overwrite purge remove reset revert revoke rm rollback shred shutdown srem terminate trash truncate "
-    "unassign unban undeploy uninstall unlink unpublish unregister unsubscribe wipe xdel zrem"
+    "abort ban cancel clear del delete deprovision destroy discard disconnect drop erase evict expunge flush hdel "
+    "kill lrem nuke overwrite purge remove reset revert revoke rm rollback shred shutdown srem terminate trash "
+    "truncate unassign unban undeploy uninstall unlink unpublish unregister unsubscribe wipe xdel zrem"
 )
 MUTATING = _words(
-    "accept activate add allocate append apply approve archive assign attach authorize buy change checkin checkout "
-    "cherry click clone commit configure confirm connect copy create customize deactivate decline deny deploy detach "
-    "disable dismiss dispatch drag duplicate edit enable enqueue enroll eval exec execute fill fork generate give "
-    "grant handle hset import increment inject insert install interact invite invoke join launch leave login logout "
-    "lpop lpush manage merge migrate modify move mutate mute navigate notify patch pause pay persist populate post "
-    "press promote protect provision psubscribe publish pull purchase push put react rebase redeem refund register "
-    "reject rename reopen reorder replace replicate reply reschedule reserve resize respond restart restore resume "
-    "retry rotate rpop rpush run sadd save schedule sell send set share spawn start stash stop store submit subscribe "
-    "switch sync tap toggle trade transact transfer transition trigger tweet unarchive unlock unmute unpin unprotect "
-    "update upgrade upload upsert vote withdraw write xack xadd zadd"
+    "accept activate add agent allocate append apply approve archive arrappend arrpop arrtrim assign attach authorize "
+    "buy cas change checkin checkout cherry clean click clone commit configure confirm connect copy create curl "
+    "customize deactivate decline decr deny deploy detach disable dismiss dispatch drag duplicate edit enable enqueue "
+    "enroll eval evaluate exec execute fill fit fork forward generate give grant handle highlight hset import incr "
+    "increment init initialize inject insert install interact invite invoke join launch leave login logout lpop lpush "
+    "manage merge migrate modify move mutate mute navigate notify patch pause pay persist populate post prepend press "
+    "promote protect provision psubscribe publish pull purchase push put react rebase reconnect redeem refund "
+    "register reject rename reopen reorder replace replicate reply reschedule reserve resize respond restart restore "
+    "resume retry rotate rpop rpush run sadd save schedule sell send set share spawn start stash stop store submit "
+    "subscribe swipe switch sync tap toggle trade transact transfer transition trigger tweet unarchive unlock unmute "
+    "unpin unprotect update updater upgrade upload upsert vote withdraw write xack xadd zadd"
 )
 """Verbs of tools that change something, or run what they are given; a word too many costs a tool its test, a word too
 few may cost somebody their data."""
 
 MUTATING_IN_FRONT = _words(
-    "answer batch book build bulk call charge clean close comment compile complete convert dial download draft email "
-    "empty evaluate expire export fix format hover init initialize issue link lock log mark message open order pin "
-    "place play print process prompt queue record refresh release report request resolve select sign snapshot tag "
-    "take touch track type void"
+    "answer batch book build bulk call charge close comment compile complete convert dial download draft email empty "
+    "expire export fix format hover issue link lock log mark message open order pin place play print process prompt "
+    "queue record refresh release report request resolve select sign snapshot tag take touch track type void"
 )
-"""Words that are verbs only at the beginning of a name: `log_in` does what `git_log` does not."""
+"""Words that are verbs only at the beginning of a name, or behind the name of a product and before what they are done
+to: `log_in` and `blog_log_in` do what `git_log` does not."""
+
+READING = _words("analyze check count describe fetch find get has is list lookup query read retrieve search show view")
+"""Words behind which another is none of what a tool does: `get_call_status`."""
 
 _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -91,9 +96,17 @@ def _refusal(tool: Tool) -> str | None:
         return f"`{word}` in its name is destructive"
     if hints.get("readOnlyHint") is True:
         return None
-    if (word := _first(words, MUTATING) or _first(words[:1], MUTATING_IN_FRONT)) is not None:
+    if hints.get("readOnlyHint") is False:
+        return "`readOnlyHint` is false"
+    if (word := _first(words, MUTATING) or _first(_verbs(words), MUTATING_IN_FRONT)) is not None:
         return f"`{word}` in its name may change something"
     return None
+
+
+def _verbs(words: list[str]) -> list[str]:
+    """The words of a name that stand where a verb does."""
+    has_prefix = len(words) > 2 and words[0] not in READING
+    return words[:2] if has_prefix else words[:1]
 
 
 def _first(words: Iterable[str], known: frozenset[str]) -> str | None:

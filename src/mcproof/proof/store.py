@@ -21,6 +21,7 @@ KIND = "failure"
 MOST_LISTED = 1_000
 _ID = re.compile(r"[0-9a-f]{12}")
 _LARGEST = 64 * 1024 * 1024
+_LONGEST_CALL = 3_600_000
 
 
 class Failed(NamedTuple):
@@ -118,6 +119,9 @@ def _read(data: bytes, name: str) -> Failed:
     for field in Failed._fields:
         if not isinstance(record.get(field), types.get(field, str)):
             raise InputError(f"a damaged failure: `{field}` is missing or of a wrong type", file=name)
+    limit = record["max_call_ms"]
+    if isinstance(limit, bool) or not 0 < limit <= _LONGEST_CALL:
+        raise InputError("a damaged failure: `max_call_ms` is no length of time", file=name)
     return Failed(*(record[field] for field in Failed._fields))
 
 

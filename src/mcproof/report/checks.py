@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from mcproof.finding import LEVELS
 from mcproof.registry import CRASHED
 from mcproof.report.grade_card import gate_sentence
-from mcproof.report.proof import PROBED_RULES, PROBING, rules_of, told_by_probes
+from mcproof.report.proof import PROBED_RULES, PROBING, UNASKED, not_tested, rules_of, told_by_probes
 from mcproof.suppress import ACCEPTED, IGNORED
 
 if TYPE_CHECKING:
@@ -76,6 +76,9 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
     told = told_by_probes(report.probes) if is_probing else set()
     if is_probing:
         yield from _probe_checks(report)
+    if report.fuzzing is not None:
+        for reason in not_tested(report):
+            yield from (Check("fuzz", what, "skipped", message=reason.why) for what in reason.whats)
     found = {each.rule.id for each in (*report.findings, *report.suppressed)}
     untested = _untested(report)
     for rule in run.rules if run.command != "diff" else ():
@@ -83,6 +86,8 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
             continue  # it had nothing to look at here
         if is_probing and rule.id in PROBED_RULES:
             continue  # the probes tell of it
+        if rule.id in UNASKED.get(run.command, ()):
+            continue
         if rule.id in untested:
             yield Check(rule.ruleset, rule.id, "skipped", message=untested[rule.id])
         elif rule.id not in found:

@@ -52,6 +52,13 @@ _RULES_OF_CASES = {
 }
 """The rules that judge what a case of fuzzing came to."""
 
+UNASKED = {
+    "probe": frozenset({"WIR-024"}),
+    "prove": frozenset({"WIR-024"}),
+    "fuzz": frozenset({"WIR-011", *(f"WIR-{number:03}" for number in range(25, 32))}),
+}
+"""The rules that a command asks nothing about; that they find nothing there says nothing."""
+
 PROBED_RULES = frozenset((*_RULES.values(), "WIR-016", "WIR-017", "WIR-018", "WIR-019", "WIR-031"))
 """The rules whose findings are the outcome of a probe."""
 

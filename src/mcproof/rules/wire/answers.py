@@ -21,7 +21,7 @@ def structured_invalid(tried: Trials) -> Iterator[Problem]:
     Why: a server must keep to its own schema; clients that check refuse the whole answer.
     Fix: build the answer from the type that the schema is made of, or correct the schema.
     """
-    yield from _flawed(tried, "structured-invalid", "answers with structured content that breaks its output schema")
+    yield from _flawed(tried, "structured-invalid", "answers with structured content that breaks its output schema: ")
 
 
 @rule("WIR-021", ruleset="wire", name="structured-content-missing", severity="error", category="contract")
@@ -31,7 +31,7 @@ def structured_missing(tried: Trials) -> Iterator[Problem]:
     Why: whoever declares a schema must send what it describes; clients turn such an answer into an error.
     Fix: send `structuredContent`, with the same as text beside it, or do not declare an output schema.
     """
-    yield from _flawed(tried, "structured-missing", "declares an output schema and answers without it")
+    yield from _flawed(tried, "structured-missing", "breaks the promise of its output schema: ")
 
 
 @rule("WIR-022", ruleset="wire", name="malformed-content", severity="error", category="protocol")
@@ -41,31 +41,31 @@ def malformed_content(tried: Trials) -> Iterator[Problem]:
     Why: clients that check drop the answer; others show nothing, or the wrong thing.
     Fix: send a list of content blocks of the kinds that the revision has, each with what it needs.
     """
-    yield from _flawed(tried, "malformed-content", "answers with content that the protocol does not allow")
+    yield from _flawed(tried, "malformed-content", "answers with a result that the protocol does not allow: ")
 
 
 @rule("WIR-023", ruleset="wire", name="error-as-success", severity="warning", category="contract")
 def error_as_success(tried: Trials) -> Iterator[Problem]:
     """A result says in its text that it is an error, and is marked as a success.
 
-    Why: a client shows and counts it as done, and a model may not try again.
-    Fix: set `isError` to true on whatever did not work.
+    Why: a client counts it as done, and a model may go on as if it were.
+    Fix: set `isError` to true in the result of whatever did not work.
     """
-    yield from _flawed(tried, "error-as-success", "reports an error without `isError`")
+    yield from _flawed(tried, "error-as-success", "reports an error without `isError`: ")
 
 
 @rule("WIR-024", ruleset="wire", name="leak", severity="error", category="security")
 def leak(tried: Trials) -> Iterator[Problem]:
     """An error text gives away a stack trace, a path of the source code, or a secret.
 
-    Why: it goes to a model and from there anywhere; it helps an attacker, and nobody who called the tool.
-    Fix: log the details, and answer with what the caller did wrong.
+    Why: an answer goes to a model, and from there anywhere; this helps an attacker, and nobody who called the tool.
+    Fix: write the details to a log, and answer with what the caller can do about it.
     """
-    yield from _flawed(tried, "leak", "gives away in an error text")
+    yield from _flawed(tried, "leak", "an error text gives away ")
 
 
 def _flawed(tried: Trials, kind: str, words: str) -> Iterator[Problem]:
-    """One problem for a kind of flaw: how often it came, and what it was the first time."""
+    """One problem for a kind of flaw: what it was the first time, and how often it came."""
     first: tuple[Trial, str] | None = None
     count = 0
     for trial in tried.trials:
@@ -77,4 +77,4 @@ def _flawed(tried: Trials, kind: str, words: str) -> Iterator[Problem]:
     if first is not None:
         trial, detail = first
         times = f" ({count:,} times)" if count > 1 else ""
-        yield Problem(f"{words}{times}: {detail}", evidence={**evidence(trial), "count": count})
+        yield Problem(f"{words}{detail}{times}", evidence={**evidence(trial), "count": count})

@@ -119,7 +119,7 @@ def crash(tried: Trials) -> Iterator[Problem]:
     Why: one bad call of one agent takes the server away from everybody who uses it.
     Fix: catch what a tool raises where it is called, and answer with `isError`.
     """
-    yield from _ended_in(tried, "crash", "crashes")
+    yield from _ended_in(tried, "crash", "crashes on {}")
 
 
 @rule("WIR-018", ruleset="wire", name="hang", severity="error", category="robustness")
@@ -129,7 +129,7 @@ def hang(tried: Trials) -> Iterator[Problem]:
     Why: an agent waits, and so does whoever waits for the agent; clients give up and show the server as broken.
     Fix: answer every request, bad ones with an error; give what can take long a limit of its own.
     """
-    yield from _ended_in(tried, "hang", "does not answer")
+    yield from _ended_in(tried, "hang", "does not answer {}")
 
 
 @rule("WIR-019", ruleset="wire", name="malformed-answer", severity="error", category="protocol")
@@ -139,7 +139,7 @@ def malformed(tried: Trials) -> Iterator[Problem]:
     Why: a client drops it, and waits until its time is up.
     Fix: let an SDK write the envelope, for errors as well; print nothing else to standard output.
     """
-    yield from _ended_in(tried, "malformed", "answers with no JSON-RPC")
+    yield from _ended_in(tried, "malformed", "answers {} with a malformed message")
 
 
 def _accepted(tried: Trials) -> Iterator[Trial]:
@@ -157,18 +157,21 @@ def _accepted_invalid(tried: Trials, fault: str | None) -> Iterator[Problem]:
 
 
 def _ended_in(tried: Trials, outcome: Outcome, words: str) -> Iterator[Problem]:
-    """A problem for each request that came to this end."""
+    """A problem for each request that came to this end; the words have a place for what was sent."""
     for trial in tried.trials:
         if trial.outcome == outcome and trial.probe != "not_json":
-            message = f"{words} on {_called(trial)}: {trial.answer}{again(trial)}"
+            message = f"{words.format(_sent(trial))}: {trial.answer}{again(trial)}"
             yield Problem(message, trial.place, evidence=evidence(trial))
 
 
-def _called(trial: Trial) -> str:
+def _sent(trial: Trial) -> str:
     """What was sent, as the object of a sentence."""
     if trial.expects == "success":
-        return "a valid call" if trial.probe == "baseline" else f"a valid call ({trial.what})"
-    return f"a request: {trial.what}" if trial.keyword == "" else f"a call that breaks its schema ({trial.what})"
+        return trial.what if trial.probe != "fuzz" else f"a valid call ({trial.what})"
+    if trial.keyword:
+        return f"a call that breaks its schema ({trial.what})"
+    # What concerns an argument is no noun: "without any argument".
+    return f"a call ({trial.what})" if trial.place else trial.what
 
 
 def _parameter(trial: Trial) -> str | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mcproof.trial import Trials
 
-CODES = {"unknown_method": (-32601,), "unknown_prompt": (-32602,), "unknown_resource": (-32602,)}
+CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource": -32602, "bad_version": -32022}
 """The codes that the stateless era insists on."""
 
 
@@ -42,7 +42,7 @@ def not_json(tried: Trials) -> Iterator[Problem]:
     Why: one broken line, of a client or of a wrapper script, takes the server away.
     Fix: answer with the JSON-RPC error -32700, or pass over it, and read on.
     """
-    words = {"crash": "ends", "hang": "does not answer the next request", "malformed": "loses its way"}
+    words = {"crash": "ends", "hang": "loses a request", "malformed": "loses its way"}
     for trial in tried.trials:
         if trial.probe == "not_json" and trial.outcome in words:
             message = f"{words[trial.outcome]} after a message that is not JSON: {trial.answer}"
@@ -61,7 +61,7 @@ def version(tried: Trials) -> Iterator[Problem]:
         if trial.probe != "bad_version":
             continue
         if trial.expects == "rejection" and trial.outcome == "accepted":
-            yield Problem(f"agrees to a protocol revision that does not exist: {trial.what}", evidence=evidence(trial))
+            yield Problem(f"agrees to {trial.what}, which does not exist", evidence=evidence(trial))
         elif trial.expects == "success" and trial.outcome == "rejected" and not is_stateless:
             message = "refuses a client of another protocol revision, instead of offering its own"
             yield Problem(f"{message}: {trial.answer}", evidence=evidence(trial))
@@ -102,15 +102,15 @@ def wrong_code(tried: Trials) -> Iterator[Problem]:
     """An error has another code than the revision insists on.
 
     Why: from revision 2026-07-28 on clients decide by the code what to do next.
-    Fix: -32601 for a method, -32602 for a prompt or a resource that does not exist, -32022 for a revision.
+    Fix: answer with -32601 for an unknown method, -32602 for an unknown prompt or resource, -32022 for a revision.
     """
     if (tried.revision or "") < STATELESS:
         return
-    codes = {**CODES, "bad_version": (-32022,)}
     for trial in tried.trials:
-        wanted = codes.get(trial.probe)
-        if wanted is not None and trial.outcome == "rejected" and trial.code not in wanted:
-            message = f"answers {trial.what} with the error {trial.code}, and its revision asks for {wanted[0]}"
+        wanted = CODES.get(trial.probe)
+        if wanted is not None and trial.outcome == "rejected" and trial.code != wanted:
+            given = "no error of JSON-RPC" if trial.code is None else f"the error {trial.code}"
+            message = f"answers {trial.what} with {given}, where its revision asks for {wanted}"
             yield Problem(message, evidence=evidence(trial))
 
 

@@ -1,0 +1,162 @@
+"""Every fault of the servers that have one: found by the rules that are meant to, blamed on the right tool."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cli.running import validator
+from mcproof.cli.main import main
+from servers.contract_faults import FAULTS
+
+from .running import at_once, command, http
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("impatient")
+
+SILENT = [name for name in FAULTS if not FAULTS[name].fires]
+RULES = sorted({rule for fault in FAULTS.values() for rule in fault.fires})
+BY_FUZZING = {
+    "accepts-above-maximum",
+    "accepts-below-min-length",
+    "accepts-item-oversized",
+    "accepts-item-wrong-type",
+    "accepts-nested-above-maximum",
+    "accepts-nested-extra",
+    "accepts-nested-missing",
+    "accepts-nested-wrong-type",
+    "accepts-too-many-items",
+    "crash-every-20th-call",
+    "crash-on-x-and-limit",
+    "leaks-in-protocol-error",
+    "leaks-node-trace",
+    "leaks-path",
+    "leaks-python-traceback",
+    "leaks-token",
+}
+"""What five probes cannot see: it takes many calls, other keywords than theirs, or a look into the error texts."""
+PROVEN_AS = {"accepts-outside-enum": ("WIR-015",)}
+"""What fires in `prove` where it is another rule than in `fuzz`: a text that its list of values should have bounded."""
+OF_THE_SERVER = ("unknown-", "not-json-", "version-", "bad-cursor-", "crash-every-")
+"""How the names of faults begin, or what they end in, that no tool is to blame for."""
+SLOW = {"WIR-018", "WIR-019", "WIR-026"}
+"""The rules of faults that leave a request without an answer; there, the limit is low. Nowhere else."""
+EVERYWHERE = {
+    *("good", "unknown-tool-text", "accepts-missing", "accepts-wrong-type", "accepts-extra", "accepts-oversized"),
+    *("crash-on-missing", "crash-on-valid", "hang-on-wrong-type", "deaf-after-oversized", "result-and-error"),
+    *("answer-not-json", "structured-invalid", "structured-missing", "content-missing", "is-error-text-true"),
+    *("says-error", "unknown-method-result", "not-json-ends", "not-json-swallows-next", "bad-cursor-accepted"),
+    *("unknown-prompt-result", "unknown-resource-empty", "looks-odd-blocks", "looks-deaf-to-not-json"),
+}
+"""At least one fault of each rule, to be found over HTTP and in the stateless era, too; besides those that exist only
+there."""
+
+
+def expected(name: str, command: str) -> set[tuple[str, str | None]]:
+    """The rules that must find something in a server, each with the tool to blame."""
+    fault = FAULTS[name]
+    is_whole = name.startswith(OF_THE_SERVER) or name.endswith("unknown-tool")
+    fires = PROVEN_AS.get(name, fault.fires) if command == "prove" else fault.fires
+    return {(rule, None if is_whole else fault.tool) for rule in fires}
+
+
+def found(name: str, transport: str, era: str, words: list[str], folder: Path) -> set[tuple[str, str | None]]:
+    """The rules that find something in a server, each with the tool that it blames."""
+    file = folder / f"{name}-{transport}-{era}.json"
+    slow = ["--max-call-ms", "1000", "--timeout", "3"] if SLOW & set(FAULTS[name].fires) else []
+    words = [*words, *slow, "--output", f"json:{file}"]
+    if transport == "stdio":
+        code = main([*words, "--", *command(name, "--era", era)])
+    else:
+        with http(name, era) as url:
+            code = main([*words, url])
+    document: Any = json.loads(file.read_text(encoding="utf-8"))
+    validator(words[0]).validate(document)
+    wire = [each for each in document["findings"] if each["ruleset"] == "wire"]
+    assert code == any(each["level"] == "error" for each in wire), (name, code)
+    return {(each["rule"], each["tool"]) for each in wire}
+
+
+def exists(name: str, transport: str, era: str) -> bool:
+    return FAULTS[name].transport in (None, transport) and FAULTS[name].era in (None, era)
+
+
+def assert_all_found(
+    names: Iterable[str], transport: str, era: str, words: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    names = list(names)
+    assert at_once(lambda name: found(name, transport, era, words, folder), names) == {
+        name: expected(name, words[0]) for name in names
+    }
+
+
+def of_rule(rule: str) -> list[str]:
+    return [name for name in FAULTS if FAULTS[name].fires[:1] == (rule,)]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_fault_is_proven_by_its_rules_alone(rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [name for name in of_rule(rule) if exists(name, "stdio", "handshake") and name not in BY_FUZZING]
+    if names:
+        assert_all_found(names, "stdio", "handshake", ["prove"], tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("transport", "era"), [("http", "handshake"), ("stdio", "stateless"), ("http", "stateless")])
+def test_faults_are_proven_over_http_and_in_the_stateless_era(
+    transport: str, era: str, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [name for name in of_rule(rule) if exists(name, transport, era) and is_chosen(name, transport, era)]
+    if names:
+        assert_all_found(names, transport, era, ["prove"], tmp_path, monkeypatch)
+
+
+def is_chosen(name: str, transport: str, era: str) -> bool:
+    """Whether a fault is among those that are looked for everywhere, or exists in few places."""
+    is_new_there = FAULTS[name].transport == "http" or (FAULTS[name].era == "stateless" and transport == "stdio")
+    return is_new_there or (name in EVERYWHERE and (transport, era) != ("http", "stateless"))
+
+
+def test_each_rule_is_looked_for_everywhere() -> None:
+    by_probes = {rule for rule in RULES if rule not in ("WIR-016", "WIR-024")}
+    for transport, era in (("http", "handshake"), ("stdio", "stateless")):
+        names = [name for name in FAULTS if exists(name, transport, era) and is_chosen(name, transport, era)]
+        of_an_era = {"WIR-031"} if era == "handshake" else set()
+        of_an_era |= {"WIR-027"} if transport == "http" else set()
+        assert {rule for name in names for rule in FAULTS[name].fires} >= by_probes - of_an_era
+
+
+@pytest.mark.parametrize("rule", ["WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016", "WIR-017", "WIR-024"])
+def test_what_five_probes_do_not_see_is_found_by_fuzzing(
+    rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [name for name in of_rule(rule) if name in BY_FUZZING or name in PROVEN_AS]
+    assert_all_found(names, "stdio", "handshake", ["fuzz", "--tool", "find_book,list_shelves"], tmp_path, monkeypatch)
+
+
+def test_what_five_probes_do_not_see_is_not_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["prove", "--checks", "missing_required,wrong_type,extra_field,oversized"]
+    found_by = at_once(lambda name: found(name, "stdio", "handshake", words, tmp_path), sorted(BY_FUZZING))
+    assert found_by == {name: set() for name in BY_FUZZING}
+
+
+@pytest.mark.parametrize("words", [["probe"], ["prove"], ["fuzz", "--cases", "80"]], ids=lambda words: str(words[0]))
+def test_what_only_looks_faulty_is_left_alone(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_all_found(SILENT, "stdio", "handshake", words, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("command", ["probe", "fuzz"])
+@pytest.mark.parametrize(("transport", "era"), [("http", "handshake"), ("stdio", "stateless"), ("http", "stateless")])
+def test_the_good_server_is_left_alone_wherever_it_is(
+    command: str, transport: str, era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_all_found(["good"], transport, era, [command], tmp_path, monkeypatch)

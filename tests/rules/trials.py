@@ -1,0 +1,159 @@
+"""A trial from the data of a case: a server that answers so is asked, and the product says what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from mcproof.catalog import Server, Tool
+from mcproof.generation.models import GeneratedCase
+from mcproof.live.connection import Connection, Limits
+from mcproof.live.errors import LostError
+from mcproof.live.peer import Peer
+from mcproof.live.reach import Asking
+from mcproof.live.servers import Command
+from mcproof.live.session import Session
+from mcproof.proof import protocol
+from mcproof.proof.cases import Case
+from mcproof.proof.fuzzing import Campaign, _Called
+from mcproof.proof.interview import NO_SUCH_TOOL
+from mcproof.proof.proving import trial_of
+from mcproof.proof.sending import Sender
+from mcproof.rulebook import METHODS
+from mcproof.trial import Trials
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcproof.wire import Ending
+
+REVISION = "2025-11-25"
+STATELESS = "2026-07-28"
+PATIENCE = 0.02
+"""How long an answer may take that comes at once, or never."""
+OBITUARY = "the server ended with exit code 3"
+OF_SERVER = ("unknown_tool", *protocol.NAMES)
+"""The probes that are of no tool."""
+REQUESTS = {
+    "unknown_tool": ("a tool that does not exist", "tools/call", {"name": NO_SUCH_TOOL, "arguments": {}}),
+    **{each.name: (each.what, each.method, each.params) for each in protocol.PROBES},
+}
+
+
+class Scripted:
+    """A transport with a server behind it that gives one answer to whatever it is asked."""
+
+    name = "stdio"
+
+    def __init__(self, answer: Any) -> None:
+        self.peer = Peer(self.send_bytes)
+        self.sent: list[bytes] = []
+        self._answer = answer
+
+    async def open(self) -> None:
+        pass
+
+    async def send_bytes(self, data: bytes) -> None:
+        self.sent.append(data)
+        if self._answer == "crash":
+            self.peer.fail(LostError(OBITUARY))
+        elif isinstance(self._answer, dict):
+            with_id = _number(data)
+            if with_id is not None:
+                self.peer.receive(json.dumps({"jsonrpc": "2.0", "id": with_id, **self._answer}).encode())
+        elif self._answer != "hang":
+            self.peer.receive(self._answer.encode())
+
+    def kill(self) -> None:
+        pass
+
+    async def close(self) -> Ending | None:
+        return None
+
+
+def _number(data: bytes) -> int | None:
+    """The id of a request; None for what is none."""
+    try:
+        number: int | None = json.loads(data).get("id")
+    except ValueError:
+        return None
+    return number
+
+
+class ScriptedSession(Session):
+    """A session with such a server."""
+
+    def __init__(self, answer: Any, revision: str) -> None:
+        super().__init__(Command(("server",), {}), Asking(), PATIENCE)
+        self.transport = Scripted(answer)
+        self._connection = Connection(self.transport, Limits(start=PATIENCE))
+        era = "stateless" if revision >= STATELESS else "handshake"
+        self._connection.settle(era, revision, {"protocolVersion": revision})
+
+    def another(self) -> Session:
+        return self
+
+
+def tried(data: dict[str, Any]) -> Trials:
+    """What the rules are shown of a case."""
+    return asyncio.run(_tried(**data))
+
+
+async def _tried(
+    *,
+    probe: str,
+    sent: Any,
+    answer: Any,
+    what: str = "",
+    tool: dict[str, Any] | None = None,
+    revision: str = REVISION,
+    method: str | None = None,
+    expects: Any = None,
+    keyword: str = "",
+    pointer: str = "",
+    place: str = "",
+) -> Trials:
+    session = ScriptedSession(answer, revision)
+    method = method or METHODS.get(probe, "tools/call")
+    special = next((each.ask for each in protocol.PROBES if each.name == probe), None)
+    if special is not None:
+        with mock.patch.object(protocol, "unintroduced", return_value=_opened(session.transport)):
+            case, reply = await special(session)
+        _check_shown(method, sent, session.transport.sent[0])
+        return Trials(Server({}, ""), [trial_of(Server({}, ""), case, reply, probe, revision)], revision)
+    if probe in OF_SERVER:
+        assert (what, method, sent) == REQUESTS[probe], "a page shows what is really sent"
+        reply = await session.ask(method, sent)
+        case = Case(probe, what, "rejection", sent)
+        return Trials(Server({}, ""), [trial_of(Server({}, ""), case, reply, method, revision)], revision)
+    item = Tool({"name": sent["name"], **(tool or {})}, "/tools/0")
+    arguments = sent["arguments"]
+    reply = await session.ask(method, sent)
+    if probe == "fuzz":
+        called = _Called(item, revision, Campaign([], {}, 0, 1, PATIENCE), [])
+        generated = GeneratedCase(arguments, not keyword, what, keyword, pointer)
+        called._count(1, generated, reply, Sender(session))
+        return Trials(item, called.trials(), revision)
+    expects = expects or ("success" if probe == "baseline" else "rejection")
+    case = Case(probe, what, expects, arguments, keyword=keyword, pointer=pointer, place=place)
+    return Trials(item, [trial_of(item, case, reply, method, revision)], revision)
+
+
+def _check_shown(method: str, shown: Any, really: bytes) -> None:
+    """That a page shows what is really sent, but for who we are."""
+    if isinstance(shown, str):
+        assert shown.encode() == really
+        return
+    message = json.loads(really)
+    assert message["method"] == method
+    assert set(shown) == set(message["params"])
+    assert protocol.NO_SUCH_REVISION in json.dumps(shown)
+    assert protocol.NO_SUCH_REVISION in json.dumps(message)
+
+
+@asynccontextmanager
+async def _opened(transport: Scripted) -> AsyncIterator[Scripted]:
+    yield transport

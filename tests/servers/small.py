@@ -1,0 +1,81 @@
+"""A server with the tools that its first argument lists, and the habits that the others name.
+
+It is started as `python -I -S small.py TOOLS [HABIT...]` and answers every call with a success, except for what a habit
+says: `refuses-everything`, `refuses-empty` (a call without arguments), `refuses-objects` (an argument that is an
+object), `refuses-unknown` (an argument that no schema has), `refuses-long` (a text of more than 1,000 characters),
+`dies-of-full` (it ends at a call with every argument of the schema), `shows-secret` (an error has the variable SECRET
+in it), `no-tools` (it does not offer any). The environment variable CALLED names a file to which every call is
+appended, a line each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+LONG = 1_000
+
+
+def main(words: list[str]) -> None:
+    tools, habits = json.loads(words[0]), set(words[1:])
+    for line in sys.stdin:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        if "id" in message and "method" in message:
+            answer = {"jsonrpc": "2.0", "id": message["id"], **answered(message, tools, habits)}
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
+
+
+def answered(message: dict[str, Any], tools: list[Any], habits: set[str]) -> dict[str, Any]:
+    method, params = message["method"], message.get("params", {})
+    if method == "initialize":
+        offered: dict[str, Any] = {} if "no-tools" in habits else {"tools": {}}
+        info = {"name": "small", "version": "1.0"}
+        return {"result": {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": info}}
+    if method == "ping":
+        return {"result": {}}
+    if method == "tools/list" and "cursor" not in params and "no-tools" not in habits:
+        return {"result": {"tools": tools}}
+    if method == "tools/call":
+        return called(params, tools, habits)
+    return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+def called(params: dict[str, Any], tools: list[Any], habits: set[str]) -> dict[str, Any]:
+    name, arguments = params.get("name"), params.get("arguments", {})
+    if "CALLED" in os.environ:
+        with open(os.environ["CALLED"], "a", encoding="utf-8") as file:
+            file.write(json.dumps([name, arguments]) + "\n")
+    tool = next((each for each in tools if isinstance(each, dict) and each.get("name") == name), None)
+    if tool is None:
+        return {"error": {"code": -32602, "message": "Unknown tool"}}
+    if "dies-of-full" in habits and arguments.keys() == tool["inputSchema"]["properties"].keys():
+        os._exit(3)
+    refused = next((habit for habit in sorted(habits) if is_against(habit, arguments, tool)), None)
+    text = "Done" if refused is None else f"Invalid arguments: {refused}"
+    if refused is not None and "shows-secret" in habits:
+        text += f" ({os.environ.get('SECRET')})"
+    return {"result": {"content": [{"type": "text", "text": text}], "isError": refused is not None}}
+
+
+def is_against(habit: str, arguments: Any, tool: dict[str, Any]) -> bool:
+    """Whether a server with this habit refuses these arguments."""
+    if not isinstance(arguments, dict):
+        return True
+    known = tool.get("inputSchema", {}).get("properties", {})
+    return {
+        "refuses-everything": True,
+        "refuses-empty": not arguments,
+        "refuses-objects": any(isinstance(value, dict) for value in arguments.values()),
+        "refuses-unknown": not arguments.keys() <= known.keys(),
+        "refuses-long": any(isinstance(value, str) and len(value) > LONG for value in arguments.values()),
+    }.get(habit, False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
