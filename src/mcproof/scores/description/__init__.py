@@ -10,13 +10,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.scores.description import judging
-from mcproof.scores.description.reading import read
+from mcproof.scores.description.reading import read, stems_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.catalog import Catalog, Tool
     from mcproof.scores.description.judging import Loss
+    from mcproof.scores.description.reading import Reading
 
 COMPONENTS = {
     "purpose": (0.20, judging.purpose),
@@ -71,19 +72,26 @@ def description_scores(catalog: Catalog) -> dict[str, float]:
 
 def _judged(tool: Tool) -> Iterator[tuple[str, float, list[Loss]]]:
     """The components of a description, each with its part of the score and with what it lacks."""
-    reading = read(tool.description)
+    reading = read(tool.description, stems_of(tool.name))
     # A leading underscore is how servers say that a parameter is none of the caller's business.
     shown = {name: schema for name, schema in islice(tool.parameters.items(), READ_PARAMETERS) if name[:1] != "_"}
     subject = judging.Subject(tool, reading, shown)
+    nothing = _nothing(tool, reading)
     whole = 1.0 if shown else 1.0 - COMPONENTS["parameters"][0]
     for name, (weight, judge) in COMPONENTS.items():
         applies = bool(shown) or name != "parameters"
-        losses = judge(subject) if reading.sentences else [judging.Loss(_nothing(tool), 1.0)]
+        losses = [nothing] if nothing is not None else judge(subject)
         yield name, weight / whole if applies else 0.0, losses if applies else []
 
 
-def _nothing(tool: Tool) -> str:
-    return "says nothing about the tool" if tool.description.strip() else "no description"
+def _nothing(tool: Tool, reading: Reading) -> Loss | None:
+    """What a description costs in every component that tells nothing of the tool."""
+    if not tool.description.strip():
+        return judging.Loss("no description", 1.0)
+    content = frozenset[str]().union(*(sentence.content for sentence in reading.sentences))
+    if not content:
+        return judging.Loss("says nothing about the tool", 1.0)
+    return None if content - stems_of(tool.name) else judging.Loss("only repeats the name", 1.0)
 
 
 def _score(losses: list[Loss]) -> float:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from mcproof.catalog import Tool
     from mcproof.scores.description.reading import Reading
 
-ENOUGH_WORDS = 10
-"""Words that say something, beyond which a description is not more complete for having more of them."""
+ENOUGH_WORDS = 8
+"""Words that say something beyond the name; above this number a description is not more complete for having more."""
 LONG = 2_048
 """Characters beyond which clients cut a description."""
 _BOUNDS = frozenset(
@@ -158,11 +158,12 @@ def _has_example(schema: Any) -> bool:
 
 
 def _on_topic(subject: Subject) -> Iterable[str]:
-    """What the sentences say that belong together: each takes up a word of those before, or tells of an aspect."""
-    topic = set(stems_of(subject.tool.name)).union(*map(stems_of, subject.parameters))
+    """What the sentences say beyond the name that belong together: each takes up a word, or tells of an aspect."""
+    name = stems_of(subject.tool.name)
+    topic = set(name).union(*map(stems_of, subject.parameters))
     said: set[str] = set()
     for sentence in subject.reading.sentences:
         if not said or sentence.is_about or not topic.isdisjoint(sentence.content):
             said |= sentence.content
             topic |= sentence.content
-    return said
+    return said - name

@@ -99,7 +99,8 @@ VERBS = _words(
 """What tools do. Several of them in a row say no more than one, so that none counts as a fact about this tool."""
 
 NEEDS_NUMBER = _words(
-    "max min maximum minimum limit maximal máximo mínimo massimo höchstens mindestens максимум минимум 최대 최소"
+    "max min maximum minimum limit maximal máximo mínimo massimo höchstens mindestens максимум минимум 최대 최소 "
+    "最多 最大 最少 至少 最小 上限 不超过 不超過"
 ) | {"up to", "at most", "at least", "no more"}
 """What names a limit only beside a number: "at most 100", but not "the minimum frequency"."""
 

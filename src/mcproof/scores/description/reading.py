@@ -44,8 +44,12 @@ _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U
 _BEFORE_UNSPACED = "\u0dff"
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[.'’_-][^\W_{_UNSPACED}]+)*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]").match
-_EMPTY_RUN = re.compile("|".join(sorted(EMPTY_RUNS, key=lambda run: (-len(run), run))))
+_EMPTY_RUN = re.compile(
+    "|".join(sorted(EMPTY_RUNS | {cue for cue, _ in CUE_RUNS if len(cue) > 1}, key=lambda run: (-len(run), run)))
+)
 _SAYS_NOTHING = CONNECTING | EMPTY | VERBS | frozenset(cue for cue in CUES if " " not in cue)
+_CLOSING = " .!?*_，。—–-\u00a0"
+_HAN_DIGITS = frozenset("二两三四五六七八九十百千")
 _PAIRED = frozenset(cue.split()[0] for cue in CUES if " " in cue)
 # A line break inside a sentence: the next line goes on in lower case, and is no item of a list.
 _WRAPPED = re.compile(r"(?<=[\w,)])[ \t]*\r?\n[ \t]*(?=[a-z])(?![\w-]+ ?(?:\([^()\n]{0,80}\))? ?[:–=-])")
@@ -97,8 +101,8 @@ class Reading(NamedTuple):
         return frozenset(stem(part) for word in words for part in (word, *(word.split("_") if "_" in word else ())))
 
 
-def read(description: str) -> Reading:
-    """The sentences of a description that say something."""
+def read(description: str, name: frozenset[str]) -> Reading:
+    """The sentences of a description that say something; an aspect is told by more than the stems of the name."""
     said: set[tuple[str, ...]] = set()
     lengths: set[int] = set()
     sentences: list[Sentence] = []
@@ -119,16 +123,16 @@ def read(description: str) -> Reading:
             tokens = _without_repetition(tokens, said, lengths)
             content = _content(tokens)
             has_call = _has_call(text)
-            if tokens in said or not (content or has_call or any(map(_is_verb, tokens))):
+            if tokens in said or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
                 idle += len(tokens) >= _REPEATED_WORDS
                 continue
             said.add(tokens)
             lengths.add(len(tokens))
             has_literal = _has_literal(text)
-            about = set(_told(tokens, text, content, has_literal))
+            about = set(_told(tokens, text, name, has_literal))
             if section is not None:
                 section_used = True
-                if has_call or amount(content) >= _ENOUGH.get(section, FEW_WORDS):
+                if has_call or amount(content - name) >= _ENOUGH.get(section, FEW_WORDS):
                     about.add((section, "heading"))
             new = about - ways
             ways |= new
@@ -238,6 +242,10 @@ def _is_verb(token: str) -> bool:
     return token in VERBS or root in VERBS or root + "e" in VERBS
 
 
+def _has_number(tokens: tuple[str, ...], text: str) -> bool:
+    return any(token[0].isdigit() for token in tokens) or not _HAN_DIGITS.isdisjoint(text)
+
+
 def _has_literal(text: str) -> bool:
     may = '"' in text or "'" in text or "`" in text or not text.isascii()
     return may and _LITERAL.search(text) is not None
@@ -248,20 +256,22 @@ def _has_call(text: str) -> bool:
     return may and _CALL.search(text) is not None
 
 
-def _told(
-    tokens: tuple[str, ...], text: str, content: frozenset[str], has_literal: bool
-) -> Iterator[tuple[Aspect, str]]:
+def _told(tokens: tuple[str, ...], text: str, name: frozenset[str], has_literal: bool) -> Iterator[tuple[Aspect, str]]:
     """The aspects that a sentence tells of, each with the cue that shows it."""
     cues = list(_cues(tokens, text))
     if not cues:
         return
-    whole = amount(content)
-    has_number = any(token[0].isdigit() for token in tokens)
+    whole = amount(_content(tokens) - name)
+    has_number = _has_number(tokens, text)
     says_when = any(aspect == "usage" for _, _, aspect in cues)
     for place, cue, aspect in cues:
-        if aspect == "limits" and ((cue in NEEDS_NUMBER and not has_number) or (cue in OBLIGATIONS and says_when)):
-            continue
-        beside = amount(_content(tokens[place:])) if cue in LEADING and whole else whole
+        beside = amount(_content(tokens[place:]) - name) if cue in LEADING and whole else whole
+        if aspect == "limits":
+            if (cue in NEEDS_NUMBER and not has_number) or (cue in OBLIGATIONS and says_when):
+                continue
+            # What a tool cannot do is a verb; and of how much there may be, a number says enough.
+            beside += sum(map(_is_verb, tokens)) if whole else 0
+            beside += FEW_WORDS if cue in NEEDS_NUMBER else 0
         if beside >= _ENOUGH.get(aspect, FEW_WORDS) or (aspect == "examples" and (has_literal or has_number)):
             yield aspect, cue
 
@@ -282,7 +292,7 @@ def _cues(tokens: tuple[str, ...], text: str) -> Iterator[tuple[int, str, Aspect
 
 
 def _is_heading(line: str, tokens: tuple[str, ...]) -> bool:
-    if line[-1] not in ":：" and line[0] != "#" and not line.startswith("**"):
+    if line.rstrip(_CLOSING)[-1:] not in (":", "：") and line[0] != "#" and not line.startswith("**"):
         return False
     return len(tokens) <= _HEADING_WORDS and sum(map(len, tokens)) <= _HEADING_CHARACTERS
 
