@@ -182,7 +182,8 @@ def fuzzing() -> None:
     import mcproof.demo
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Command
-    from mcproof.proof.fuzzing import Campaign, cases_of, fuzz
+    from mcproof.proof.barrage import Campaign, cases_of
+    from mcproof.proof.fuzzing import fuzz
     from mcproof.proof.safety import Permission
     from mcproof.targets.snapshot import read_snapshot
 

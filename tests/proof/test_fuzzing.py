@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import run, validator
-from mcproof.proof.fuzzing import cases_of
+from mcproof.proof.barrage import cases_of
 from servers.library import SCHEMAS
 
 from .running import command, mcproof, refused, small_server, tool, tried

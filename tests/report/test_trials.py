@@ -18,7 +18,7 @@ from mcproof.report import grade_card
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import matrix_grid
 from mcproof.report.model import BROKEN, Cell, Fuzzing, ProbeResult, RunReport, TargetReport
-from mcproof.report.proof import negative_path, not_tested, predictions, promise_sentence, promises
+from mcproof.report.proof import Promises, negative_path, not_tested, predictions, promise_sentence, promises
 from mcproof.report.run import read_run, run_document
 from mcproof.report.terminal import Style, display_width
 from mcproof.suppress import Suppression
@@ -145,8 +145,10 @@ def test_the_probes_of_the_protocol_and_exploratory_ones_are_no_checks_of_the_ne
 
 
 def test_promises_are_what_is_declared_and_every_one_is_accounted_for() -> None:
-    assert promises(prove_report().matrix) == (9, 3, 3, 3)
-    assert promise_sentence(prove_report().matrix) == "of 9 promises, 3 kept, 3 broken, 3 not tested"
+    assert promises(prove_report().matrix) == Promises(9, 3, 3, 3, 1)
+    assert (
+        promise_sentence(prove_report().matrix) == "of 9 promises, 3 kept (1 of them in doubt), 3 broken, 3 not tested"
+    )
     assert promise_sentence([]) == "there is no tool of which anything could be proven"
     assert promise_sentence([Cell("a", "FAULT-INPUT-OVERSIZED", False, False, "open")]) == "the schemas promise nothing"
 
@@ -334,7 +336,7 @@ def test_the_page_shows_a_square_for_each_cell_with_its_symbol_and_its_word() ->
     assert len(squares) == len(prove_report().matrix)
     assert [each.text for each in squares[:5]] == ["✓proven", "✗broken promise", "○open", "○open", "✓?proven doubtful"]
     assert squares[1].attributes["title"] == "type: broken promise; an object for `title`: accepted"
-    assert page.one("p", name="headline").text == "of 9 promises, 3 kept, 3 broken, 3 not tested"
+    assert page.one("p", name="headline").text == "of 9 promises, 3 kept (1 of them in doubt), 3 broken, 3 not tested"
     assert page.one("svg", name="proportions").attributes["aria-label"] == "3 kept, 3 broken, 3 not tested"
 
 

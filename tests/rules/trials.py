@@ -17,8 +17,8 @@ from mcproof.live.reach import Asking
 from mcproof.live.servers import Command
 from mcproof.live.session import Session
 from mcproof.proof import protocol
+from mcproof.proof.barrage import Called, Campaign
 from mcproof.proof.cases import Case
-from mcproof.proof.fuzzing import Campaign, _Called
 from mcproof.proof.interview import NO_SUCH_TOOL
 from mcproof.proof.proving import trial_of
 from mcproof.proof.sending import Sender
@@ -133,7 +133,7 @@ async def _tried(
     arguments = sent["arguments"]
     reply = await session.ask(method, sent)
     if probe == "fuzz":
-        called = _Called(item, revision, Campaign([], {}, 0, 1, PATIENCE), [])
+        called = Called(item, revision, Campaign([], {}, 0, 1, PATIENCE), [])
         generated = GeneratedCase(arguments, not keyword, what, keyword, pointer)
         called._count(1, generated, reply, Sender(session))
         return Trials(item, called.trials(), revision)

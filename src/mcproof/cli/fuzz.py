@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mcproof.cli.session import Work
     from mcproof.pipeline import Depth
-    from mcproof.proof.fuzzing import FoundFailure
+    from mcproof.proof.barrage import FoundFailure
     from mcproof.proof.store import Failed
     from mcproof.registry import Rule
     from mcproof.report.model import Failure, TargetReport
@@ -86,7 +86,8 @@ def command(arguments: list[str]) -> int:
 
 def _fuzz(work: Work, depth: Depth, options: argparse.Namespace) -> TargetReport:
     from mcproof.live.servers import Endpoint
-    from mcproof.proof.fuzzing import Campaign, fuzz
+    from mcproof.proof.barrage import Campaign
+    from mcproof.proof.fuzzing import fuzz
     from mcproof.proof.store import described
     from mcproof.report.model import Fuzzing
     from mcproof.report.terminal import Counter

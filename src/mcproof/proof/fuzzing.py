@@ -7,97 +7,31 @@ what broke, and by which call, is found out when something did.
 from __future__ import annotations
 
 import asyncio
-import random
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.answers import OutputContract
-from mcproof.generation.cases import deterministic_cases
-from mcproof.generation.oracle import Oracle
-from mcproof.generation.sampling import Sampler
-from mcproof.generation.values import valid_arguments
-from mcproof.jsontext import escape
 from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import all_of, on_signals
 from mcproof.live.secrets import plain_secrets
 from mcproof.live.session import Session
-from mcproof.proof.judging import Judgement, fault_of, judged, signature
+from mcproof.proof.barrage import Called
 from mcproof.proof.sending import Sender
-from mcproof.proof.shrinking import shrunk
-from mcproof.proof.store import Failed, failure_id
 from mcproof.report.model import Untested
-from mcproof.trial import KINDS, Trial, Trials, spelt
+from mcproof.trial import KINDS, Trial, Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.catalog import Catalog, Tool
-    from mcproof.generation.models import GeneratedCase
+    from mcproof.catalog import Catalog
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
-    from mcproof.live.session import Reply
+    from mcproof.proof.barrage import Campaign, FoundFailure
     from mcproof.proof.safety import Permission
-    from mcproof.trial import Expectation, Outcome
+    from mcproof.proof.store import Failed
 
-MOST_CRASHES, MOST_HANGS = 10, 3
-"""After how many of them a tool is known to be broken, and not called any more."""
-MOST_FAILURES = 20
-"""How many different failures of one tool are kept; the others are only counted."""
-_FRUITLESS = 1_000
-"""After how many draws in a row that led nowhere there is nothing more to draw."""
 _TOLD_EVERY = 0.1
 """Seconds between two signs of progress."""
-_HOW = "--args gives one"
 _SERIOUS = ("crash", "hang", "protocol_violation", "leak", "accepted")
-_TRIED_AS: dict[str, Outcome] = {"crash": "crash", "hang": "hang", "protocol_violation": "malformed"}
-
-
-class Campaign(NamedTuple):
-    """What is to be sent."""
-
-    permissions: list[Permission]
-    arguments: dict[str, dict[str, Any]]
-    """Valid arguments that the user gave, by tool."""
-    seed: int
-    cases: int
-    """How many for each tool."""
-    limit: float
-    """How long an answer may take, in seconds."""
-    seconds: float | None = None
-    """How long all of it may take."""
-    processes: int = 1
-    target: dict[str, Any] = {}  # noqa: RUF012 (a default that nobody changes)
-    """How to find the server again, for the failures that are stored."""
-
-
-class FoundFailure(NamedTuple):
-    """A case that failed, as small as it could be made."""
-
-    tool: Tool
-    number: int
-    """The number of the first such case."""
-    case: GeneratedCase
-    judgement: Judgement
-    answer: str
-    times: int
-
-    def stored(self, campaign: Campaign) -> Failed:
-        """What it takes to send it again."""
-        params = {"name": self.tool.name, "arguments": self.case.arguments}
-        outcome = self.judgement.outcome
-        return Failed(
-            failure_id(campaign.target, self.tool.name, "fuzz", outcome, params),
-            campaign.target,
-            self.tool.name,
-            "fuzz",
-            "tools/call",
-            params,
-            outcome,
-            self.case.what,
-            self.case.is_valid,
-            self.answer,
-            round(campaign.limit * 1000),
-        )
 
 
 class Fuzzed(NamedTuple):
@@ -112,21 +46,6 @@ class Fuzzed(NamedTuple):
     trials: list[Trials]
     untested: list[Untested]
     interrupted: bool
-
-
-def cases_of(
-    schema: dict[str, Any], seed: int, name: str, base: dict[str, Any] | None = None
-) -> Iterator[GeneratedCase]:
-    """The cases of one tool, the deterministic ones first; without an end, unless nothing more can be drawn."""
-    yield from deterministic_cases(schema, base)
-    sampler = Sampler(schema, base)
-    choose = random.Random(f"{seed}:{name}")  # noqa: S311 (nothing here is secret)
-    fruitless = 0
-    while fruitless < _FRUITLESS:
-        case = sampler.case(choose)
-        fruitless = fruitless + 1 if case is None else 0
-        if case is not None:
-            yield case
 
 
 def fuzz(
@@ -163,7 +82,7 @@ class _Run:
         self._progress = progress
         self._deadline = None if campaign.seconds is None else monotonic() + campaign.seconds
         self._called = [
-            _Called(each.tool, catalog.protocol, campaign, plain_secrets(server.named_secrets))
+            Called(each.tool, catalog.protocol, campaign, plain_secrets(server.named_secrets))
             for each in campaign.permissions
             if each.is_granted
         ]
@@ -185,7 +104,7 @@ class _Run:
             await all_of(tasks)
         return self._is_interrupted
 
-    async def _work(self, waiting: Iterator[_Called]) -> None:
+    async def _work(self, waiting: Iterator[Called]) -> None:
         """Call one tool after the other with one process, which is started anew where a call ends it."""
         session = Session(self._server, self._asking, self._campaign.limit)
         try:
@@ -241,185 +160,3 @@ class _Run:
 
     def _refused(self) -> list[Permission]:
         return [each for each in self._campaign.permissions if not each.is_granted]
-
-
-class _Called:
-    """One tool: its cases, and what they came to."""
-
-    def __init__(self, tool: Tool, revision: str | None, campaign: Campaign, secrets: list[str]) -> None:
-        self.tool = tool
-        self.outcomes: dict[str, int] = dict.fromkeys(KINDS, 0)
-        self.sent = 0
-        self.unexplained: list[str] = []
-        self.stopped = ""
-        """Why not all cases were sent."""
-        self._campaign = campaign
-        self._schema = tool.schema if tool.schema is not None else {}
-        self._output = OutputContract(tool.fields.get("outputSchema"))
-        self._revision = revision
-        self._secrets = secrets
-        self._found: dict[tuple[str, ...], FoundFailure] = {}
-        self._valid = self._refused = 0
-        self._is_done = False
-
-    async def run(self, sender: Sender, is_late: Callable[[], bool], tell: Callable[[], None]) -> None:
-        """Send the cases of this tool, then make those that failed smaller."""
-        name = self.tool.name
-        cases = cases_of(self._schema, self._campaign.seed, name, self._campaign.arguments.get(name))
-        recent: dict[int, GeneratedCase] = {}
-        for case in cases:
-            if self.sent >= self._campaign.cases or self._is_known_broken(len(sender.unexplained)):
-                break
-            if is_late():
-                self.stopped = f"the time was up after {self.sent:,} cases"
-                break
-            number, reply = await sender.send("tools/call", {"name": name, "arguments": case.arguments})
-            recent[number] = case
-            if len(recent) > 30:
-                del recent[next(iter(recent))]
-            if reply is not None:
-                self.sent += 1
-                self._count(number, case, reply, sender)
-            if sender.corrections:
-                self._correct(sender, recent)
-            if not self.sent % 20:
-                tell()
-                await asyncio.sleep(0)
-        await sender.finish()
-        self._correct(sender, recent)
-        self.unexplained = list(sender.unexplained)
-        self.outcomes["crash"] += len(sender.unexplained)
-        self._found = {key: await self._smaller(failure, sender) for key, failure in self._found.items()}
-        self._is_done = True
-
-    def _is_known_broken(self, unexplained: int) -> bool:
-        if self.outcomes["crash"] + unexplained >= MOST_CRASHES or self.outcomes["hang"] >= MOST_HANGS:
-            self.stopped = f"stopped after {self.sent:,} cases, as it crashes or hangs again and again"
-        return bool(self.stopped)
-
-    def _judge(self, case: GeneratedCase, reply: Reply) -> Judgement:
-        return judged(
-            reply,
-            case.arguments,
-            is_valid=case.is_valid,
-            revision=self._revision,
-            output=self._output,
-            secrets=self._secrets,
-        )
-
-    def _count(self, number: int, case: GeneratedCase, reply: Reply, sender: Sender) -> None:
-        judgement = self._judge(case, reply)
-        if case.is_valid:
-            self._valid += 1
-            self._refused += reply.outcome == "rejected"
-        self.outcomes[judgement.outcome] += 1
-        if judgement.leak is not None:
-            self.outcomes["leak"] += 1
-        if judgement.outcome != "clean" or judgement.flaws:
-            self._keep(number, case, judgement, lambda: sender.session.hidden(reply.words))
-
-    def _correct(self, sender: Sender, recent: dict[int, GeneratedCase]) -> None:
-        """Take back what was said of calls that turned out to have done harm later."""
-        for number, reply in sender.corrections.items():
-            if number in recent:
-                self.outcomes["clean"] -= 1
-                self._count(number, recent[number], reply, sender)
-        sender.corrections.clear()
-
-    def _keep(self, number: int, case: GeneratedCase, judgement: Judgement, answer: Callable[[], str]) -> None:
-        for outcome, what in judgement.failures:
-            key = (outcome, *(_violated(case) if outcome == "accepted" else (signature(what),)))
-            known = self._found.get(key)
-            if known is not None:
-                self._found[key] = known._replace(times=known.times + 1)
-            elif len(self._found) < MOST_FAILURES:
-                self._found[key] = FoundFailure(
-                    self.tool, number, case, judgement._replace(outcome=outcome, what=what), answer(), 1
-                )
-
-    async def _smaller(self, failure: FoundFailure, sender: Sender) -> FoundFailure:
-        """The same failure with the least that is needed for it."""
-        if failure.judgement.outcome == "clean":  # it is not the arguments
-            return failure
-        oracle = Oracle(self._schema)
-        wanted = failure.judgement
-
-        broken = oracle.complaint(failure.case.arguments)
-
-        def may_be_sent(arguments: Any) -> bool:
-            """Whether arguments are as valid as the ones that failed, or break the schema in the same place."""
-            return oracle.accepts(arguments) if failure.case.is_valid else oracle.complaint(arguments) == broken
-
-        def fails(arguments: Any, reply: Reply) -> bool:
-            judgement = self._judge(failure.case._replace(arguments=arguments), reply)
-            return any(
-                outcome == wanted.outcome and signature(what) == signature(wanted.what)
-                for outcome, what in judgement.failures
-            )
-
-        arguments = await shrunk(
-            sender.session, self.tool.name, failure.case.arguments, may_be_sent, fails, is_slow=wanted.outcome == "hang"
-        )
-        if arguments is failure.case.arguments:
-            return failure
-        return failure._replace(case=failure.case._replace(arguments=arguments))
-
-    def failures(self) -> list[FoundFailure]:
-        """What failed, in the order of the cases; also what is wrong with an answer that is clean otherwise."""
-        return sorted(self._found.values(), key=lambda each: (each.number, each.judgement.outcome))
-
-    def trials(self) -> list[Trial]:
-        """What failed, for the rules."""
-        return [self._trial(each) for each in self.failures()]
-
-    def _trial(self, failure: FoundFailure) -> Trial:
-        case, judgement = failure.case, failure.judgement
-        expects: Expectation = "success" if case.is_valid else "rejection"
-        outcome = _TRIED_AS.get(judgement.outcome, "accepted" if judgement.outcome == "accepted" else "rejected")
-        flaws = tuple(flaw for flaw in judgement.flaws if judgement.outcome != "leak" or flaw.kind == "leak")
-        if judgement.outcome == "protocol_violation" and flaws:
-            outcome = "rejected"  # the flaws say what is wrong
-        return Trial(
-            "fuzz",
-            case.what,
-            expects,
-            outcome,
-            None if case.is_valid else fault_of(case.keyword),
-            case.keyword,
-            case.pointer,
-            self._place(case),
-            spelt(case.arguments),
-            failure.answer,
-            flaws=flaws,
-            failure=failure.stored(self._campaign).id if judgement.outcome != "clean" else None,
-            times=failure.times,
-        )
-
-    def _place(self, case: GeneratedCase) -> str:
-        """Where in the tool the promise stands that a case breaks."""
-        name = case.pointer.partition("/")[2].partition("/")[0].replace("~1", "/").replace("~0", "~")
-        if case.keyword in ("", "required", "additionalProperties") or name not in self.tool.parameters:
-            return "/inputSchema" if case.keyword else ""
-        return f"/inputSchema/properties/{escape(name)}"
-
-    def untested(self, why: str) -> Iterator[Untested]:
-        """What this tool's cases say nothing about."""
-        what = f"tool {self.tool.label}"
-        if not self.sent:
-            problem = Oracle(self._schema).problem
-            yield Untested(what, problem or self.stopped or why)
-        elif self.stopped or not self._is_done:
-            yield Untested(f"{what}, in part", self.stopped or f"{why} after {self.sent:,} cases")
-        if self.sent and not self._valid:
-            problem = valid_arguments(self._schema).problem or "none is known"
-            yield Untested(f"the logic of tool {self.tool.label}", f"no valid call could be made: {problem}; {_HOW}")
-        if self._valid and self._valid == self._refused:
-            calls = "the only valid call was" if self._valid == 1 else f"all {self._valid:,} valid calls were"
-            yield Untested(f"the logic of tool {self.tool.label}", f"{calls} refused, so it was never reached")
-
-
-def _violated(case: GeneratedCase) -> tuple[str, str]:
-    """What a case breaks, however deep: the keyword, and the property where it has a name of its own."""
-    last = case.pointer.rpartition("/")[2]
-    is_own = case.keyword not in ("additionalProperties", "unevaluatedProperties") and not last.isdigit()
-    return case.keyword, last if is_own else ""

@@ -58,7 +58,7 @@ class _Evidence:
         self._catalog = catalog
         self._inquiry = inquiry
         self._interview = interview
-        self._of_item = interview.sent()
+        self._of_item = {item: list(map(_told_once(sent), sent)) for item, sent in interview.sent().items()}
         self._stored: dict[str, Failed] = {}
 
     def proof(self, *, interrupted: bool) -> Proof:
@@ -82,7 +82,7 @@ class _Evidence:
         """A row for each probe of a tool, sent or not, and why they may prove little."""
         tool = permission.tool
         sent = self._sent_to(tool)
-        weakness = _weakness(sent)
+        weakness = _weakness(sent, self._catalog.protocol)
         rows = {each.case.probe: self._result(each, weakness) for each in sent}
         for probe in self._inquiry.checks:
             if probe in FAULT_OF and probe not in rows:
@@ -137,7 +137,7 @@ class _Evidence:
     def _store(self, sent: Sent, case: Case, reply: Reply, flaws: tuple[Flaw, ...]) -> str | None:
         """Keep what failed, to be sent again; its id."""
         outcome = failed_as(case, reply, flaws)
-        if outcome is None:
+        if outcome is None or (outcome == "accepted" and _passed(case, reply)):
             return None
         tool = sent.item.name if sent.item.kind == "tool" else None
         params = {"name": tool, "arguments": case.arguments} if tool is not None else case.arguments
@@ -171,7 +171,7 @@ class _Evidence:
                 yield Untested(what, self._interview.trouble or "not reached")
             elif asked is not None and asked.problem:
                 yield Untested(what, f"no valid call could be made: {asked.problem}; --args gives one")
-            elif (weakness := _weakness(sent)) is not None:
+            elif (weakness := _weakness(sent, self._catalog.protocol)) is not None:
                 yield Untested(f"{what}, in part", weakness)
 
 
@@ -210,13 +210,31 @@ def _passed(case: Case, reply: Reply) -> bool | None:
     return reply.outcome == "rejected"
 
 
-def _weakness(sent: list[Sent]) -> str | None:
+def _weakness(sent: list[Sent], revision: str | None) -> str | None:
     """Why the probes of a tool prove little; None where they do."""
     for each in sent:
-        if each.case.probe == "baseline" and each.reply is not None and each.reply.outcome != "accepted":
+        if each.case.probe == "baseline" and each.reply is not None:
             what = _ENDS.get(each.reply.outcome, "fails")
+            if each.reply.outcome == "accepted":
+                flaws = flaws_in(each.reply, revision, OutputContract(None))
+                if all(flaw.kind != "error-as-success" for flaw in flaws):
+                    return None
+                what = "reports an error"
             return f"the valid call {what}, so its probes prove little; --args gives better arguments"
     return None
+
+
+def _told_once(sent: list[Sent]) -> Callable[[Sent], Sent]:
+    """What makes no second failure of a tool that answers nothing in time, the valid call included."""
+    hangs = {each.case.probe for each in sent if each.reply is not None and each.reply.outcome == "hang"}
+
+    def told(each: Sent) -> Sent:
+        if "baseline" not in hangs or each.case.probe == "baseline" or each.case.probe not in hangs:
+            return each
+        reason = "the valid call is not answered in time either"
+        return each._replace(case=Skipped(each.case.probe, reason, True, each.case.declared), reply=None)
+
+    return told
 
 
 def default_checks(*, explores: bool) -> list[str]:

@@ -86,23 +86,28 @@ class Promises(NamedTuple):
     kept: int
     broken: int
     not_tested: int
+    doubtful: int
+    """How many of those kept prove little, as the valid call is refused as well."""
 
 
 def promises(matrix: Iterable[Cell]) -> Promises:
     """The promises of a matrix, counted."""
-    verdicts = [cell.verdict for cell in matrix if cell.declared]
+    promised = [cell for cell in matrix if cell.declared]
+    verdicts = [cell.verdict for cell in promised]
     kept, broken = verdicts.count("proven"), verdicts.count("broken promise")
-    return Promises(len(verdicts), kept, broken, len(verdicts) - kept - broken)
+    doubtful = sum(cell.is_doubtful and cell.verdict == "proven" for cell in promised)
+    return Promises(len(verdicts), kept, broken, len(verdicts) - kept - broken, doubtful)
 
 
 def promise_sentence(matrix: list[Cell]) -> str:
     """What became of the promises, for somebody who reads nothing else."""
-    declared, kept, broken, not_tested = promises(matrix)
+    declared, kept, broken, not_tested, doubtful = promises(matrix)
     if not matrix:
         return "there is no tool of which anything could be proven"
     if not declared:
         return "the schemas promise nothing"
-    return f"of {plural(declared, 'promise')}, {kept:,} kept, {broken:,} broken, {not_tested:,} not tested"
+    doubts = f" ({doubtful:,} of them in doubt)" if doubtful else ""
+    return f"of {plural(declared, 'promise')}, {kept:,} kept{doubts}, {broken:,} broken, {not_tested:,} not tested"
 
 
 def probe_sentence(probes: list[ProbeResult]) -> str:
