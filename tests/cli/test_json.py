@@ -31,7 +31,7 @@ OPTIONAL = {
     "rules": set(),
     "explain": set(),
     "config": set(),
-    "run": {"name", "version", "grade", "probes", "matrix", "fuzzing"},
+    "run": {"name", "version", "grade", "descriptions", "probes", "matrix", "fuzzing"},
     "probe": {"notices", "suppressed"},
     "prove": {"notices", "suppressed"},
     "fuzz": {"notices", "suppressed"},

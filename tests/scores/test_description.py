@@ -100,7 +100,7 @@ def test_what_a_poor_description_lacks_is_named_with_its_cost() -> None:
 def test_a_description_that_only_repeats_the_name_scores_nothing_whatever_the_schema_says() -> None:
     score = scored("Get forecast: gets the forecasts.")
     assert score.score == 0
-    assert "only repeats the name: -0.20" in score.reasons
+    assert score.reasons == ["only repeats the name: -1.00"]
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "获取天气预报", "Sucht Termine im Kalender."])
@@ -112,7 +112,10 @@ def test_the_costs_and_the_score_make_one(text: str) -> None:
 def test_no_description_scores_nothing_whatever_the_schema_says() -> None:
     score = scored("")
     assert score.score == 0
-    assert set(score.reasons) == {f"no description: -{weight:.2f}" for weight, _ in COMPONENTS.values()}
+    assert score.reasons == ["no description: -1.00"]
+    assert [each.reasons for each in score.components] == [
+        (f"no description: -{weight:.2f}",) for weight, _ in COMPONENTS.values()
+    ]
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,9 @@ def _descriptions(descriptions: Descriptions | None, style: Style) -> str:
     names = [style.text(each.tool, NAME_WIDTH) for each in descriptions.weakest]
     column = max(map(display_width, names), default=0)
     for name, each in zip(names, descriptions.weakest, strict=True):
-        lines.append(f"  {name}{' ' * (column - display_width(name))}  {each.score:.2f}  {style.text(each.reason, 80)}")
+        padding = " " * (column - display_width(name))
+        what, _, cost = style.text(each.reason, 80).rpartition("-")
+        lines.append(f"  {name}{padding}  {each.score:.2f}  {what}{style.symbol('−', '-')}{cost}")
     return "\n".join(lines) + "\n"
 
 

@@ -50,9 +50,12 @@ class DescriptionScore(NamedTuple):
 
     @property
     def reasons(self) -> list[str]:
-        """What is missing, the costliest first."""
-        reasons = [reason for component in self.components for reason in component.reasons]
-        return sorted(reasons, key=lambda reason: float(reason.rpartition("-")[2]), reverse=True)
+        """What is missing, the costliest first; what costs something in several components is named once."""
+        costs: dict[str, float] = {}
+        for reason in (reason for component in self.components for reason in component.reasons):
+            what, _, cost = reason.rpartition(": -")
+            costs[what] = costs.get(what, 0.0) + float(cost)
+        return [f"{what}: -{cost:.2f}" for what, cost in sorted(costs.items(), key=lambda each: -each[1])]
 
 
 def describe_score(tool: Tool) -> DescriptionScore:
