@@ -86,15 +86,14 @@ EMPTY_RUNS = _words(
 
 VERBS = _words(
     "get fetch retrieve obtain acquire list show display view read load open write create make add insert append "
-    "update edit modify change set put patch replace delete remove drop clear purge search find look lookup locate "
-    "discover query check verify validate test compute calculate estimate evaluate analyze analyse generate build "
-    "produce render draw plot convert transform translate parse extract summarize describe explain compare sort "
-    "filter merge split join combine send post publish upload download export import copy move rename sync start "
-    "stop run execute launch kill terminate cancel restart schedule subscribe connect navigate click fill select "
-    "choose pick take capture scroll hover wait log record save store return identify detect count perform manage "
-    "handle process resolve suggest recommend provide encode decode encrypt decrypt hash sign format install deploy "
-    "configure enable disable switch apply invoke call request monitor track inspect print ask tell reset restore "
-    "archive"
+    "update edit modify change set put replace delete remove drop clear purge search find look lookup locate "
+    "discover check verify validate test compute calculate estimate evaluate analyze analyse generate build produce "
+    "render draw convert transform translate parse extract summarize describe explain compare sort merge split join "
+    "combine send publish upload download export import copy move rename sync start stop run execute launch kill "
+    "terminate cancel restart subscribe connect navigate click fill select choose pick take capture scroll hover "
+    "wait save store return identify detect perform manage handle resolve suggest recommend provide encode decode "
+    "encrypt decrypt sign install deploy configure enable disable switch apply invoke call monitor track inspect "
+    "print ask tell reset restore"
 )
 """What tools do. Several of them in a row say no more than one, so that none counts as a fact about this tool."""
 
@@ -119,12 +118,12 @@ _SPACED: tuple[tuple[Aspect, str], ...] = (
         "when|whenever|if_you|if_the|if_a|if_user|if_users|before_using|before_calling|after_calling|after_using|"
         "call_before|call_first|useful_for|useful_when|ideal_for|best_for|suitable_for|suited_for|suits|perfect_for|"
         "essential_for|excellent_for|invaluable_for|helpful_for|great_for|designed_for|intended_for|good_for|"
-        "appropriate_for|use_this|use_it|use_to|used_to|used_for|used_when|call_this|use_cases|use_case|workflow|"
-        "helps_to|so_that|wenn|falls|sobald|bevor|nachdem|nützlich_für|geeignet_für|eignet_sich|verwenden_sie|"
-        "verwende|nutze|cuando|si_el|si_la|si_quiere|si_necesita|antes_de|después_de|útil_para|ideal_para|utilice|"
-        "utiliza_esta|use_esta|úsala|úsalo|quando|se_o|se_a|antes_de|depois_de|utile_per|usa_questo|lorsque|quand|"
-        "si_vous|si_l'utilisateur|utile_pour|utilisez|idéal_pour|wanneer|gebruik|когда|если|перед|после|используйте|"
-        "полезно_для|때|경우|사용하세요|때_사용|경우에|위해",
+        "appropriate_for|use_this|use_it|use_to|used_to|used_for|used_by|used_when|call_this|use_cases|use_case|"
+        "workflow|helps_to|so_that|wenn|falls|sobald|bevor|nachdem|nützlich_für|geeignet_für|eignet_sich|"
+        "verwenden_sie|verwende|nutze|cuando|si_el|si_la|si_quiere|si_necesita|antes_de|después_de|útil_para|"
+        "ideal_para|utilice|utiliza_esta|use_esta|úsala|úsalo|quando|se_o|se_a|antes_de|depois_de|utile_per|"
+        "usa_questo|lorsque|quand|si_vous|si_l'utilisateur|utile_pour|utilisez|idéal_pour|wanneer|gebruik|когда|"
+        "если|перед|после|используйте|полезно_для|때|경우|사용하세요|때_사용|경우에|위해",
     ),
     (
         "alternative",

@@ -37,7 +37,7 @@ FEW_WORDS = 1.5
 """What is less than this says nothing: one word, or three characters where there are no spaces."""
 _ENOUGH: dict[Aspect, float] = {"returns": 1.0, "examples": 1.0}
 """How much must stand beside a cue where less than the usual will do: "returns JSON"."""
-_HEADING_WORDS, _HEADING_CHARACTERS, _REPEATED_WORDS = 4, 40, 3
+_HEADING_WORDS, _HEADING_CHARACTERS, _REPEATED_WORDS, _IDLE_WORDS = 4, 40, 3, 5
 
 # Scripts that set no spaces between words: Thai and Lao, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -124,7 +124,7 @@ def read(description: str, name: frozenset[str]) -> Reading:
             content = _content(tokens)
             has_call = _has_call(text)
             if tokens in said or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
-                idle += len(tokens) >= _REPEATED_WORDS
+                idle += len(tokens) >= _IDLE_WORDS
                 continue
             said.add(tokens)
             lengths.add(len(tokens))
