@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.rules.helpers import catalog_of
 
 from mcproof.catalog import Tool
 from mcproof.scores.description import COMPONENTS, DescriptionScore, describe_score, description_scores
+
+from ..rules.helpers import catalog_of
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "description": "Name of the place."}}}
 BARE_CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rules.helpers import catalog_of
 
 from mcproof.catalog import Tool
 from mcproof.scores.description import describe_score, description_scores
+
+from ..rules.helpers import catalog_of
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
