@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from mcproof.catalog import Tool
 from mcproof.scores.description import COMPONENTS, DescriptionScore, describe_score, description_scores
-
-from ..rules.helpers import catalog_of
+from mcproof.targets.snapshot import read_snapshot
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "description": "Name of the place."}}}
 BARE_CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -275,7 +275,7 @@ def test_scores_are_by_tool_and_rounded() -> None:
         "no tool",
         {"name": "a", "description": "A.", "inputSchema": CITY},
     ]
-    scores = description_scores(catalog_of({"tools": tools}))
+    scores = description_scores(read_snapshot(json.dumps({"tools": tools}).encode(), "case.json"))
     assert scores == {"a": scores["a"], "b": 0.0, "tools[2]": scores["tools[2]"], "tools[3]": 0.0}
     assert scores["a"] < 0.5, "of several tools of one name, the lowest"
     assert all(score == round(score, 2) for score in scores.values())

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from mcproof.catalog import Tool
 from mcproof.scores.description import describe_score, description_scores
-
-from ..rules.helpers import catalog_of
+from mcproof.targets.snapshot import read_snapshot
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -179,7 +178,7 @@ def test_the_time_grows_with_the_number_of_tools() -> None:
             {"name": f"read_{number}", "description": " ".join(SENTENCES[number % 9 :]), "inputSchema": SCHEMA}
             for number in range(count)
         ]
-        catalog = catalog_of({"tools": json.loads(json.dumps(tools))})
+        catalog = read_snapshot(json.dumps({"tools": tools}).encode(), "case.json")
         start = process_time()
         description_scores(catalog)
         return process_time() - start
