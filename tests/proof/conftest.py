@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.proof import fuzzing, protocol, sending, shrinking
+from mcproof.proof import barrage, protocol, sending, shrinking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,5 +30,5 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little is spent on servers that do not answer; for tests in which one never does."""
     monkeypatch.setattr(sending, "QUICK", 1.0)
-    monkeypatch.setattr(fuzzing, "MOST_HANGS", 1)
+    monkeypatch.setattr(barrage, "MOST_HANGS", 1)
     monkeypatch.setattr(shrinking, "MOST_SLOW_CALLS", 2)

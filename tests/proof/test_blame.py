@@ -133,7 +133,7 @@ def test_over_http_what_is_left_of_a_tool_is_listed_as_not_tested() -> None:
         document = tried("prove", *PATIENT, "--tool", "find_book", url, code=1)
     verdicts = [each["verdict"] for each in document["matrix"]]
     assert verdicts == ["broken promise", "not tested", "not tested", "not tested"]
-    assert document["promises"] == {"declared": 4, "kept": 0, "broken": 1, "not_tested": 3}
+    assert document["promises"] == {"declared": 4, "kept": 0, "broken": 1, "not_tested": 3, "doubtful": 0}
 
 
 def test_over_http_fuzzing_stops_where_the_server_has_gone() -> None:

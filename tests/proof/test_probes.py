@@ -205,7 +205,7 @@ def test_every_promise_of_the_good_server_is_proven_or_not_tested() -> None:
         SIZE: (None, None, "not applicable"),
     }
     assert set(cells(document, "delete_book").values()) == {(True, None, "not tested")}
-    assert document["promises"] == {"declared": 21, "kept": 9, "broken": 0, "not_tested": 12}
+    assert document["promises"] == {"declared": 21, "kept": 9, "broken": 0, "not_tested": 12, "doubtful": 0}
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_promise_is_broken_where_the_server_does_not_refuse(fault: str, broken
     found = cells(document, "find_book")
     assert found.pop(broken) == (True, False, "broken promise")
     assert set(found.values()) == {(True, True, "proven")}
-    assert document["promises"] == {"declared": 4, "kept": 3, "broken": 1, "not_tested": 0}
+    assert document["promises"] == {"declared": 4, "kept": 3, "broken": 1, "not_tested": 0, "doubtful": 0}
 
 
 OPEN = tool(text={"type": "string"}, anything={})
@@ -332,6 +332,7 @@ def test_given_arguments_that_break_the_schema_are_sent_all_the_same() -> None:
     document = tried("prove", "--args", 'find_book={"query": ""}', "--tool", "find_book", *GOOD, code=0)
     assert rows(document, "find_book")["baseline"] == ("rejected", None)
     assert all(each["doubtful"] for each in document["matrix"])
+    assert document["promises"]["doubtful"] == 4
 
 
 @pytest.mark.parametrize(
@@ -418,7 +419,7 @@ def test_a_server_without_tools_is_still_asked_for_one() -> None:
     assert rows(document, None)["unknown_tool"][0] == "rejected"
     assert rows(document, None)["bad_cursor"][0] == "not_applicable"
     assert document["matrix"] == []
-    assert document["promises"] == {"declared": 0, "kept": 0, "broken": 0, "not_tested": 0}
+    assert document["promises"] == {"declared": 0, "kept": 0, "broken": 0, "not_tested": 0, "doubtful": 0}
 
 
 def test_a_server_without_tools_has_nothing_to_fuzz() -> None:

@@ -67,7 +67,7 @@ class Sender:
             return request.number, await self._hung(request, reply, is_gone=gone is not None)
         if self._looks and (gone := await self.session.absence()) is not None:
             await self.session.leave(at_once=True)
-            return request.number, _after(reply, gone)
+            return request.number, await self._blamed(request, _after(reply, gone))
         self._recent.append(request)
         return request.number, reply
 
