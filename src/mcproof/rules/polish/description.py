@@ -20,7 +20,6 @@ SHORT, LONG = 50, 1500
 FEWEST_WORDS, MOST_JARGON = 8, 0.25
 LOOKED_AT = 1000
 """How much of a description is searched for abbreviations."""
-_CAPITALS = bytes(range(ord("A"), ord("Z") + 1))
 
 
 def _set(text: str) -> frozenset[str]:
@@ -265,8 +264,8 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
 
 def _has_capitals(text: str) -> bool:
     """Whether there are enough capitals for that many abbreviations: a cheap question that mostly ends the matter."""
-    letters = text.encode("ascii", "ignore")
-    return len(letters) - len(letters.translate(None, _CAPITALS)) > 1.5 * MOST_JARGON * len(text.split())
+    words = text.split()
+    return sum(map(str.isupper, words)) > 0.5 * MOST_JARGON * len(words)
 
 
 @rule(
