@@ -27,7 +27,7 @@ _may_be_invisible = re.compile(
 """How these are spelt in UTF-8: where none occurs, which is nearly always, no text has to be looked at by itself."""
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069"
 _JOINERS = "\u200b\u200c\u200d"
-_right_to_left = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]").search
+_right_to_left = re.compile("[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]").search
 _FLAG, _LONGEST_FLAG = "\U0001f3f4", 8
 """A black flag, and how many invisible letters make that of a country of it."""
 
