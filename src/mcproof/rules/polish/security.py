@@ -58,7 +58,8 @@ _BEGINNINGS = (
 """How a match begins; to look for these first is many times faster than to try every place."""
 _BYTE_BEGINNINGS = tuple(each.encode() for each in _BEGINNINGS)
 _speech = re.compile(_SPEECH).match
-_speech_in_bytes = re.compile(_SPEECH.encode()).match
+_may_speak = re.compile(_SPEECH.replace(r"\b", "").encode()).match
+"""The same among bytes, where what follows a text may look like a letter of it."""
 _introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for)[,:]?\s{0,2}[\"'`“‘(]{1,3}$").search
 
 
@@ -124,7 +125,7 @@ def instruction_in_description(tool: Tool) -> Iterator[Problem]:
     Why: a description comes from the server and speaks in nobody's name; this is how tools are poisoned.
     Fix: describe what the tool does; leave how a model behaves to whoever runs it.
     """
-    if tool.written and not any(matches_from(_BYTE_BEGINNINGS, _speech_in_bytes, tool.written.lower())):
+    if tool.written and not any(matches_from(_BYTE_BEGINNINGS, _may_speak, tool.written.lower())):
         return
     for pointer, text in _texts(tool.fields):
         lowered = text.lower()
