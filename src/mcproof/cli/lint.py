@@ -7,7 +7,12 @@ from mcproof.cli.planning import Command
 from mcproof.cli.session import check_targets
 from mcproof.registry import RULESETS
 
-COMMAND = Command("lint", tuple(ruleset.name for ruleset in RULESETS.values() if ruleset.is_default), selects=True)
+COMMAND = Command(
+    "lint",
+    tuple(ruleset.name for ruleset in RULESETS.values() if ruleset.is_default),
+    selects=True,
+    on_source=("polish",),
+)
 
 
 def parser() -> Parser:

@@ -44,4 +44,6 @@ def read_source(name: str) -> Catalog:
         data = json.dumps(found.document, indent=2).encode()
     catalog = read_snapshot(data, name)
     catalog.source = found
+    for tool, facts in zip(catalog.tools, found.tools, strict=True):
+        tool.source = facts
     return catalog

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mcproof.catalog import SourceTool
 from mcproof.targets.python_source.discovery import Discovered, discover
 from mcproof.targets.python_source.places import Place
-from mcproof.targets.python_source.rendering import SourceTool
 from mcproof.targets.python_source.walking import Problem
 
 __all__ = ["Discovered", "Place", "Problem", "SourceTool", "discover"]

@@ -18,8 +18,8 @@ from mcproof.targets.python_source.walking import Problem, comments_about_us, py
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.catalog import SourceTool
     from mcproof.targets.python_source.places import Place
-    from mcproof.targets.python_source.rendering import SourceTool
 
 _KINDS = frozenset(("tool", "resource", "prompt"))
 _REGISTERS = frozenset(

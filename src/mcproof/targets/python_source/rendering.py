@@ -6,6 +6,7 @@ import ast
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.catalog import SourceTool
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import calls, plain
 from mcproof.targets.python_source.components import prompt, resource
@@ -25,19 +26,6 @@ MOST_SERVED = 20_000
 DEEPEST_MOUNT = 8
 CONDITIONAL = "mcproof/conditional"
 _KEYS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
-
-
-class SourceTool(NamedTuple):
-    """What only the source knows of one tool."""
-
-    schema_is_explicit: bool
-    """Whether its schema is written out, as opposed to a signature."""
-    required_by_signature: tuple[str, ...]
-    """The parameters without a default, where the signature is known."""
-    unknown: frozenset[str]
-    """Pointers, from the tool, of what the source does not settle."""
-    lines: tuple[int, ...]
-    """The lines on which a comment is about this tool."""
 
 
 class Rendered(NamedTuple):
