@@ -6,7 +6,7 @@ import ast
 import gc
 import os
 import re
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import calls, rendering
@@ -112,13 +112,16 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
     holders = {stem_of(item.module.file) for each in run.servers.made for item in each.items if item.module is not None}
     definitions = [each for module in loaded for each in _definitions(module, holders, run.followed)]
     entries = [*_roots(definitions, run.followed), *(each for each in definitions if each.registers)]
+    mentions: Counter[str] = Counter()
+    for module in loaded if entries else ():
+        mentions.update(set(re.findall(r"\w+", module.text)))
     for each in entries[:MOST_ENTRIES]:
-        if id(each.node) not in run.followed and not _is_dead(run, each, loaded):
+        if id(each.node) not in run.followed and not _is_dead(run, each, mentions):
             _root(run, problems, target, lambda each=each: _enter(run, each))
     _doubt_imports(run)
 
 
-def _is_dead(run: Interpreter, each: Definition, loaded: list[Module]) -> bool:
+def _is_dead(run: Interpreter, each: Definition, mentions: Counter[str]) -> bool:
     """Whether a function that needs arguments is named nowhere, in a project that registers without it."""
     node = each.node
     needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
@@ -126,8 +129,10 @@ def _is_dead(run: Interpreter, each: Definition, loaded: list[Module]) -> bool:
         needed = 1  # an object is needed, and somebody to make it
     if needed <= 0 or os.path.isfile(run.modules.top) or not any(server.items for server in run.servers.made):
         return False
-    word = re.compile(rf"\b{re.escape(each.owner or each.name)}\b")
-    return all(len(word.findall(module.text)) <= (module is each.module) for module in loaded)
+    name = each.owner or each.name
+    if mentions[name] > 1:
+        return False
+    return len(re.findall(rf"\b{re.escape(name)}\b", each.module.text)) <= 1
 
 
 def _doubt_imports(run: Interpreter) -> None:
