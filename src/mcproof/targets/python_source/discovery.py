@@ -6,6 +6,7 @@ import ast
 import gc
 import os
 import re
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import calls, rendering
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from mcproof.catalog import SourceTool
     from mcproof.targets.python_source.places import Place
+
+MOST_ENTRIES = 400
+"""How many functions that nothing calls are followed."""
 
 _KINDS = frozenset(("tool", "resource", "prompt"))
 _REGISTERS = frozenset(
@@ -107,13 +111,17 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
     run.followed |= tools  # a tool that runs is no part of what registers it
     holders = {stem_of(item.module.file) for each in run.servers.made for item in each.items if item.module is not None}
     definitions = [each for module in loaded for each in _definitions(module, holders, run.followed)]
-    for each in [*_roots(definitions, run.followed), *(each for each in definitions if each.registers)]:
-        if id(each.node) not in run.followed and not _is_dead(run, each):
+    entries = [*_roots(definitions, run.followed), *(each for each in definitions if each.registers)]
+    mentions: Counter[str] = Counter()
+    for module in loaded if entries else ():
+        mentions.update(set(re.findall(r"\w+", module.text)))
+    for each in entries[:MOST_ENTRIES]:
+        if id(each.node) not in run.followed and not _is_dead(run, each, mentions):
             _root(run, problems, target, lambda each=each: _enter(run, each))
     _doubt_imports(run)
 
 
-def _is_dead(run: Interpreter, each: Definition) -> bool:
+def _is_dead(run: Interpreter, each: Definition, mentions: Counter[str]) -> bool:
     """Whether a function that needs arguments is named nowhere, in a project that registers without it."""
     node = each.node
     needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
@@ -121,13 +129,10 @@ def _is_dead(run: Interpreter, each: Definition) -> bool:
         needed = 1  # an object is needed, and somebody to make it
     if needed <= 0 or os.path.isfile(run.modules.top) or not any(server.items for server in run.servers.made):
         return False
-    word = re.compile(rb"\b" + re.escape((each.owner or each.name).encode()) + rb"\b")
-    own = os.path.abspath(each.module.file)
-    for path in run.modules.files:
-        data = run.modules.data(path)
-        if data is not None and len(word.findall(data)) > (path == own):
-            return False
-    return True
+    name = each.owner or each.name
+    if mentions[name] > 1:
+        return False
+    return len(re.findall(rf"\b{re.escape(name)}\b", each.module.text)) <= 1
 
 
 def _doubt_imports(run: Interpreter) -> None:
@@ -158,6 +163,8 @@ def _root(run: Interpreter, problems: list[Problem], target: str, follow: Any) -
             problems.append(Problem(target, None, None, "too much to follow; some of it was not looked at"))
     except RecursionError:
         pass  # nested beyond what is followed; what was seen so far stands
+    except Exception as error:
+        problems.append(Problem(target, None, None, f"a part could not be followed: {type(error).__name__}: {error}"))
     run.depth = run.doubt = run.calls = 0
     del run.frames[1:]
     run.active.clear()
@@ -257,9 +264,9 @@ def _roots(definitions: list[Definition], followed: set[int]) -> list[Definition
             callers.setdefault(name, []).append(each)
     roots: dict[int, Definition] = {}
     seen: set[int] = set()
-    waiting = [each for each in definitions if each.registers and id(each.node) not in followed]
+    waiting = deque(each for each in definitions if each.registers and id(each.node) not in followed)
     while waiting:
-        each = waiting.pop(0)
+        each = waiting.popleft()
         if id(each.node) in seen:
             continue
         seen.add(id(each.node))

@@ -19,6 +19,15 @@ _NEVER_OURS = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_
 _HIGHEST_CLIMB = 12
 
 
+_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b([^\n]*)", re.MULTILINE)
+_WORD = re.compile(rb"\w+")
+
+
+def _imported_words(data: bytes) -> set[bytes]:
+    """Every word in the import statements of a source."""
+    return {word for line in _IMPORT.findall(data) for word in _WORD.findall(line)}
+
+
 def stem_of(path: str) -> str:
     """The last part of the dotted name of a file."""
     folder, base = os.path.split(path)
@@ -81,13 +90,14 @@ class Modules:
 
     def importers(self, candidates: list[str]) -> list[str]:
         """The other files that seem to import one of these: an entry point often does nothing else."""
-        if not candidates:
-            return []
-        words = "|".join(sorted(re.escape(stem) for stem in self.stems))
-        imports = re.compile(rf"^[ \t]*(?:from|import)\b[^\n]*\b(?:{words})\b".encode(), re.MULTILINE)
         known = set(candidates)
-        others = [path for path in self.files if path not in known and not is_test(path, self.data(path) or b"")]
-        return [path for path in others if (data := self.data(path)) is not None and imports.search(data)]
+        stems = {stem.encode() for stem in self.stems}
+        found = []
+        for path in self.files:
+            data = self.data(path) if path not in known else None
+            if data is not None and not stems.isdisjoint(_imported_words(data)) and not is_test(path, data):
+                found.append(path)
+        return found
 
     def data(self, path: str) -> bytes | None:
         if path not in self._data:

@@ -126,12 +126,12 @@ def _is_small(left: Any, op: ast.operator, right: Any) -> bool:
             and abs(left) < 1 << 32
             and 0 <= right <= 64
         )
+    texts = [each for each in (left, right) if isinstance(each, (str, bytes))]
+    numbers = [each for each in (left, right) if isinstance(each, (int, float))]
+    if isinstance(op, ast.Mult) and texts:
+        return len(texts) == 1 and isinstance(numbers[0], int) and len(texts[0]) * numbers[0] <= LONGEST
     if isinstance(op, ast.Mult):
-        size = len(left) if isinstance(left, (str, bytes)) else len(right) if isinstance(right, (str, bytes)) else 0
-        if size:
-            number = right if isinstance(left, (str, bytes)) else left
-            return isinstance(number, int) and size * number <= LONGEST
-        return bool(abs(left) < 1 << 256 and abs(right) < 1 << 256)
+        return all(abs(each) < 1 << 256 for each in numbers)
     if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
         return len(left) + len(right) <= LONGEST
     return True

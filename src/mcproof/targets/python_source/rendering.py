@@ -167,7 +167,7 @@ def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) ->
         served = resource(entry.item, framework, entry.prefix, writer)
         return None if served is None else (served[0], served[1], None)
     except (TooMuchError, RecursionError):
-        return None
+        return None  # beyond the bounds
 
 
 def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tuple[dict[str, Any], SourceTool] | None:
