@@ -78,7 +78,7 @@ def test_one_fault_at_one_place_is_one_group_with_the_other_ids_beside_it() -> N
     catalog = catalog_of(tool("a"))
     groups = group_by_fault(report_findings(catalog, check(catalog, choose(["all"]))))
     shown = {group.shown.rule.id: group.also for group in groups}
-    assert shown["SCH-001"] == ["tool-no-required"], "the warning is shown, the note stands beside it"
+    assert shown["SCH-001"] == ["tool-no-required", "MP004"], "the warning with a fix is shown, the others beside it"
     assert shown["SCH-003"] == ["prop-no-type"]
     assert shown["SCH-002"] == []
 
@@ -87,3 +87,16 @@ def test_findings_without_a_fault_are_never_grouped() -> None:
     catalog = catalog_of(tool("a", description=""), tool("b", description=""))
     located = report_findings(catalog, check(catalog, choose(["grade"], select=["tool-no-description"])))
     assert len(group_by_fault(located)) == 2
+
+
+def test_what_a_rule_about_the_catalog_says_of_a_tool_is_a_finding_of_that_tool_in_its_turn() -> None:
+    same = "Find tickets by their text."
+    catalog = catalog_of(tool("a", description=same), tool("b"), tool("c", description=same))
+    findings = check(catalog, choose([], select=["MP033", "SCH-002"]))
+    assert [(finding.item.name, finding.rule.id) for finding in findings if not finding.pointer.count("/") > 1] == [
+        ("a", "MP033"),
+        ("a", "SCH-002"),
+        ("b", "SCH-002"),
+        ("c", "MP033"),
+        ("c", "SCH-002"),
+    ]

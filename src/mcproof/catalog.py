@@ -6,6 +6,7 @@ and it never hides its neighbours.
 
 from __future__ import annotations
 
+import marshal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.jsontext import escape
@@ -81,8 +82,36 @@ class Server(Item):
         return "server"
 
 
+class SourceTool(NamedTuple):
+    """What source code tells of a tool beside what the server would serve."""
+
+    schema_is_explicit: bool
+    """Whether the input schema is written out, rather than derived from a signature."""
+    required_by_signature: tuple[str, ...] = ()
+    """The parameters of the function that have no default."""
+    unknown: frozenset[str] = frozenset()
+    """Pointers from the tool to what only running the code would tell; rules are silent about it."""
+    lines: tuple[int, ...] = ()
+    """Where the tool is registered: its decorator, `def` or constructor."""
+
+    def knows(self, pointer: str) -> bool:
+        """Whether neither what stands at a pointer nor anything around it is unknown."""
+        if not self.unknown:
+            return True
+        around = pointer
+        while around not in self.unknown:
+            if not around:
+                return True
+            around = around.rpartition("/")[0]
+        return False
+
+    def knows_all(self, pointer: str) -> bool:
+        """Whether nothing inside of what stands at a pointer is unknown either."""
+        return self.knows(pointer) and not any(each.startswith(f"{pointer}/") for each in self.unknown)
+
+
 class Tool(Item):
-    __slots__ = ("_tree", "description", "schema")
+    __slots__ = ("_tree", "_written", "description", "schema", "source")
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -92,7 +121,18 @@ class Tool(Item):
         """The description as received; empty where it is absent or no string."""
         self.schema: dict[str, Any] | None = schema if isinstance(schema, dict) else None
         """The input schema, if it is an object."""
+        self.source: SourceTool | None = None
+        """What its source code tells, where it was read from that."""
         self._tree: SchemaTree | None = None
+        self._written: bytes | None = None
+
+    def knows(self, pointer: str) -> bool:
+        """Whether what stands at a pointer is known: all that a server serves is, of source code only some."""
+        return self.source is None or self.source.knows(pointer)
+
+    def knows_all(self, pointer: str) -> bool:
+        """Whether what stands at a pointer is known with all that is in it."""
+        return self.source is None or self.source.knows_all(pointer)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -107,8 +147,19 @@ class Tool(Item):
             self._tree = SchemaTree(self.schema)
         return self._tree
 
+    @property
+    def written(self) -> bytes:
+        """All texts in it, in UTF-8 and among other bytes, for a quick look; empty where it nests too deep for that."""
+        if self._written is None:
+            try:
+                self._written = marshal.dumps(self.fields, 2)
+            except ValueError:
+                self._written = b""
+        return self._written
+
     def forget_tree(self) -> None:
-        """Let go of the walk, so that a large catalog is never held twice."""
+        """Let go of the walk and the like, so that a large catalog is never held twice."""
+        self._written = None
         if self._tree is not None:
             self._tree.release()
             self._tree = None

@@ -32,6 +32,7 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
         run.show("Wire", catalog.wire, catalog.server)
     for tool in catalog.tools:
         run.show("Item", tool, tool)
+        run.tell_of(tool)
         run.show("Tool", tool, tool)
         if run.looks_at("SchemaTree") and tool.tree is not None:
             run.show("SchemaTree", tool.tree, tool)
@@ -43,6 +44,7 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
     ):
         for item in items:
             run.show("Item", item, item)
+            run.tell_of(item)
             run.show(scope, item, item)
     for tried in catalog.trials or ():
         run.show("Trials", tried, tried.item)
@@ -75,6 +77,8 @@ class _Run:
         for rule in rules:
             self._rules.setdefault(rule.looks_at, []).append(rule)
         self._crashes: dict[str, RuleCrash] = {}
+        self._later: dict[int, list[Finding]] = {}
+        """What a rule about the whole catalog said of single items, by the id of the item, until it is their turn."""
 
     def looks_at(self, scope: str) -> bool:
         return scope in self._rules
@@ -84,10 +88,18 @@ class _Run:
         add = self.findings.append
         for rule in self._rules.get(scope, ()):
             try:
-                for message, at, parameter, evidence, fix, near in rule.check(subject):
-                    add(Finding(rule, item, at, message, parameter, evidence, fix, near))
+                for message, at, parameter, evidence, fix, near, whose in rule.check(subject):
+                    if whose is None:
+                        add(Finding(rule, item, at, message, parameter, evidence, fix, near))
+                    else:
+                        finding = Finding(rule, whose, at, message, parameter, evidence, fix, near)
+                        self._later.setdefault(id(whose), []).append(finding)
             except Exception as error:  # a rule must not take the others down with it
                 self._note_crash(rule, item, error)
+
+    def tell_of(self, item: Item) -> None:
+        """Add what was already said of an item, now that it is its turn."""
+        self.findings += self._later.pop(id(item), ())
 
     def _note_crash(self, rule: Rule, item: Item, error: Exception) -> None:
         first = self._crashes.get(rule.id) or RuleCrash(rule.id, item.subject, f"{type(error).__name__}: {error}", 0)

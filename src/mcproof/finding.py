@@ -47,6 +47,8 @@ class Problem(NamedTuple):
     fix: SetMember | None = None
     near: str | Span | None = None
     """What to show instead, for what is missing or has no pointer of its own: a pointer or a place in the document."""
+    item: Item | None = None
+    """Whose it is, where a rule that looks at the whole catalog speaks of one item of it."""
 
 
 class Finding(NamedTuple):

@@ -65,6 +65,7 @@ RULESETS = {
         Ruleset("strict", "Whether the input schemas constrain what a caller may send.", False),
         Ruleset("grade", "The 21 rules behind the grade from A to F.", True),
         Ruleset("trust", "Whether an agent, and whoever reviews it, can rely on the catalog.", True),
+        Ruleset("polish", "How well names, descriptions and schemas serve the model that reads them.", False),
         Ruleset("wire", "What a live connection and its answers show; part of no score.", True),
     )
 }
@@ -119,6 +120,11 @@ class Rule:
     def summary(self) -> str:
         """What it fires on, in one sentence."""
         return next(iter(self._documentation()), "")
+
+    @property
+    def details(self) -> list[str]:
+        """What else its reader should know, such as what does not count."""
+        return [text for text in self._documentation()[1:] if not text.startswith(("Why:", "Fix:"))]
 
     @property
     def why(self) -> str:

@@ -187,7 +187,9 @@ def rule_page(rule: Rule) -> str:
     """The documentation page of a rule, in Markdown."""
     cases = cases_of(rule)
     title = rule.id if rule.name == rule.id else f"{rule.id}: {rule.name}"
-    lines = [f"# {title}", "", rule.summary, "", "| | |", "| --- | --- |"]
+    lines = [f"# {title}", "", rule.summary, ""]
+    lines += [line for paragraph in rule.details for line in (paragraph, "")]
+    lines += ["| | |", "| --- | --- |"]
     lines += [f"| {label} | {value} |" for label, value in facts_of(rule)]
     lines += ["", "## Why it matters", "", sentence(rule.why), "", "## What to do", "", sentence(rule.advice), ""]
     for heading, listed in (("It fires on", cases.bad), ("It is silent on", cases.good)):

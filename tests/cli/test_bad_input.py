@@ -637,7 +637,7 @@ def test_50_megabytes_and_100_000_tools_are_answered_in_seconds(tmp_path: Path) 
         file.write("]}")
     assert path.stat().st_size > 50_000_000
     started = time.monotonic()
-    done = run("lint", str(path), "--ruleset", "all")
+    done = run("lint", str(path), "--ruleset", "strict,grade,trust,catalog")
     assert time.monotonic() - started < 15
     assert done.returncode == 0
     assert "no findings in 100,000 tools" in done.stdout

@@ -39,7 +39,7 @@ FOUND = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-
 def project(tmp_path: Path) -> Path:
     """A folder with one snapshot, whose findings are accepted."""
     write(tmp_path / "tools.json", {"tools": [FAULTY_TOOL, LOOSE_TOOL]})
-    accept(tmp_path, "lint", "tools.json", "--ruleset", "all")
+    accept(tmp_path, "lint", "tools.json", "--ruleset", "catalog,strict,grade,trust")
     return tmp_path
 
 
@@ -51,7 +51,17 @@ def accept(cwd: Path, *arguments: str, baseline: str = "base.json") -> str:
 
 
 def lint(cwd: Path, *arguments: str, baseline: str = "base.json") -> subprocess.CompletedProcess[str]:
-    return run("lint", "--ruleset", "all", "--fail-on", "note", "--baseline", baseline, *arguments, cwd=cwd)
+    return run(
+        "lint",
+        "--ruleset",
+        "catalog,strict,grade,trust",
+        "--fail-on",
+        "note",
+        "--baseline",
+        baseline,
+        *arguments,
+        cwd=cwd,
+    )
 
 
 def entries(path: Path) -> list[dict[str, str]]:
@@ -163,7 +173,7 @@ def test_an_accepted_finding_that_the_configuration_ignores_now_is_not_gone(proj
     (project / "mcproof.toml").write_text('[[ignore-for]]\ntool = "burn_book"\nrules = ["tool-no-description"]\n')
     done = lint(project, "tools.json")
     assert (done.returncode, done.stderr) == (0, "")
-    accept(project, "lint", "tools.json", "--ruleset", "all")
+    accept(project, "lint", "tools.json", "--ruleset", "catalog,strict,grade,trust")
     assert "tool-no-description" not in rules_of(project / "base.json")
     assert lint(project, "tools.json").returncode == 0
 
@@ -196,7 +206,7 @@ def test_order_and_layout_of_the_snapshot_do_not_matter(
     schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b", "x", "a", "y"]}
     value = {"tools": [FAULTY_TOOL, {"name": "two", "inputSchema": schema}, LOOSE_TOOL, FAULTY_TOOL]}
     write(tmp_path / "tools.json", value)
-    accept(tmp_path, "lint", "tools.json", "--ruleset", "all")
+    accept(tmp_path, "lint", "tools.json", "--ruleset", "catalog,strict,grade,trust")
     assert "required-not-in-properties" in " ".join(rules_of(tmp_path / "base.json"))
     text = mark + json.dumps(_reordered(value), indent=indent).replace("\n", end)
     (tmp_path / "tools.json").write_bytes(text.encode())
@@ -246,7 +256,7 @@ def test_an_update_from_another_working_directory_changes_nothing(project: Path)
     before = (project / "base.json").read_bytes()
     below = project / "below"
     below.mkdir()
-    told = accept(below, "lint", "--ruleset", "all", "../tools.json", baseline="../base.json")
+    told = accept(below, "lint", "--ruleset", "catalog,strict,grade,trust", "../tools.json", baseline="../base.json")
     assert "0 new, 0 gone" in told
     assert (project / "base.json").read_bytes() == before
 
@@ -295,7 +305,7 @@ def test_a_link_below_the_baseline_keeps_its_name(tmp_path: Path) -> None:
 def test_an_update_through_a_link_keeps_the_link(project: Path) -> None:
     (project / "link.json").symlink_to("base.json")
     write(project / "tools.json", [CLEAN_TOOL])
-    accept(project, "lint", "tools.json", "--ruleset", "all", baseline="link.json")
+    accept(project, "lint", "tools.json", "--ruleset", "catalog,strict,grade,trust", baseline="link.json")
     assert (project / "link.json").is_symlink()
     assert entries(project / "base.json") == []
 
@@ -313,7 +323,7 @@ def test_standard_input_is_a_target_of_its_own(project: Path) -> None:
 def test_standard_input_is_never_gone(project: Path) -> None:
     text = (project / "tools.json").read_text()
     run("lint", "-", "--baseline", "base.json", "--update-baseline", stdin=text, cwd=project)
-    accept(project, "lint", "--ruleset", "all", "tools.json")
+    accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
     assert rules_of(project / "base.json", "<stdin>") == FOUND
 
 
@@ -331,16 +341,16 @@ def test_a_name_that_is_no_text_is_accepted_all_the_same(tmp_path: Path) -> None
 
 def test_an_update_tells_how_much_came_and_went(project: Path) -> None:
     count = len(entries(project / "base.json"))
-    told = accept(project, "lint", "--ruleset", "all", "tools.json")
+    told = accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
     assert told == f"mcproof: base.json: {count} findings accepted, 0 new, 0 gone\n"
     write(project / "tools.json", [{**CLEAN_TOOL, "description": ""}])
-    told = accept(project, "lint", "--ruleset", "all", "tools.json")
+    told = accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
     assert told == f"mcproof: base.json: 1 finding accepted, 1 new, {count} gone\n"
 
 
 def test_two_updates_write_the_same_bytes(project: Path) -> None:
     before = (project / "base.json").read_bytes()
-    accept(project, "lint", "--ruleset", "all", "tools.json")
+    accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
     assert (project / "base.json").read_bytes() == before
 
 
@@ -367,7 +377,7 @@ def test_an_update_drops_a_target_that_is_gone(project: Path) -> None:
     shutil.copy(project / "tools.json", project / "other.json")
     accept(project, "lint", "other.json")
     (project / "other.json").unlink()
-    accept(project, "lint", "--ruleset", "all", "tools.json")
+    accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
     assert {entry["target"] for entry in entries(project / "base.json")} == {"tools.json"}
 
 
@@ -643,7 +653,7 @@ def test_entries_with_names_that_no_file_can_have_do_no_harm(project: Path) -> N
     document["entries"] += odd
     (project / "base.json").write_text(json.dumps(document))
     assert lint(project, "tools.json").returncode == 0
-    accept(project, "lint", "--ruleset", "all", "tools.json")
+    accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
     assert {entry["target"] for entry in entries(project / "base.json")} <= {"tools.json", "x" * 5_000}
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 GRADE = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
 STRICT = ["SCH-001", "SCH-002", "SCH-003"]
+POLISH = ["MP001", "MP002", "MP004"]
 
 
 @pytest.fixture
@@ -24,8 +25,9 @@ def faulty(tmp_path: Path) -> str:
     ("options", "expected"),
     [
         ((), ["CAT-001", *GRADE]),
-        (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE]),
+        (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *POLISH]),
         (("--ruleset", "strict"), STRICT),
+        (("--ruleset", "polish"), POLISH),
         (("--ruleset", "strict,grade"), [*STRICT, *GRADE]),
         (("--ruleset", "strict", "--ruleset", " grade "), [*STRICT, *GRADE]),
         (("--ruleset", "trust"), []),
@@ -35,7 +37,7 @@ def faulty(tmp_path: Path) -> str:
         (("--select", "strict", "--ignore", "SCH-002"), ["SCH-001", "SCH-003"]),
         (("--ignore", "grade"), ["CAT-001"]),
         (("--ignore", "prop-no-type", "--ignore", "CAT-001"), [each for each in GRADE if each != "prop-no-type"]),
-        (("--ruleset", "all", "--ignore", "strict,catalog"), GRADE),
+        (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *POLISH]),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else None,
 )
@@ -64,7 +66,7 @@ def test_schema_lint_runs_strict_and_what_is_wrong_with_the_input(faulty: str) -
         (("--ignore", "prop-no-typ"), "unknown rule `prop-no-typ` (did you mean `prop-no-type`?)"),
         (("--select", "zzzz"), "unknown rule `zzzz`; `mcproof rules` lists them all"),
         (("--ruleset", "strickt"), "unknown ruleset `strickt` (did you mean `strict`?)"),
-        (("--ruleset", "zzzz"), "there are catalog, strict, grade, trust"),
+        (("--ruleset", "zzzz"), "there are catalog, strict, grade, trust, polish, wire"),
         (("--select", "SCH-001", "--ignore", "SCH-001"), "no rule is left to run"),
         (("--ruleset", "strict", "--ignore", "strict"), "no rule is left to run"),
     ],
@@ -79,5 +81,9 @@ def test_a_selection_is_refused_before_anything_is_read(tmp_path: Path) -> None:
 
 
 def test_a_clean_catalog_passes_every_ruleset(tmp_path: Path) -> None:
-    name = write(tmp_path / "clean.json", {"tools": [CLEAN_TOOL]})
+    described = {
+        **CLEAN_TOOL,
+        "description": "Find books. Use this when the user names a title. Returns their shelves.",
+    }
+    name = write(tmp_path / "clean.json", {"tools": [described]})
     assert rules_in(run("lint", name, "--format", "json", "--ruleset", "all")) == []

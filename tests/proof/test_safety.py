@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.catalog import Tool
-from mcproof.proof.safety import DESTRUCTIVE, MUTATING, MUTATING_IN_FRONT, Permission, permission, words_of
+from mcproof.names import words_of
+from mcproof.proof.safety import DESTRUCTIVE, MUTATING, MUTATING_IN_FRONT, Permission, permission
 from mcproof.report.formats import FORMATS
 
 from .running import command, http, mcproof, small_server, tried

@@ -248,7 +248,7 @@ def test_a_comment_that_would_be_too_long_is_cut_with_a_sentence(
         tools = [{"name": f"tool_{number}", "description": "Say whatever."} for number in range(count)]
         (tmp_path / "many.json").write_text(json.dumps(tools), encoding="utf-8")
         # Errors for some, folded notes for others: the cut comes within a table, open or folded.
-        for rule in ("tool-no-schema", "all"):
+        for rule in ("tool-no-schema", "strict,grade,trust"):
             text = _printed(capsys, "markdown", "lint", "many.json", "--select", rule)
             page = refuse_markup(text)
             is_cut = "The rest does not fit here" in page.text

@@ -20,6 +20,7 @@ ID_FORMS = {
     "strict": r"SCH-\d{3}",
     "grade": r"[a-z]+(-[a-z]+)+",
     "trust": r"[a-z]+(_[a-z]+)+",
+    "polish": r"MP\d{3}",
 }
 
 GRADE_SEVERITIES = {
@@ -46,7 +47,31 @@ GRADE_SEVERITIES = {
     "server-duplicate-tools": "error",
 }
 
+POLISH = {
+    "MP001": ("require-tool-description", "schema", "error"),
+    "MP002": ("require-param-description", "schema", "warn"),
+    "MP003": ("require-return-schema", "schema", "note"),
+    "MP004": ("require-required-array", "schema", "warn"),
+    "MP005": ("valid-json-schema", "schema", "error"),
+    "MP010": ("generic-tool-name", "naming", "warn"),
+    "MP011": ("redundant-prefix", "naming", "error"),
+    "MP012": ("inconsistent-verb-pattern", "naming", "warn"),
+    "MP013": ("name-collision-cross-server", "naming", "warn"),
+    "MP014": ("snake-vs-camel", "naming", "note"),
+    "MP020": ("description-too-short", "description", "warn"),
+    "MP021": ("description-too-long", "description", "note"),
+    "MP022": ("missing-example", "description", "note"),
+    "MP023": ("no-trigger-condition", "description", "note"),
+    "MP024": ("jargon-density", "description", "note"),
+    "MP025": ("useless-qualifier", "description", "note"),
+    "MP030": ("param-type-mismatch", "consistency", "error"),
+    "MP033": ("duplicate-tool-description", "consistency", "error"),
+    "MP040": ("hidden-prompt-injection", "security", "error"),
+    "MP041": ("instruction-in-description", "security", "error"),
+}
+
 FAULT_OF = {
+    "MP004": "FAULT-SCHEMA-MISSING-REQUIRED",
     "SCH-001": "FAULT-SCHEMA-MISSING-REQUIRED",
     "tool-no-required": "FAULT-SCHEMA-MISSING-REQUIRED",
     "SCH-002": "FAULT-SCHEMA-UNEXPECTED-FIELD",
@@ -173,6 +198,11 @@ def test_the_strict_rules_have_the_published_severities() -> None:
 def test_there_are_exactly_the_21_published_grade_rules() -> None:
     assert len(GRADE_SEVERITIES) == 21
     assert {rule.id: rule.severity for rule in rules_of("grade")} == GRADE_SEVERITIES
+
+
+def test_the_polish_rules_have_the_published_names_categories_and_severities() -> None:
+    assert {rule.id: (rule.name, rule.category, rule.severity) for rule in rules_of("polish")} == POLISH
+    assert ids(rules_of("polish")) == list(POLISH)
 
 
 def test_faults_stand_exactly_where_the_specification_puts_them() -> None:

@@ -60,6 +60,7 @@ def _fault(fault: Fault, style: Style) -> str:
 def _rule(rule: Rule, style: Style) -> str:
     title = rule.id if rule.name == rule.id else f"{rule.id} ({rule.name})"
     lines = [style.paint(title, "bold"), "", rule.summary, ""]
+    lines += [line for paragraph in rule.details for line in (paragraph, "")]
     width = max(len(label) for label, _ in facts_of(rule))
     lines += [f"  {label:{width}}  {value}" for label, value in facts_of(rule)]
     lines += ["", f"{style.paint('Why', 'bold')}  {rule.why}", f"{style.paint('Fix', 'bold')}  {rule.advice}"]

@@ -7,8 +7,9 @@ Words are whole words of the name, however it is spelt: `deleteUser`, `delete_us
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.names import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,8 +53,6 @@ to: `log_in` and `blog_log_in` do what `git_log` does not."""
 READING = _words("analyze check count describe fetch find get has is list lookup query read retrieve search show view")
 """Words behind which another is none of what a tool does: `get_call_status`."""
 
-_BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-
 
 class Permission(NamedTuple):
     """Whether a tool may be called, and why."""
@@ -63,11 +62,6 @@ class Permission(NamedTuple):
     reason: str
     is_presumed: bool = False
     """Whether nothing but the lack of a mutating word says that it only reads."""
-
-
-def words_of(name: str) -> list[str]:
-    """The words of a name, in small letters."""
-    return [word.lower() for word in _BOUNDARY.split(name) if word]
 
 
 def permission(tool: Tool, *, allow_writes: bool) -> Permission:

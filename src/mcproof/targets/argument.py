@@ -128,7 +128,9 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
     except OSError as error:
         raise _unreadable(target, error) from None
     if not names:
-        raise InputError("nothing to check: no MCP server in Python and no `.json` snapshot in this folder", file=target)
+        raise InputError(
+            "nothing to check: no MCP server in Python and no `.json` snapshot in this folder", file=target
+        )
     return [Input(os.path.join(target, name), from_folder=True) for name in names]
 
 

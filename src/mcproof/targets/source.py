@@ -26,7 +26,7 @@ def holds_source(folder: str) -> bool:
 
 
 def read_source(name: str) -> Catalog:
-    """The catalog that the Python source in a file or a folder would serve; `catalog.source` has where it is written."""
+    """The catalog that the Python source in a file or a folder would serve; `catalog.source` says where it stands."""
     from mcproof.targets.python_source import discover
 
     if not os.path.exists(name):

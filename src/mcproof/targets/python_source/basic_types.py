@@ -6,11 +6,28 @@ from typing import Any
 
 ANY = frozenset(("Any", "object"))
 ARRAYS = frozenset(
-    ["list", "List", "Sequence", "Iterable", "MutableSequence", "Collection", "Iterator", "Generator", "deque", "Deque", "tuple", "Tuple"]
+    [
+        "list",
+        "List",
+        "Sequence",
+        "Iterable",
+        "MutableSequence",
+        "Collection",
+        "Iterator",
+        "Generator",
+        "deque",
+        "Deque",
+        "tuple",
+        "Tuple",
+    ]
 )
 SETS = frozenset(["set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"])
-MAPPINGS = frozenset(["dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict", "Counter"])
-TRANSPARENT = frozenset(["Required", "NotRequired", "ReadOnly", "Final", "ClassVar", "Optional", "SkipValidation", "SerializeAsAny"])
+MAPPINGS = frozenset(
+    ["dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict", "Counter"]
+)
+TRANSPARENT = frozenset(
+    ["Required", "NotRequired", "ReadOnly", "Final", "ClassVar", "Optional", "SkipValidation", "SerializeAsAny"]
+)
 
 BASIC: dict[str, dict[str, Any]] = {
     "str": {"type": "string"},

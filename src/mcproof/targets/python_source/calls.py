@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import os
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import plain
-from mcproof.targets.python_source.expressions import attribute, evaluate
+from mcproof.targets.python_source import builtin_calls, plain, plain_methods
+from mcproof.targets.python_source.expressions import evaluate
+from mcproof.targets.python_source.special_calls import SPECIAL, Call
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -23,7 +23,6 @@ from mcproof.targets.python_source.values import (
     PlacedList,
     Scope,
     SuperOf,
-    truth,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def call(
             method.bound_to = func
             return follow(run, method, args, kwargs, complete=complete)
         return UNKNOWN
-    return run.servers.call(func, args, kwargs)
+    return run.servers.call(func, args)
 
 
 def _called_again(run: Interpreter, func: Called, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -75,7 +74,7 @@ def _called_again(run: Interpreter, func: Called, args: list[Any], kwargs: dict[
         return made
     if func.func.name == "functools.partial" and func.args:
         return run.call(func.args[0], [*func.args[1:], *args], {**func.kwargs, **kwargs}, None)
-    outcome = run.servers.call(func, args, kwargs)
+    outcome = run.servers.call(func, args)
     if outcome is not UNKNOWN:
         return outcome
     return args[0] if len(args) == 1 and isinstance(args[0], (Function, Class)) and not kwargs else UNKNOWN
@@ -110,8 +109,6 @@ def follow(
     run: Interpreter, function: Function, args: list[Any], kwargs: dict[str, Any], *, complete: bool = True
 ) -> Any:
     """Follow a function of the project with these arguments."""
-    from mcproof.targets.python_source.interpreter import Frame
-
     node = function.node
     run.followed.add(id(node))
     again = run.active.count(id(node))
@@ -119,6 +116,28 @@ def follow(
         return UNKNOWN
     if function.partial is not None:
         args, kwargs = [*function.partial[0], *args], {**function.partial[1], **kwargs}
+    key = _question(function, args, kwargs)
+    if key is not None and key in run.answers:
+        return run.answers[key]
+    value = _followed(run, function, args, kwargs, complete=complete)
+    if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
+        run.answers[key] = value
+    return value
+
+
+def _question(function: Function, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What tells one call of a function from another, where nothing but plain data goes in; None for other calls."""
+    given = (*args, *kwargs.values())
+    if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
+        return None
+    # True and 1 are one key and two values.
+    return id(function.node), id(function.scope), id(function.bound_to), *map(type, given), *args, *kwargs.items()
+
+
+def _followed(run: Interpreter, function: Function, args: list[Any], kwargs: dict[str, Any], *, complete: bool) -> Any:
+    from mcproof.targets.python_source.interpreter import Frame
+
+    node = function.node
     inner = Scope(function.module, function.scope)
     _bind(run, function, inner, args, kwargs, complete=complete)
     frame = Frame(function, 0)
@@ -200,7 +219,13 @@ def _or_server(run: Interpreter, value: Any, parameter: ast.arg, function: Funct
 
 
 def instantiate(
-    run: Interpreter, cls: Class, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, *, complete: bool = True
+    run: Interpreter,
+    cls: Class,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    node: ast.Call | None,
+    *,
+    complete: bool = True,
 ) -> Any:
     """An object of a project class, `__init__` followed."""
     if run.is_enum(cls):
@@ -208,7 +233,7 @@ def instantiate(
         return next((member for member in run.enum_members(cls) if member.value == wanted), UNKNOWN)
     made = Instance(cls, node)
     run.instances.setdefault(id(cls), made)
-    server = run.servers.instance_server(cls, made, args, kwargs, node)
+    server = run.servers.instance_server(cls, args, kwargs, node)
     made.server = server
     own = cls.attribute("__init__")
     if isinstance(own, Function):
@@ -260,9 +285,11 @@ def _method(
         if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
             return _perhaps_removed(holder, name, args)
         before = len(holder) if isinstance(holder, PlacedList) else 0
-        result = plain.method(holder, name, args, kwargs)
+        result = plain_methods.method(holder, name, args, kwargs)
         if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
-            inherited = getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
+            inherited: set[Any] = (
+                getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
+            )
             holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
             if run.doubt:
                 holder.doubtful |= set(range(before, len(holder)))
@@ -273,7 +300,7 @@ def _method(
         return _super_call(run, holder, name, args, kwargs)
     if isinstance(holder, Class):
         if name in ("model_json_schema", "schema"):
-            return run.servers.model_schema(holder, kwargs)
+            return run.servers.model_schema(holder)
         if name in ("model_construct", "construct"):
             return instantiate(run, holder, args, kwargs, node)
         return UNKNOWN
@@ -284,7 +311,9 @@ def _perhaps_removed(holder: PlacedDict | PlacedList, name: str, args: list[Any]
     """Something that is taken away under a condition is still there, in doubt."""
     if isinstance(holder, PlacedList):
         everything = set(range(len(holder)))
-        holder.doubtful |= {index for index in everything if holder[index] is args[0]} if name == "remove" and args else everything
+        holder.doubtful |= (
+            {index for index in everything if holder[index] is args[0]} if name == "remove" and args else everything
+        )
         return UNKNOWN
     key = plain.bare(args[0]) if args else UNKNOWN
     if name == "pop" and isinstance(key, (str, int)):
@@ -316,164 +345,11 @@ def _external(
     *,
     complete: bool,
 ) -> Any:
-    special = _SPECIAL.get(func.name)
+    special = SPECIAL.get(func.name)
     if special is not None:
-        return special(run, args, kwargs, scope)
-    value = plain.builtin(func.name, args, kwargs)
+        return special(Call(run, args, kwargs, scope))
+    value = builtin_calls.builtin(func.name, args, kwargs)
     if value is not UNKNOWN or func.name.startswith("builtins."):
         return value
     made = Called(func, args, kwargs, node, scope.module if scope is not None else None, complete=complete)
     return run.servers.external_call(made)
-
-
-def _getattr(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    if len(args) < 2 or not isinstance(args[1], str):
-        return UNKNOWN
-    found = run.settle(attribute(run, args[0], args[1]))
-    if (found is UNKNOWN or isinstance(found, Method)) and len(args) > 2 and isinstance(args[0], (Function, Instance)):
-        return args[2]
-    return found
-
-
-def _setattr(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    if len(args) == 3 and isinstance(args[1], str):
-        run.set_attribute(args[0], args[1], args[2])
-    return None
-
-
-def _hasattr(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    if len(args) == 2 and isinstance(args[1], str) and isinstance(args[0], Function):
-        return args[1] in args[0].attributes or args[1].startswith("__")
-    return UNKNOWN
-
-
-def _map(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    items = plain.items_of(args[1]) if len(args) == 2 else None
-    if items is None:
-        return UNKNOWN
-    return plain.builtin("builtins.list", [tuple(run.call(args[0], [each], {}, None) for each in items[:2000])], {})
-
-
-def _filter(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    items = plain.items_of(args[1]) if len(args) == 2 else None
-    if items is None:
-        return UNKNOWN
-    kept = []
-    for each in items[:2000]:
-        known = truth(each if args[0] is None else run.call(args[0], [each], {}, None))
-        if known is None:
-            return UNKNOWN
-        if known:
-            kept.append(each)
-    return plain.builtin("builtins.list", [tuple(kept)], {})
-
-
-def _partial(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    if not args or not isinstance(args[0], Function):
-        return Called(External("functools.partial"), args, kwargs)
-    made = args[0].copy()
-    before = made.partial or ([], {})
-    made.partial = ([*before[0], *args[1:]], {**before[1], **kwargs})
-    return made
-
-
-def _import_module(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    from mcproof.targets.python_source.interpreter import ModuleValue
-
-    name = args[0] if args else None
-    if not isinstance(name, str) or scope is None or not name:
-        return UNKNOWN
-    level = len(name) - len(name.lstrip("."))
-    path = run.modules.find(scope.module, name.lstrip("."), level)
-    if path is None:
-        return External(name) if not level else UNKNOWN
-    run.reach(path, scope.module)
-    return ModuleValue(path)
-
-
-def _isinstance(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    if len(args) != 2:
-        return UNKNOWN
-    kinds = args[1] if isinstance(args[1], tuple) else (args[1],)
-    known = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
-    types = [known.get(kind.last) for kind in kinds if isinstance(kind, External)]
-    plain_value = isinstance(args[0], (str, dict, list, int, float, bool, tuple, type(None), Function))
-    if len(types) == len(kinds) and None not in types and plain_value:
-        return isinstance(args[0], tuple(each for each in types if each is not None))
-    if isinstance(args[0], Instance) and any(kind in args[0].cls.ancestry() for kind in kinds if isinstance(kind, Class)):
-        return True
-    return UNKNOWN
-
-
-def _callable(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    if len(args) == 1 and isinstance(args[0], (Function, Class)):
-        return True
-    return False if args and isinstance(args[0], (str, int, float, dict, list, tuple, type(None))) else UNKNOWN
-
-
-def _dir(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    from mcproof.targets.python_source.interpreter import ModuleValue
-
-    names: set[str] = set()
-    if args and isinstance(args[0], Instance):
-        names = {name for each in args[0].cls.ancestry() for name in each.body.names} | set(args[0].attributes)
-    elif args and isinstance(args[0], Class):
-        names = {name for each in args[0].ancestry() for name in each.body.names}
-    elif args and isinstance(args[0], ModuleValue) and not os.path.isdir(args[0].path):
-        module = run.module(args[0].path)
-        names = set(module.scope.names) if module is not None else set()
-    else:
-        return UNKNOWN
-    return plain.builtin("builtins.list", [tuple(sorted(names))], {})
-
-
-def _type_of(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    return args[0].cls if len(args) == 1 and isinstance(args[0], Instance) else UNKNOWN
-
-
-def _next(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    items = plain.items_of(args[0]) if args else None
-    if items:
-        return items[0]
-    return args[1] if items is not None and len(args) > 1 and not getattr(args[0], "incomplete", False) else UNKNOWN
-
-
-def _pass_on(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    return args[0] if args else UNKNOWN
-
-
-def _apply(run: Interpreter, args: list[Any], kwargs: dict[str, Any], scope: Scope | None) -> Any:
-    """`asyncio.run(main())` has run it already; `anyio.run(main, 1)` is a call still to make."""
-    if args and isinstance(args[0], Function):
-        return run.call(args[0], args[1:], {}, None)
-    return args[0] if args else UNKNOWN
-
-
-_SPECIAL: dict[str, Any] = {
-    "builtins.getattr": _getattr,
-    "builtins.setattr": _setattr,
-    "builtins.hasattr": _hasattr,
-    "builtins.map": _map,
-    "builtins.filter": _filter,
-    "builtins.isinstance": _isinstance,
-    "builtins.callable": _callable,
-    "builtins.dir": _dir,
-    "builtins.type": _type_of,
-    "builtins.next": _next,
-    "builtins.iter": _pass_on,
-    "functools.partial": _partial,
-    "functools.update_wrapper": _pass_on,
-    "importlib.import_module": _import_module,
-    "inspect.getdoc": lambda run, args, kwargs, scope: _getdoc(run, args),
-    "inspect.unwrap": _pass_on,
-    "asyncio.run": _apply,
-    "anyio.run": _apply,
-    "asyncio.get_event_loop().run_until_complete": _apply,
-}
-
-
-def _getdoc(run: Interpreter, args: list[Any]) -> Any:
-    import inspect
-
-    text = attribute(run, args[0], "__doc__") if args else None
-    return inspect.cleandoc(text) if isinstance(text, str) else UNKNOWN

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import docstrings, plain
-from mcproof.targets.python_source.expressions import docstring_of
+from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.places import name_place
 from mcproof.targets.python_source.signatures import derive, parameters_of
 from mcproof.targets.python_source.values import Called
@@ -14,12 +15,10 @@ from mcproof.targets.python_source.values import Called
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
     from mcproof.targets.python_source.literals import Writer
-    from mcproof.targets.python_source.registrations import Item
+    from mcproof.targets.python_source.servers import Item
 
 
-def resource(
-    run: Interpreter, item: Item, framework: str, prefix: str, writer: Writer
-) -> tuple[str, dict[str, Any]] | None:
+def resource(item: Item, framework: str, prefix: str, writer: Writer) -> tuple[str, dict[str, Any]] | None:
     """A resource or a template: which of the two, and itself. None where its address is not known."""
     given = item.given
     uri = plain.bare(given.get("uri", given.get("uriTemplate", given.get("uri_template"))))
@@ -108,7 +107,7 @@ def locate(item: Item, writer: Writer) -> None:
             if key in item.nodes:
                 writer.place(f"/{key}", item.module, item.nodes[key])
     function = item.function.face() if item.function is not None else None
-    if function is not None and hasattr(function.node, "name"):
+    if function is not None and isinstance(function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         named = name_place(function.module, function.node)
         if named is not None:
             writer.places.setdefault("", named)

@@ -46,7 +46,9 @@ _PLACED_BY_FIELD = ("title", "description", "examples")
 
 def is_field(value: Any) -> bool:
     """Whether a default is a `Field(...)` rather than a value."""
-    return isinstance(value, Called) and value.func.last in ("Field", "FieldInfo") and value.func.package != "dataclasses"
+    return (
+        isinstance(value, Called) and value.func.last in ("Field", "FieldInfo") and value.func.package != "dataclasses"
+    )
 
 
 def fields_of(kind: Any) -> list[Called]:
@@ -97,7 +99,7 @@ def apply(maker: Generator, schema: Schema, extra: Any, at: str) -> Schema:
         return _limited(maker, schema, extra.kwargs, at)
     if name in ("Field", "FieldInfo"):
         return _described(maker, _limited(maker, schema, extra.kwargs, at), extra, at)
-    if name in ("PlainValidator",):
+    if name == "PlainValidator":
         return maker.unknown_at(at)
     return schema
 
@@ -172,7 +174,9 @@ def _limited(maker: Generator, schema: Schema, limits: dict[str, Any], at: str) 
             continue
         if isinstance(value, (int, float, str)):
             made[keyword] = value
-        elif isinstance(value, Called) and value.func.last == "compile" and value.args and isinstance(value.args[0], str):
+        elif (
+            isinstance(value, Called) and value.func.last == "compile" and value.args and isinstance(value.args[0], str)
+        ):
             made[keyword] = value.args[0]
         else:
             maker.unknown.add(f"{at}/{keyword}")

@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import calls, rendering
 from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter, TooMuchError
-from mcproof.targets.python_source.modules import Module, Modules
-from mcproof.targets.python_source.places import Place
+from mcproof.targets.python_source.modules import Module, Modules, stem_of
 from mcproof.targets.python_source.registrations import Servers
-from mcproof.targets.python_source.rendering import SourceTool
 from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Instance
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.targets.python_source.places import Place
+    from mcproof.targets.python_source.rendering import SourceTool
+
 _KINDS = frozenset(("tool", "resource", "prompt"))
-_REGISTERS = _KINDS | frozenset(
-    ("add_tool", "add_resource", "add_prompt", "list_tools", "mount", "import_server", "Tool", "FastMCP", "MCPServer")
+_REGISTERS = frozenset(
+    (
+        "tool",
+        "add_tool",
+        "add_resource",
+        "add_prompt",
+        "list_tools",
+        "mount",
+        "import_server",
+        "Tool",
+        "FastMCP",
+        "MCPServer",
+    )
 )
 
 
@@ -41,6 +57,16 @@ class Discovered(NamedTuple):
 
 def discover(target: str) -> Discovered:
     """The catalog that the Python source at `target` would serve. Nothing of it is imported or run."""
+    collecting = gc.isenabled()
+    gc.disable()  # syntax trees are large, and nothing of them is garbage before the end
+    try:
+        return _discovered(target)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _discovered(target: str) -> Discovered:
     problems: list[Problem] = []
     files = python_files(target, problems)
     modules = Modules(files, target, problems)
@@ -51,14 +77,16 @@ def discover(target: str) -> Discovered:
     servers.run = run
     if speaks_of_mcp:
         _follow_everything(run, candidates, problems, target)
-    rendered = rendering.render(run, servers, target)
+    rendered = rendering.render(run, servers, None if os.path.isdir(target) else os.path.abspath(target))
     comments = {}
     for file in rendered.files:
         module = modules.load(os.path.abspath(file))
         if module is not None and (found := comments_about_us(module.text)):
             comments[file] = found
     document = {**rendered.document}
-    return Discovered(document, rendered.places, rendered.tools, comments, sorted(set(problems), key=_order), rendered.files)
+    return Discovered(
+        document, rendered.places, rendered.tools, comments, sorted(set(problems), key=_order), rendered.files
+    )
 
 
 def _order(problem: Problem) -> tuple[str, int]:
@@ -73,9 +101,12 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
         module = run.modules.load(path)
         if module is not None:
             loaded.append(module)
-    tools = {id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None}
+    tools = {
+        id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None
+    }
     run.followed |= tools  # a tool that runs is no part of what registers it
-    definitions = [each for module in loaded for each in _definitions(module, run.modules.stems)]
+    holders = {stem_of(item.module.file) for each in run.servers.made for item in each.items if item.module is not None}
+    definitions = [each for module in loaded for each in _definitions(module, holders, run.followed)]
     for each in [*_roots(definitions, run.followed), *(each for each in definitions if each.registers)]:
         if id(each.node) not in run.followed and not _is_dead(run, each):
             _root(run, problems, target, lambda each=each: _enter(run, each))
@@ -140,8 +171,20 @@ class Definition(NamedTuple):
     node: Any
     owner: str | None
     module: Module
-    calls: frozenset[str]
     registers: bool
+
+
+def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Every node of some statements, in no order; `ast.walk` takes twice as long."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for value in node.__dict__.values():
+            if isinstance(value, list):
+                waiting.extend(each for each in value if isinstance(each, ast.AST))
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                waiting.append(value)
 
 
 def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
@@ -151,32 +194,52 @@ def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
     return any(alias.name.rpartition(".")[2] in stems for alias in node.names)
 
 
-def _definitions(module: Module, stems: set[str]) -> list[Definition]:
-    """The functions of a module and the methods of its classes, without those nested in functions."""
+def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Definition]:
+    """The functions of a module and the methods of its classes that were not followed, none nested in a function."""
     found = []
+    words = (*_REGISTERS, *_KINDS, *stems)
     waiting: list[tuple[Any, str | None]] = [(each, None) for each in module.tree.body]
     while waiting:
         node, owner = waiting.pop(0)
+        if id(node) in followed:
+            continue
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            names: set[str] = set()
-            registers = False
-            for each in (part for statement in node.body for part in ast.walk(statement)):
-                if isinstance(each, ast.Name):
-                    names.add(each.id)
-                elif isinstance(each, ast.Attribute):
-                    names.add(each.attr)
-                elif isinstance(each, (ast.ImportFrom, ast.Import)):
-                    registers = registers or _imports_any(each, stems)
-                elif isinstance(each, ast.Call):
-                    registers = registers or _name_of(each.func) in _REGISTERS
-                elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each is not node:
-                    registers = registers or any(_name_of(one) in _KINDS for one in each.decorator_list)
-            found.append(Definition(node.name, node, owner, module, frozenset(names), registers))
+            found.append(Definition(node.name, node, owner, module, _registers(node, module, words, stems)))
         elif isinstance(node, ast.ClassDef):
             waiting.extend((each, node.name) for each in node.body)
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
             waiting.extend((each, owner) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
     return found
+
+
+def _registers(node: Any, module: Module, words: tuple[str, ...], stems: set[str]) -> bool:
+    """Whether the body of a function registers something, or imports a module that does."""
+    text = module.between(node.lineno, node.end_lineno)
+    if not any(word in text for word in words):
+        return False
+    for each in _parts(node.body):
+        if isinstance(each, (ast.ImportFrom, ast.Import)) and _imports_any(each, stems):
+            return True
+        if isinstance(each, ast.Call):
+            inner = each.func.func if isinstance(each.func, ast.Call) else None
+            if _name_of(each.func) in _REGISTERS or (inner is not None and _name_of(inner) in _KINDS):
+                return True
+        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorators = [one.func if isinstance(one, ast.Call) else one for one in each.decorator_list]
+            if any(_name_of(one) in _KINDS for one in decorators):
+                return True
+    return False
+
+
+def _named_in(node: Any) -> set[str]:
+    """The names that the body of a function mentions or calls."""
+    names = set()
+    for each in _parts(node.body):
+        if isinstance(each, ast.Name):
+            names.add(each.id)
+        elif isinstance(each, ast.Call):
+            names.add(_name_of(each.func))
+    return names
 
 
 def _name_of(node: ast.expr) -> str:
@@ -186,9 +249,11 @@ def _name_of(node: ast.expr) -> str:
 
 def _roots(definitions: list[Definition], followed: set[int]) -> list[Definition]:
     """From the functions that register something up to those that nothing in the project names."""
+    if not any(each.registers for each in definitions):
+        return []
     callers: dict[str, list[Definition]] = {}
     for each in definitions:
-        for name in each.calls:
+        for name in _named_in(each.node):
             callers.setdefault(name, []).append(each)
     roots: dict[int, Definition] = {}
     seen: set[int] = set()
@@ -206,7 +271,7 @@ def _roots(definitions: list[Definition], followed: set[int]) -> list[Definition
             waiting.extend(above)
         else:
             roots[id(each.node)] = each
-    return sorted(roots.values(), key=lambda each: (not re.match(r"main|serve|run|create|build", each.name)))
+    return sorted(roots.values(), key=lambda each: not re.match(r"main|serve|run|create|build", each.name))
 
 
 def _enter(run: Interpreter, each: Definition) -> None:
@@ -226,7 +291,9 @@ def _enter(run: Interpreter, each: Definition) -> None:
         return
     bound = _original(method, each.node).copy()
     if "staticmethod" not in method.decorators:
-        bound.bound_to = holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
+        bound.bound_to = (
+            holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
+        )
     calls.follow(run, bound, [], {})
 
 

@@ -6,6 +6,7 @@ descriptions of the parameters; the conventions of Google, NumPy and Sphinx are 
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import NamedTuple
 
@@ -19,13 +20,14 @@ _SECTIONS = _PARAMETERS | frozenset(
     )
 )  # fmt: skip
 _HEADING = re.compile(r"(\w[\s\w-]*):(\s+(\S.*))?\s*")
-_NUMPY = {
-    "parameters": True, "params": True, "other parameters": False, "returns": False, "yields": False,
-    "receives": False, "raises": False, "warns": False, "examples": False, "attributes": False, "deprecated": False,
-    "functions": False, "methods": False, "classes": False, "modules": False, "warnings": False,
-}  # fmt: skip
-_SPHINX = re.compile(r":(param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?(\*{0,2}\w+)\s*:\s*(.*)")
-_SPHINX_OTHER = re.compile(r":(type|raises?|except|exception|returns?|rtype|var|ivar|cvar|vartype)\b[^:]*:")
+_NUMPY_PARAMETERS = frozenset(("parameters",))
+_SPHINX_PARAMETERS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword"))
+_SPHINX = _SPHINX_PARAMETERS | frozenset(
+    (
+        "type", "var", "ivar", "cvar", "vartype", "returns", "return", "rtype", "raises", "raise", "except",
+        "exception",
+    )
+)  # fmt: skip
 
 
 class Split(NamedTuple):
@@ -132,50 +134,56 @@ def _numpy(lines: list[str]) -> Split | None:
     heads = [
         index
         for index in range(len(lines) - 1)
-        if lines[index].strip().lower() in _NUMPY and set(lines[index + 1].strip()) == {"-"}
+        if lines[index].strip() and lines[index + 1] and set(lines[index + 1].strip()) == {"-"}
     ]
     if not heads:
         return None
     parameters: dict[str, str] = {}
     for index, end in zip(heads, [*heads[1:], len(lines)], strict=True):
-        if _NUMPY[lines[index].strip().lower()]:
+        if lines[index].lower() in _NUMPY_PARAMETERS:
             parameters.update(_numpy_entries(lines[index + 2 : end]))
     before = "\n".join(lines[: heads[0]]).rstrip("\n")
     return Split(before if before.strip() else None, parameters)
 
 
 def _numpy_entries(lines: list[str]) -> dict[str, str]:
+    """The entries of a parameter section: `name, name : type`, and below it, indented, what they are."""
     found: dict[str, list[str]] = {}
-    names: list[str] = []
+    current: list[str] = []
     for line in lines:
         if line and not line[0].isspace():
-            names = [name.strip() for name in line.partition(":")[0].split(",")]
-            for name in names:
-                found[name] = []
-        elif names:
-            for name in names:
-                found[name].append(line.strip() if not found[name] else line[4:] if line.startswith("    ") else line.strip())
-    return {name: "\n".join(text).strip("\n").rstrip() for name, text in found.items()}
+            current = []
+            for name in line.partition(":")[0].strip().split(", "):
+                found[name] = current
+        else:
+            current.append(line[4:] if line.startswith("    ") else line.lstrip())
+    return {name: "\n".join(text).rstrip() for name, text in found.items()}
 
 
 def _sphinx(lines: list[str]) -> Split | None:
     parameters: dict[str, str] = {}
     description: list[str] = []
-    current: str | None = None
     structured = False
-    for line in lines:
-        entry = _SPHINX.fullmatch(line.strip()) if line.startswith(":") else None
-        if entry is not None:
-            current = entry[2]
-            parameters[current] = entry[3].strip()
-            structured = True
-        elif line.startswith(":") and _SPHINX_OTHER.match(line):
-            current, structured = None, True
-        elif structured and current is not None and line.strip():
-            parameters[current] = f"{parameters[current]} {line.strip()}".strip()
-        elif not structured:
+    offset = 0
+    while offset < len(lines):
+        line = lines[offset]
+        offset += 1
+        field = line[1:].partition(":")[0].split(" ") if line.startswith(":") and ":" in line[1:] else [""]
+        if field[0] not in _SPHINX:
             description.append(line)
+            continue
+        block = [line]
+        while offset < len(lines) and not lines[offset].startswith(":"):
+            block.append(lines[offset])
+            offset += 1
+        text = inspect.cleandoc("\n".join(block)).rstrip("\n").split(":", 2)[2].strip()
+        if field[0] in _SPHINX_PARAMETERS and len(field) in (2, 3):
+            parameters[field[-1]] = text
+        structured = structured or len(field) > 1 or field[0] in ("return", "returns")
     if not structured:
         return None
-    text = "\n".join(description).strip("\n").rstrip()
-    return Split(text or None, parameters)
+    while description and not description[-1].strip():
+        description.pop()
+    while description and not description[0].strip():
+        description.pop(0)
+    return Split("\n".join(description) or None, parameters)

@@ -6,21 +6,16 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.attributes import attribute
 from mcproof.targets.python_source.values import (
-    MISSING,
     UNKNOWN,
     Called,
     Class,
-    EnumMember,
     External,
-    Function,
     Generic,
-    Instance,
-    Method,
     PlacedDict,
     PlacedList,
     Scope,
-    SuperOf,
     TypeAlias,
     UnionOf,
     truth,
@@ -42,8 +37,8 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     """The value of an expression; `UNKNOWN` where the source does not tell."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, (str, int, float, bool, bytes, type(None), type(...))) else UNKNOWN
-    handler = _HANDLERS.get(type(node))
-    if handler is None or node is None:
+    handler = None if node is None else _HANDLERS.get(type(node))
+    if handler is None:
         return UNKNOWN
     run.step()
     run.depth += 1
@@ -61,119 +56,11 @@ def _attribute(run: Interpreter, node: ast.Attribute, scope: Scope) -> Any:
     return attribute(run, evaluate(run, node.value, scope), node.attr)
 
 
-def attribute(run: Interpreter, value: Any, name: str) -> Any:
-    """`value.name`."""
-    value = run.settle(value)
-    if isinstance(value, External):
-        return External(f"{value.name}.{name}")
-    if isinstance(value, Instance):
-        return _instance_attribute(run, value, name)
-    if isinstance(value, Class):
-        return _class_attribute(run, value, name)
-    if isinstance(value, EnumMember):
-        if name in ("name", "value"):
-            return getattr(value, name)
-        found = _class_attribute(run, value.cls, name)
-        return _bound(run, found, value, value.cls)
-    if isinstance(value, Function):
-        return _function_attribute(value, name)
-    if isinstance(value, SuperOf):
-        return _super_attribute(run, value, name)
-    if isinstance(value, Called):
-        return run.servers.attribute_of_call(value, name)
-    found = run.attribute_of(value, name)
-    if found is not MISSING:
-        return found
-    return Method(value, name) if value is not None else UNKNOWN
-
-
-def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
-    if name in value.attributes:
-        return value.attributes[name]
-    if name == "__class__":
-        return value.cls
-    found = value.cls.attribute(name)
-    if found is not MISSING:
-        return _bound(run, found, value, value.cls)
-    if value.server is not None:
-        return run.attribute_of(value.server, name)
-    if any(name in each.annotations for each in value.cls.ancestry()):
-        return run.instance_of_annotation(value.cls, name)
-    return Method(value, name) if value.cls.external_bases() else UNKNOWN
-
-
-def _bound(run: Interpreter, found: Any, to: Any, cls: Class) -> Any:
-    """A method as seen through an instance or a class."""
-    if not isinstance(found, Function) or found.owner is None:
-        return found
-    if "staticmethod" in found.decorators:
-        return found
-    method = found.copy()
-    method.bound_to = cls if "classmethod" in found.decorators else to
-    if "property" in found.decorators:
-        return run.call(method, [], {}, None)
-    return method
-
-
-def _class_attribute(run: Interpreter, value: Class, name: str) -> Any:
-    if name in ("__name__", "__qualname__"):
-        return value.name
-    if name == "__doc__":
-        return ast.get_docstring(value.node, clean=False)
-    if name == "__members__" and run.is_enum(value):
-        return PlacedDict((member.name, member) for member in run.enum_members(value))
-    found = value.attribute(name)
-    if found is MISSING:
-        return Method(value, name)
-    if isinstance(found, Function):
-        return _bound(run, found, value, value) if "classmethod" in found.decorators else found
-    if run.is_enum(value) and not name.startswith("_"):
-        return next((member for member in run.enum_members(value) if member.name == name), found)
-    return found
-
-
-def _function_attribute(value: Function, name: str) -> Any:
-    face = value.face()
-    if name in value.attributes:
-        return value.attributes[name]
-    if name in ("__name__", "__qualname__"):
-        return face.name
-    if name == "__doc__":
-        return docstring_of(face)
-    if name == "__wrapped__":
-        return value.wrapped if value.wrapped is not None else UNKNOWN
-    if name == "__module__":
-        return face.module.name
-    if name in ("__func__", "fn"):
-        return value
-    if name == "__self__":
-        return value.bound_to
-    return UNKNOWN
-
-
-def docstring_of(function: Function) -> str | None:
-    """The docstring as it stands, or the text that was assigned in its place."""
-    given = function.attributes.get("__doc__")
-    if given is not None:
-        return given if isinstance(given, str) else None
-    if isinstance(function.node, ast.Lambda):
-        return None
-    return ast.get_docstring(function.node, clean=False)
-
-
-def _super_attribute(run: Interpreter, value: SuperOf, name: str) -> Any:
-    for each in value.cls.ancestry()[1:]:
-        if name in each.body.names:
-            return _bound(run, each.body.names[name], value.instance, each)
-    server = getattr(value.instance, "server", None)
-    return run.attribute_of(server, name) if server is not None and name != "__init__" else Method(value, name)
-
-
 def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     func = evaluate(run, node.func, scope)
     args, kwargs, complete = arguments(run, node, scope)
     if isinstance(func, External) and func.name == "builtins.super":
-        return run.super_of(scope, args)
+        return run.super_of(args)
     if isinstance(func, External) and func.name in ("builtins.globals", "builtins.locals", "builtins.vars"):
         holder = scope.module.scope if func.last == "globals" or (args == [] and scope.parent is None) else None
         return run.names_of(holder) if holder is not None else UNKNOWN
@@ -251,8 +138,8 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
             spec = evaluate(run, each.format_spec, scope) if each.format_spec is not None else ""
             text = plain.formatted(value, each.conversion, spec)
         else:
-            text = each.value if isinstance(each, ast.Constant) else None
-        if not isinstance(text, str):
+            text = each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else None
+        if text is None:
             return UNKNOWN
         parts.append(text)
     return "".join(parts)
@@ -378,7 +265,9 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
                 made_dict[key] = value
                 if not certain:
                     made_dict.doubtful.add(key)
-            made_dict.incomplete = made_dict.incomplete or not certain or not isinstance(key, (str, int, float, bool, tuple, type(None)))
+            made_dict.incomplete = (
+                made_dict.incomplete or not certain or not isinstance(key, (str, int, float, bool, tuple, type(None)))
+            )
             continue
         value = run.settle(evaluate(run, node.elt, inner))
         if not certain:
@@ -399,6 +288,7 @@ def _rounds(run: Interpreter, generators: list[ast.comprehension], index: int, s
     iterated_in_doubt = plain.doubtful_positions(iterated)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
         certain = items is not None and position not in iterated_in_doubt
+        run.step()
         run.assign(generator.target, item, scope)
         known = [truth(run.settle(evaluate(run, test, scope))) for test in generator.ifs]
         if any(each is False for each in known):

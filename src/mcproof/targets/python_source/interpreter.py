@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import os
-import typing
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import calls, plain
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
+from mcproof.targets.python_source.imports import Lazy, ModuleValue
+from mcproof.targets.python_source.statements import BREAK, CONTINUE, RETURN, STATEMENTS
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -24,13 +25,10 @@ from mcproof.targets.python_source.values import (
     Function,
     FunctionNode,
     Instance,
-    Method,
     PlacedDict,
     PlacedList,
     Scope,
     SuperOf,
-    TypeAlias,
-    truth,
 )
 
 if TYPE_CHECKING:
@@ -39,11 +37,10 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.modules import Module, Modules
     from mcproof.targets.python_source.registrations import Servers
 
-MOST_STEPS = 600_000
-STEPS_OF_ONE_ROOT = 60_000
+MOST_STEPS = 400_000
+STEPS_OF_ONE_ROOT = 40_000
 MOST_CALLS = 24
 
-_RETURN, _BREAK, _CONTINUE, _RAISE = "return", "break", "continue", "raise"
 _EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
 
 
@@ -61,16 +58,6 @@ class Frame:
         self.doubt = doubt
         self.returns: list[Any] = []
         self.yields: PlacedList | None = None
-
-
-class Lazy:
-    """A name that an import brought in, looked up when it is read."""
-
-    __slots__ = ("name", "path")
-
-    def __init__(self, path: str, name: str | None) -> None:
-        self.path = path
-        self.name = name
 
 
 class Interpreter:
@@ -95,6 +82,8 @@ class Interpreter:
         self.decorating = False
         self.instances: dict[int, Instance] = {}
         """The first object of each class, by the identity of the class."""
+        self.answers: dict[Any, Any] = {}
+        """What calls with plain arguments returned, so that none is followed twice."""
         self._enums: dict[int, list[EnumMember]] = {}
 
     def step(self) -> None:
@@ -176,7 +165,7 @@ class Interpreter:
         return made
 
     def reach(self, path: str, importer: Module) -> None:
-        """Follow an imported module at once if it may register something; others wait until a name of theirs is read."""
+        """Follow an imported module at once if it may register something; others wait until a name is read."""
         if self.modules.is_candidate(path):
             self.imports.setdefault(path, set()).add((os.path.abspath(importer.file), self.doubt > 0))
             self.module(path)
@@ -186,7 +175,7 @@ class Interpreter:
     def block(self, body: list[ast.stmt], scope: Scope) -> str | None:
         """Follow statements until one leaves the block; how it is left."""
         for statement in body:
-            handler = _STATEMENTS.get(type(statement))
+            handler = STATEMENTS.get(type(statement))
             if handler is None:
                 continue
             self.step()
@@ -210,7 +199,9 @@ class Interpreter:
         elif isinstance(target, ast.Attribute):
             self.set_attribute(evaluate(self, target.value, scope), target.attr, value)
         elif isinstance(target, ast.Subscript):
-            self._set_item(evaluate(self, target.value, scope), evaluate(self, target.slice, scope), value, target, scope)
+            self._set_item(
+                evaluate(self, target.value, scope), evaluate(self, target.slice, scope), value, target, scope
+            )
 
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
         holder = self.settle(holder)
@@ -253,6 +244,8 @@ class Interpreter:
             holder.incomplete = True
         elif isinstance(holder, list) and isinstance(key, int) and -len(holder) <= key < len(holder):
             holder[key] = value
+        else:
+            self.servers.set_item(holder, key, value)
 
     def branch(self, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
         """Follow alternatives of which nobody knows which one is taken."""
@@ -268,9 +261,9 @@ class Interpreter:
         outcomes = {outcome for outcome, _ in ends}
         if len(outcomes) == 1:
             return outcomes.pop()
-        if outcomes & {_RETURN, _BREAK, _CONTINUE}:
+        if outcomes & {RETURN, BREAK, CONTINUE}:
             if None not in outcomes:
-                return _RETURN if _RETURN in outcomes else _CONTINUE
+                return RETURN if RETURN in outcomes else CONTINUE
             self.doubt += 1  # until the call ends: what follows is reached only sometimes
             self.frames[-1].doubt += 1
         return None
@@ -324,8 +317,7 @@ class Interpreter:
         kw_defaults = [
             MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
         ]
-        made = Function(node, scope, defaults, kw_defaults)
-        return made
+        return Function(node, scope, defaults, kw_defaults)
 
     def call(
         self,
@@ -352,7 +344,7 @@ class Interpreter:
         else:
             frame.yields.extend(items)
 
-    def super_of(self, scope: Scope, args: list[Any]) -> Any:
+    def super_of(self, args: list[Any]) -> Any:
         if len(args) == 2 and isinstance(args[0], Class):
             return SuperOf(args[0], args[1])
         function = self.frames[-1].function
@@ -365,22 +357,11 @@ class Interpreter:
 
     def enum_members(self, cls: Class) -> list[EnumMember]:
         if id(cls) not in self._enums:
-            members = []
-            number = 0
-            for name, value in cls.body.names.items():
-                if name.startswith("_") or isinstance(value, (Function, Class)) or name in cls.annotations:
-                    continue
-                if getattr(getattr(value, "func", None), "last", "") == "auto":
-                    number += 1
-                    is_text = any(base.last == "StrEnum" for base in cls.external_bases())
-                    value = name.lower() if is_text else number  # noqa: PLW2901
-                elif isinstance(value, int):
-                    number = value
-                elif isinstance(value, tuple) and len(value) == 1 and not plain.MIXED.isdisjoint(
-                    base.last for base in cls.external_bases()
-                ):
-                    value = value[0]  # noqa: PLW2901
-                members.append(EnumMember(cls, name, value))
+            members: list[EnumMember] = []
+            bases = {base.last for base in cls.external_bases()}
+            for name, given in cls.body.names.items():
+                if not (name.startswith("_") or isinstance(given, (Function, Class)) or name in cls.annotations):
+                    members.append(EnumMember(cls, name, _enum_value(name, given, bases, members)))
             self._enums[id(cls)] = members
         return self._enums[id(cls)]
 
@@ -406,272 +387,78 @@ class Interpreter:
         return UNKNOWN
 
 
-class ModuleValue:
-    """A module or package of the project as a value."""
-
-    __slots__ = ("path",)
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-
 _BUILTIN_NAMES = frozenset(
-    ["str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object", "None", "len", "sorted", "reversed", "enumerate", "zip", "range", "any", "all", "min", "max", "sum", "repr", "getattr", "setattr", "hasattr", "isinstance", "issubclass", "callable", "property", "staticmethod", "classmethod", "super", "globals", "locals", "vars", "dir", "map", "filter", "print", "open", "iter", "next", "exit", "quit", "abs", "round", "Exception", "ValueError", "TypeError", "RuntimeError", "KeyError", "ImportError", "OSError", "AttributeError", "NotImplementedError", "Ellipsis", "complex", "bytearray"]
+    [
+        "str",
+        "int",
+        "float",
+        "bool",
+        "bytes",
+        "list",
+        "dict",
+        "tuple",
+        "set",
+        "frozenset",
+        "type",
+        "object",
+        "None",
+        "len",
+        "sorted",
+        "reversed",
+        "enumerate",
+        "zip",
+        "range",
+        "any",
+        "all",
+        "min",
+        "max",
+        "sum",
+        "repr",
+        "getattr",
+        "setattr",
+        "hasattr",
+        "isinstance",
+        "issubclass",
+        "callable",
+        "property",
+        "staticmethod",
+        "classmethod",
+        "super",
+        "globals",
+        "locals",
+        "vars",
+        "dir",
+        "map",
+        "filter",
+        "print",
+        "open",
+        "iter",
+        "next",
+        "exit",
+        "quit",
+        "abs",
+        "round",
+        "Exception",
+        "ValueError",
+        "TypeError",
+        "RuntimeError",
+        "KeyError",
+        "ImportError",
+        "OSError",
+        "AttributeError",
+        "NotImplementedError",
+        "Ellipsis",
+        "complex",
+        "bytearray",
+    ]
 )
 
 
-def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:
-    if isinstance(node.value, ast.Constant):
-        return None
-    value = node.value.value if isinstance(node.value, ast.Await) else node.value
-    evaluate(run, node.value, scope)
-    if isinstance(value, ast.Call) and isinstance(value.func, (ast.Attribute, ast.Name)):
-        func = value.func
-        if (isinstance(func, ast.Attribute) and func.attr == "exit") or (isinstance(func, ast.Name) and func.id == "exit"):
-            return _RAISE
-    return None
-
-
-def _assignment(run: Interpreter, node: ast.Assign, scope: Scope) -> None:
-    value = run.settle(evaluate(run, node.value, scope))
-    for target in node.targets:
-        run.assign(target, value, scope)
-
-
-def _annotated(run: Interpreter, node: ast.AnnAssign, scope: Scope) -> None:
-    if node.value is not None:
-        run.assign(node.target, run.settle(evaluate(run, node.value, scope)), scope)
-
-
-def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
-    before = run.settle(evaluate(run, node.target, scope))
-    value = run.settle(evaluate(run, node.value, scope))
-    if isinstance(before, list) and isinstance(node.op, ast.Add):
-        plain.method(before, "extend", [value], {})
-        return
-    run.assign(node.target, plain.combined(before, node.op, value), scope)
-
-
-def _import(run: Interpreter, node: ast.Import, scope: Scope) -> None:
-    for alias in node.names:
-        path = run.modules.find(scope.module, alias.name, 0)
-        if path is None:
-            first = alias.name.partition(".")[0]
-            scope.names[alias.asname or first] = External(alias.name if alias.asname else first)
-            continue
-        run.reach(path, scope.module)
-        if alias.asname is not None:
-            scope.names[alias.asname] = Lazy(path, None)
-            continue
-        first = alias.name.partition(".")[0]
-        top = run.modules.find(scope.module, first, 0)
-        scope.names[first] = Lazy(top, None) if top is not None else UNKNOWN
-
-
-def _import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
-    name = node.module or ""
-    path = run.modules.find(scope.module, name, node.level)
-    if path is None:
-        prefix = name if not node.level else f"{scope.module.name}.{name}"
-        for alias in node.names:
-            if alias.name != "*":
-                scope.names[alias.asname or alias.name] = External(f"{prefix}.{alias.name}")
-            elif prefix in ("typing", "typing_extensions"):
-                scope.names.update((each, External(f"typing.{each}")) for each in typing.__all__)
-            else:
-                scope.module.stars.append(prefix)
-        return
-    run.reach(path, scope.module)
-    for alias in node.names:
-        if alias.name == "*":
-            _import_all(run, path, scope)
-            continue
-        below = run.modules.below(path, alias.name)
-        if below is not None:
-            run.reach(below, scope.module)
-        is_own = below is not None and os.path.abspath(scope.module.file) == path
-        scope.names[alias.asname or alias.name] = Lazy(below, None) if is_own and below else Lazy(path, alias.name)
-
-
-def _import_all(run: Interpreter, path: str, scope: Scope) -> None:
-    module = run.module(path) if not os.path.isdir(path) else None
-    if module is None:
-        return
-    public = plain.items_of(module.scope.names.get("__all__"))
-    names = public if public is not None else [name for name in module.scope.names if not name.startswith("_")]
-    for name in names:
-        if isinstance(name, str):
-            scope.names[name] = Lazy(path, name)
-
-
-def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
-    if _is_entry(node.test):
-        return run.block(node.body, scope)
-    known = truth(run.settle(evaluate(run, node.test, scope)))
-    if known is None:
-        return run.branch([node.body, node.orelse], scope)
-    return run.block(node.body if known else node.orelse, scope)
-
-
-def _is_entry(test: ast.expr) -> bool:
-    """`__name__ == "__main__"` and `TYPE_CHECKING`: read as if they held."""
-    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
-        return True
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
-
-
-def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
-    iterated = run.settle(evaluate(run, node.iter, scope))
-    items, doubtful = plain.items_of(iterated), plain.doubtful_positions(iterated)
-    if items is None:
-        run.assign(node.target, UNKNOWN, scope)
-        outcome = run.branch([node.body, []], scope)
-        return None if outcome in (_BREAK, _CONTINUE) else outcome
-    for index, item in enumerate(items[:LONGEST_LOOP]):
-        run.assign(node.target, item, scope)
-        if index in doubtful:
-            with run.in_doubt():
-                outcome = run.block(node.body, scope)
-        else:
-            outcome = run.block(node.body, scope)
-        if outcome in (_RETURN, _RAISE):
-            return outcome
-        if outcome == _BREAK:
-            return None
-    return run.block(node.orelse, scope)
-
-
-def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
-    known = truth(run.settle(evaluate(run, node.test, scope)))
-    if known is False:
-        return run.block(node.orelse, scope)
-    outcome = run.block(node.body, scope) if known else run.branch([node.body, []], scope)
-    return None if outcome in (_BREAK, _CONTINUE) else outcome
-
-
-def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
-    outcome = run.block(node.body, scope)
-    if outcome is None:
-        outcome = run.block(node.orelse, scope)
-    elif outcome == _RAISE and node.handlers:
-        outcome = run.branch([handler.body for handler in node.handlers], scope)
-    return run.block(node.finalbody, scope) or outcome
-
-
-def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
-    for item in node.items:
-        value = run.settle(evaluate(run, item.context_expr, scope))
-        if item.optional_vars is not None:
-            is_yield = isinstance(value, PlacedList) and len(value) == 1
-            entered = value[0] if is_yield else value if isinstance(value, Instance) else UNKNOWN
-            run.assign(item.optional_vars, entered, scope)
-    return run.block(node.body, scope)
-
-
-def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
-    subject = plain.bare(run.settle(evaluate(run, node.subject, scope)))
-    if isinstance(subject, (str, int, bool, type(None))):
-        for case in node.cases:
-            pattern = case.pattern
-            if isinstance(pattern, ast.MatchValue) and case.guard is None:
-                value = plain.bare(run.settle(evaluate(run, pattern.value, scope)))
-                if value == subject:
-                    return run.block(case.body, scope)
-                continue
-            if isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None:
-                return run.block(case.body, scope)
-            break
-        else:
-            return None
-    return run.branch([*(case.body for case in node.cases), []], scope)
-
-
-def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
-    value = run.settle(evaluate(run, node.value, scope)) if node.value is not None else None
-    run.frames[-1].returns.append(value)
-    return _RETURN
-
-
-def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
-    made: Any = run.function(node, scope)
-    if scope.is_class:
-        made.owner = run.class_under_way
-    for decorator in reversed(node.decorator_list):
-        run.decorating = True
-        func = run.settle(evaluate(run, decorator, scope))
-        run.decorating = False
-        made = calls.decorated(run, func, made, decorator, scope)
-    scope.names[node.name] = made
-
-
-def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
-    bases = [run.settle(evaluate(run, base, scope)) for base in node.bases]
-    keywords = {each.arg: run.settle(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
-    made = Class(node, scope, bases, keywords)
-    scope.names[node.name] = made
-    outer, run.class_under_way = run.class_under_way, made
-    try:
-        for statement in node.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                made.annotations[statement.target.id] = statement
-        run.block(node.body, made.body)
-    finally:
-        run.class_under_way = outer
-    result: Any = made
-    for decorator in reversed(node.decorator_list):
-        func = run.settle(evaluate(run, decorator, scope))
-        made.decorators.append(func)
-        if isinstance(func, Function):
-            result = run.call(func, [result], {}, None)
-    scope.names[node.name] = result if isinstance(result, (Class, Function, Instance)) else made
-
-
-def _type_alias(run: Interpreter, node: Any, scope: Scope) -> None:
-    scope.names[node.name.id] = TypeAlias(node.name.id, node.value, scope)
-
-
-def _delete(run: Interpreter, node: ast.Delete, scope: Scope) -> None:
-    for target in node.targets:
-        if isinstance(target, ast.Name):
-            scope.names.pop(target.id, None)
-        elif isinstance(target, ast.Subscript):
-            holder = run.settle(evaluate(run, target.value, scope))
-            key = run.settle(evaluate(run, target.slice, scope))
-            run.call(Method(holder, "pop"), [key], {}, None)
-
-
-def _global(run: Interpreter, node: ast.Global, scope: Scope) -> None:
-    scope.shared |= set(node.names)
-
-
-_STATEMENTS: dict[type[ast.AST], Any] = {
-    ast.Expr: _expression,
-    ast.Assign: _assignment,
-    ast.AnnAssign: _annotated,
-    ast.AugAssign: _augmented,
-    ast.Import: _import,
-    ast.ImportFrom: _import_from,
-    ast.If: _if,
-    ast.For: _for,
-    ast.AsyncFor: _for,
-    ast.While: _while,
-    ast.Try: _try,
-    ast.With: _with,
-    ast.AsyncWith: _with,
-    ast.Match: _match,
-    ast.Return: _return,
-    ast.Raise: lambda run, node, scope: _RAISE,
-    ast.Break: lambda run, node, scope: _BREAK,
-    ast.Continue: lambda run, node, scope: _CONTINUE,
-    ast.FunctionDef: _function,
-    ast.AsyncFunctionDef: _function,
-    ast.ClassDef: _class,
-    ast.Delete: _delete,
-    ast.Global: _global,
-}
-if hasattr(ast, "TryStar"):
-    _STATEMENTS[ast.TryStar] = _try
-if hasattr(ast, "TypeAlias"):
-    _STATEMENTS[ast.TypeAlias] = _type_alias
+def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]) -> Any:
+    """The value of a member: `auto()` counts on, and a tuple is what the mixed-in type is made of."""
+    if getattr(getattr(given, "func", None), "last", "") == "auto":
+        numbers = [each.value for each in before if isinstance(each.value, int)]
+        return name.lower() if "StrEnum" in bases else max(numbers, default=0) + 1
+    if isinstance(given, tuple) and len(given) == 1 and not plain.MIXED.isdisjoint(bases):
+        return given[0]
+    return given

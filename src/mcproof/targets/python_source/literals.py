@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import math
 from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
@@ -18,6 +18,8 @@ from mcproof.targets.python_source.values import (
 )
 
 if TYPE_CHECKING:
+    import ast
+
     from mcproof.targets.python_source.interpreter import Interpreter
     from mcproof.targets.python_source.modules import Module
 
@@ -43,7 +45,7 @@ class Writer:
         value = plain.bare(value)
         if value is None or isinstance(value, (str, bool, int)):
             return value
-        if isinstance(value, float) and value == value and abs(value) != float("inf"):  # noqa: PLR0124
+        if isinstance(value, float) and math.isfinite(value):
             return value
         if depth < DEEPEST:
             if isinstance(value, dict):
@@ -52,7 +54,12 @@ class Writer:
                 return self._array(value, pointer, depth)
             if isinstance(value, EnumMember):
                 return self.write(value.value, pointer, depth + 1)
-            if isinstance(value, Called) and value.kwargs and not value.args and value.func.package in ("mcp", "mcp_types"):
+            if (
+                isinstance(value, Called)
+                and value.kwargs
+                and not value.args
+                and value.func.package in ("mcp", "mcp_types")
+            ):
                 return self._object(value.kwargs, pointer, depth)
             if isinstance(value, Instance) and value.attributes:
                 return self._object(value.attributes, pointer, depth)

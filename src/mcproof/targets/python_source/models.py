@@ -14,7 +14,7 @@ from mcproof.targets.python_source.values import (
     External,
     Function,
     Generic,
-    Scope,
+    PlacedDict,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def reference(maker: Generator, cls: Class, at: str) -> Schema:
     return maker.defined(cls, cls.name, lambda place: definition(maker, cls, place))
 
 
-def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
+def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], at: str) -> Schema:
     """A generic model with its parameters filled in."""
     names = _parameters(cls)
     if kind_of(maker, cls) != "model" or not names:
@@ -96,7 +96,7 @@ def definition(maker: Generator, cls: Class, at: str) -> Schema:
 
 
 def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
-    from mcproof.targets.python_source.pydantic_schema import _common_type, clean_docstring, encode
+    from mcproof.targets.python_source.pydantic_schema import clean_docstring, common_type, encode
 
     values = [encode(member.value) for member in maker.run.enum_members(cls)]
     if not values or UNKNOWN in values or MISSING in values:
@@ -104,7 +104,7 @@ def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
     values = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values
     made: Schema = {"enum": values}
     described = clean_docstring(cls.node)
-    return {**({"description": described} if described else {}), **made, "title": cls.name, **_common_type(values)}
+    return {**({"description": described} if described else {}), **made, "title": cls.name, **common_type(values)}
 
 
 def _root(maker: Generator, cls: Class, at: str) -> Schema:
@@ -127,7 +127,8 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str) -> Schema:
     from mcproof.targets.python_source.pydantic_schema import clean_docstring
 
     config = configuration(cls)
-    made: Schema = {"properties": {}, "title": cls.name, "type": "object"}
+    properties = PlacedDict(module=cls.module)
+    made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     for name, node, owner in fields(cls, kind):
         default = owner.body.names.get(name, MISSING) if node.value is not None else MISSING
@@ -141,7 +142,8 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str) -> Schema:
         shown = entry.name if maker.by_alias else name
         if maker.by_alias and shown == name and config.get("alias_generator") == "to_camel":
             shown = _camel(name)
-        made["properties"][shown] = entry.schema
+        properties[shown] = entry.schema
+        properties.places[shown] = (owner.module, node.target, node)
         if _is_required(annotation, cls) if kind == "typed" else entry.required:
             required.append(shown)
     if required:
@@ -175,7 +177,11 @@ def fields(cls: Class, kind: str) -> list[tuple[str, Any, Class]]:
     found: dict[str, tuple[str, Any, Class]] = {}
     for each in reversed(cls.ancestry()):
         for name, node in each.annotations.items():
-            if (name.startswith("_") and kind != "typed") or name == "model_config" or _is_class_variable(node.annotation):
+            if (
+                (name.startswith("_") and kind != "typed")
+                or name == "model_config"
+                or _is_class_variable(node.annotation)
+            ):
                 continue
             found[name] = (name, node, each)
     return list(found.values())

@@ -51,6 +51,11 @@ class Module:
             self.lines = self.text.split("\n")
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
+    def between(self, first: int, last: int) -> str:
+        """Some lines of the text."""
+        self.line(first)
+        return "\n".join((self.lines or [])[first - 1 : last])
+
 
 class Modules:
     """Every module that was looked at, found by file or by import."""
@@ -61,6 +66,7 @@ class Modules:
         self.problems = problems
         self.stems: set[str] = set()
         """The names by which files that may register something are imported."""
+        self._candidates: frozenset[str] = frozenset()
         self._modules: dict[str, Module | None] = {}
         self._data: dict[str, bytes | None] = {}
         self._found: dict[tuple[str, str], str | None] = {}
@@ -70,6 +76,7 @@ class Modules:
         """The files, as absolute paths, that may register something."""
         found = [path for path in self.files if (data := self.data(path)) is not None and may_register(data, path)]
         self.stems = {stem_of(path) for path in found}
+        self._candidates = frozenset(found)
         return found
 
     def importers(self, candidates: list[str]) -> list[str]:
@@ -88,7 +95,7 @@ class Modules:
         return self._data[path]
 
     def is_candidate(self, path: str) -> bool:
-        return path in self.files and (data := self.data(path)) is not None and may_register(data, path)
+        return path in self._candidates
 
     def load(self, path: str) -> Module | None:
         """The module in a file, parsed; None where it cannot be."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    import ast
+
     from mcproof.targets.python_source.modules import Module
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
@@ -124,7 +125,7 @@ class Generator:
     def _generic(self, kind: Generic, scope: Scope, at: str) -> Schema:
         base, args = kind.base, kind.args
         if isinstance(base, Class):
-            return models.generic_reference(self, base, args, scope, at)
+            return models.generic_reference(self, base, args, at)
         name = base.last if isinstance(base, External) else ""
         if name == "Annotated":
             return self.annotated(args, scope, at)
@@ -174,7 +175,7 @@ class Generator:
         return made
 
     def _literal(self, args: tuple[Any, ...], at: str) -> Schema:
-        values = []
+        values: list[Any] = []
         for arg in _flat_literals(args):
             value = arg.value if isinstance(arg, EnumMember) else arg
             if not isinstance(value, (str, int, bool, float, type(None))):
@@ -182,13 +183,13 @@ class Generator:
             if not any(value == seen and type(value) is type(seen) for seen in values):
                 values.append(value)
         made: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
-        return {**made, **_common_type(values)}
+        return {**made, **common_type(values)}
 
     def union(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
         """`anyOf`, flattened and each branch once, null at the end."""
         arms: list[Any] = []
-        for arg in args:
-            arg = self.resolved(arg, scope)  # noqa: PLW2901
+        for each in args:
+            arg = self.resolved(each, scope)
             if isinstance(arg, UnionOf):
                 arms.extend(arg.args)
             elif isinstance(arg, Generic) and isinstance(arg.base, External) and arg.base.last in ("Union", "Optional"):
@@ -227,7 +228,9 @@ class Generator:
             return self.defined(kind, kind.args[0], lambda place: self.schema(kind.args[1], scope, place))
         base = constraints.CONSTRAINED.get(name)
         if base is not None:
-            inner = Generic(External(base), (kind.args[0],)) if kind.args and base in ("list", "set") else External(base)
+            inner = (
+                Generic(External(base), (kind.args[0],)) if kind.args and base in ("list", "set") else External(base)
+            )
             return constraints.apply(self, self.schema(inner, scope, at), kind, at)
         return self.unknown_at(at)
 
@@ -302,7 +305,8 @@ class Generator:
         """A schema with the definitions that it needs, keys in Pydantic's order."""
         if self.definitions:
             made = {"$defs": dict(self.definitions), **made}
-        return ordered(made)
+        whole: Schema = ordered(made)
+        return whole
 
 
 def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
@@ -315,7 +319,7 @@ def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
     return flat
 
 
-def _common_type(values: list[Any]) -> Schema:
+def common_type(values: list[Any]) -> Schema:
     names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
     types = {names.get(type(value)) for value in values}
     return {"type": types.pop()} if len(types) == 1 else {}
@@ -332,7 +336,7 @@ def encode(value: Any) -> Any:
         return encode(value.value)
     if isinstance(value, PlacedDict) and not is_known(value):
         return UNKNOWN
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124
+    if isinstance(value, float) and not math.isfinite(value):
         return MISSING
     if isinstance(value, dict):
         made = {key: encode(item) for key, item in value.items()}
@@ -344,7 +348,11 @@ def encode(value: Any) -> Any:
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    if isinstance(value, Called) and value.func.last in ("Path", "UUID", "Decimal", "SecretStr") and len(value.args) == 1:
+    if (
+        isinstance(value, Called)
+        and value.func.last in ("Path", "UUID", "Decimal", "SecretStr")
+        and len(value.args) == 1
+    ):
         known = isinstance(value.args[0], str) and value.func.last != "SecretStr"
         return value.args[0] if known else UNKNOWN
     if isinstance(value, Instance):
@@ -355,14 +363,17 @@ def encode(value: Any) -> Any:
 
 def ordered(value: Any, *, names: bool = False) -> Any:
     """Keys in alphabetical order, those of `properties` as declared, as Pydantic writes a schema."""
-    if isinstance(value, dict):
-        keys = list(value) if names else sorted(value)
-        return {
-            key: value[key] if key in ("default", "const", "examples") and not names
-            else ordered(value[key], names=key in ("properties",) and not names)
-            for key in keys
-        }  # fmt: skip
-    return [ordered(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [ordered(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    made = PlacedDict()
+    for key in value if names else sorted(value):
+        is_data = key in ("default", "const", "examples") and not names
+        made[key] = value[key] if is_data else ordered(value[key], names=key == "properties" and not names)
+    if isinstance(value, PlacedDict):
+        made.places = value.places
+    return made
 
 
 def clean_docstring(node: ast.ClassDef) -> str | None:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
-from mcproof.targets.python_source.expressions import docstring_of
+from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.pydantic_schema import Generator
+from mcproof.targets.python_source.servers import (
+    FRAMEWORKS,
+    MOST_ITEMS,
+    Item,
+    Mount,
+    Pending,
+    Registered,
+    ServerValue,
+    framework_of,
+    name_of,
+)
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -18,9 +29,7 @@ from mcproof.targets.python_source.values import (
     Instance,
     Method,
     PlacedDict,
-    PlacedList,
     Scope,
-    argument_nodes,
     truth,
 )
 
@@ -28,88 +37,14 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
     from mcproof.targets.python_source.modules import Module
 
-MOST_ITEMS = 20_000
-_FRAMEWORKS = frozenset(("mcp", "fastmcp"))
 _KINDS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
 _LISTS = {"list_tools": "tools", "list_resources": "resources", "list_prompts": "prompts",
           "list_resource_templates": "templates"}  # fmt: skip
+_INNER = frozenset(("_tool_manager", "_prompt_manager", "_resource_manager", "_mcp_server", "_lowlevel_server"))
+"""Parts of a server that take registrations as it does."""
+_REQUESTS = {"ListToolsRequest": "tools", "ListResourcesRequest": "resources", "ListPromptsRequest": "prompts",
+             "ListResourceTemplatesRequest": "templates"}  # fmt: skip
 _SERVED_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
-
-
-class Item:
-    """One thing that is registered: made of a function, or spelt out."""
-
-    __slots__ = ("call", "complete", "doubtful", "function", "given", "kind", "module", "node", "nodes", "own_nodes")
-
-    def __init__(
-        self,
-        kind: str,
-        given: dict[str, Any],
-        *,
-        function: Function | None = None,
-        node: ast.AST | None = None,
-        module: Module | None = None,
-        doubtful: bool = False,
-        complete: bool = True,
-    ) -> None:
-        self.kind = kind
-        self.given = given
-        """What was said in the call: name, description, schema and so on."""
-        self.function = function
-        self.node = node
-        self.module = module
-        self.doubtful = doubtful
-        self.complete = complete
-        self.nodes = argument_nodes(node)
-
-
-class Mount(NamedTuple):
-    server: Any
-    prefix: Any
-    doubtful: bool
-
-
-class ServerValue:
-    """A server that the program makes, or is given."""
-
-    __slots__ = ("framework", "handlers", "is_given", "items", "module", "mounted", "mounts", "name", "node", "removed")
-
-    def __init__(self, framework: str, *, is_given: bool = False) -> None:
-        self.framework = framework
-        """`mcp`, `mcp1` (its first major version), `fastmcp` or `lowlevel`; empty where nothing tells."""
-        self.is_given = is_given
-        """Whether it only stands for a parameter that nobody filled."""
-        self.name: Any = UNKNOWN
-        self.items: list[Item] = []
-        self.mounts: list[Mount] = []
-        self.handlers: list[tuple[str, Function, bool]] = []
-        self.mounted = False
-        self.removed: list[tuple[str, bool]] = []
-        self.node: ast.AST | None = None
-        self.module: Module | None = None
-
-
-class Pending(NamedTuple):
-    """A decorator that will register what it is applied to: `mcp.tool(...)`."""
-
-    server: ServerValue
-    kind: str
-    args: list[Any]
-    kwargs: dict[str, Any]
-    node: ast.AST | None
-    module: Module | None
-    complete: bool
-
-
-def framework_of(value: Any) -> str | None:
-    """Which framework's server class this is, if it is one."""
-    if not isinstance(value, External):
-        return None
-    if value.last == "FastMCP":
-        return "fastmcp" if value.package == "fastmcp" else "mcp1"
-    if value.last == "MCPServer":
-        return "mcp"
-    return "lowlevel" if value.last == "Server" and value.package in _FRAMEWORKS else None
 
 
 class Servers:
@@ -144,7 +79,7 @@ class Servers:
         return self._given[framework]
 
     def instance_server(
-        self, cls: Class, made: Instance, args: list[Any], kwargs: dict[str, Any], node: ast.AST | None
+        self, cls: Class, args: list[Any], kwargs: dict[str, Any], node: ast.AST | None
     ) -> ServerValue | None:
         """The server in an object whose class inherits from one."""
         framework = next((each for each in map(framework_of, cls.external_bases()) if each is not None), None)
@@ -173,13 +108,20 @@ class Servers:
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, Instance):
             value = value.server
+        if isinstance(value, Registered):
+            if name in ("parameters", "output_schema", "inputSchema", "outputSchema"):
+                for item in value.server.items:
+                    item.altered = item.altered or value.name is UNKNOWN or value.name == name_of(item)
+            return UNKNOWN
         if isinstance(value, ServerValue):
+            if name in _INNER:
+                return value
             return value.name if name == "name" else Method(value, name)
         return MISSING
 
     def attribute_of_call(self, value: Called, name: str) -> Any:
         """An attribute of what an external call returned."""
-        if value.func.package in (*_FRAMEWORKS, "mcp_types"):
+        if value.func.package in (*FRAMEWORKS, "mcp_types"):
             if name in value.kwargs:
                 return value.kwargs[name]
             if value.func.last == "from_function":
@@ -210,6 +152,13 @@ class Servers:
                 if isinstance(each, Called):
                     self._doubtful.add(id(each))
 
+    def set_item(self, holder: Any, key: Any, value: Any) -> None:
+        """`server.request_handlers[ListToolsRequest] = handler`."""
+        kind = _REQUESTS.get(key.last) if isinstance(key, External) else None
+        server = holder.of if isinstance(holder, Method) else None
+        if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
+            server.handlers.append((kind, value, self.run.doubt > 0))
+
     def is_doubtful(self, value: Any) -> bool:
         return id(value) in self._doubtful
 
@@ -221,6 +170,10 @@ class Servers:
 
     def external_call(self, made: Called) -> Any:
         """A call of something outside the project: a server is made, or a tool spelt out."""
+        owner, _, last = made.func.name.rpartition(".")
+        if last in ("model_validate", "parse_obj", "model_construct") and owner.rpartition(".")[2] in _SERVED_TYPES:
+            given = made.args[0] if made.args and isinstance(made.args[0], dict) else made.kwargs
+            made = Called(External(owner), [], dict(given), made.node, made.module, complete=made.complete)
         framework = framework_of(made.func)
         if framework is not None:
             server = self._new(framework, made.node, made.module)
@@ -234,7 +187,7 @@ class Servers:
             return made.args[0]
         return made
 
-    def model_schema(self, cls: Class, kwargs: dict[str, Any]) -> Any:
+    def model_schema(self, cls: Class) -> Any:
         """`Model.model_json_schema()`."""
         from mcproof.targets.python_source import models
 
@@ -248,22 +201,23 @@ class Servers:
             made = reference
         else:
             del maker.definitions[name]
-        whole = PlacedDict(maker.whole(made), cls.module)
-        whole.incomplete = bool(maker.unknown)
+        whole = maker.whole(made)
+        if isinstance(whole, PlacedDict):
+            whole.incomplete = bool(maker.unknown)
         return whole
 
     # --- calls on servers
 
-    def call(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    def call(self, func: Any, args: list[Any]) -> Any:
         if isinstance(func, Pending):
             if args and not isinstance(args[0], (str, type(None))):
                 self._add_pending(func, args[0])
                 return args[0]
             return func
-        if isinstance(func, Called) and func.func.package == "fastmcp" and func.func.last in _KINDS:
-            if args and isinstance(args[0], Function):
-                args[0].attributes["__fastmcp__"] = func
-                return args[0]
+        marks = isinstance(func, Called) and func.func.package == "fastmcp" and func.func.last in _KINDS
+        if marks and args and isinstance(args[0], Function):
+            args[0].attributes["__fastmcp__"] = func
+            return args[0]
         return UNKNOWN
 
     def method(
@@ -301,7 +255,7 @@ class Servers:
         if name in ("model_dump", "dict", "model_copy", "copy"):
             return PlacedDict(holder.kwargs) if name in ("model_dump", "dict") else holder
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
-            return self.model_schema(holder.args[0], {})
+            return self.model_schema(holder.args[0])
         if name == "run_until_complete" and args:
             return args[0]
         return Called(External(f"{func.name}().{name}"), args, kwargs, node, module)
@@ -334,6 +288,8 @@ class Servers:
             self._add(server, "resources", args[0], {"uri": args[1], **kwargs}, node, module)
         if name in ("mount", "import_server", "include_server", "add_server"):
             self._mount(server, args, kwargs)
+        if name == "get_tool" and args:
+            return Registered(server, args[0])
         if name in ("remove_tool", "disable_tool") and args:
             self._remove(server, args[0])
         if name in _LISTS and not args:
@@ -344,19 +300,17 @@ class Servers:
         if isinstance(name, str):
             server.removed.append((name, self.run.doubt > 0))
             if not self.run.doubt:
-                server.items = [
-                    each for each in server.items if each.kind != "tools" or _name_of(each) != name
-                ]
+                server.items = [each for each in server.items if each.kind != "tools" or name_of(each) != name]
             else:
                 for each in server.items:
-                    if each.kind == "tools" and _name_of(each) == name:
+                    if each.kind == "tools" and name_of(each) == name:
                         each.doubtful = True
 
     def _mount(self, server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
         values = [*args, *(kwargs[key] for key in ("server", "app") if key in kwargs)]
         values = [each.server if isinstance(each, Instance) and each.server is not None else each for each in values]
         sub = next((each for each in values if isinstance(each, ServerValue)), None)
-        if sub is None or sub is server:
+        if sub is None or sub.holds(server):
             return
         rest = [each for each in args if each is not sub and not isinstance(each, Instance)]
         prefix = kwargs.get("prefix", kwargs.get("namespace", rest[0] if rest else None))
@@ -393,7 +347,11 @@ class Servers:
         doubtful = doubtful or (enabled is not None and truth(enabled) is None)
         function: Function | None = None
         if isinstance(value, Called):
-            inner = value.argument(0, "fn") if value.func.last in ("from_function", "FunctionTool") else value.kwargs.get("fn")
+            inner = (
+                value.argument(0, "fn")
+                if value.func.last in ("from_function", "FunctionTool")
+                else value.kwargs.get("fn")
+            )
             function = inner if isinstance(inner, Function) else None
             given = {**value.kwargs, **given}
             complete = complete and value.complete
@@ -422,24 +380,3 @@ class Servers:
         server.items.append(
             Item(kind, given, function=function, node=node, module=module, doubtful=doubtful, complete=complete)
         )
-
-
-def _name_of(item: Item) -> Any:
-    given = item.given.get("name")
-    return given if given is not None else item.function.face().name if item.function is not None else None
-
-
-def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
-    """The items in what a list handler returns, None where that is not known, and the positions of doubtful ones."""
-    if isinstance(value, Called):
-        if value.func.last in ("ListToolsResult", "ListResourcesResult", "ListPromptsResult", "ServerResult",
-                               "ListResourceTemplatesResult"):  # fmt: skip
-            inner = [*value.args, *value.kwargs.values()]
-            for each in inner:
-                found = listed(each)
-                if found[0] is not None:
-                    return found
-        return None, set()
-    if isinstance(value, (PlacedList, tuple, list)):
-        return list(value), plain.doubtful_positions(value)
-    return None, set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
@@ -11,13 +12,14 @@ from mcproof.targets.python_source.components import prompt, resource
 from mcproof.targets.python_source.interpreter import TooMuchError
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
-from mcproof.targets.python_source.registrations import Item, Servers, ServerValue, listed
+from mcproof.targets.python_source.servers import Item, ServerValue, listed
 from mcproof.targets.python_source.signatures import derive
 from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, is_known
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
     from mcproof.targets.python_source.modules import Module
+    from mcproof.targets.python_source.registrations import Servers
 
 MOST_SERVED = 20_000
 DEEPEST_MOUNT = 8
@@ -56,13 +58,14 @@ class Entry(NamedTuple):
     doubtful: bool
 
 
-def render(run: Interpreter, servers: Servers, target: str) -> Rendered:
-    """Write down everything that was registered, each name once."""
-    entries = _entries(run, servers)
+def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rendered:
+    """Write down everything that was registered, each name once; with `only`, what is written in that file."""
+    entries = [entry for entry in _entries(run, servers) if only is None or _is_in(entry.item, only)]
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
     rendered = Rendered(document, {}, [], [])
     default = _default_framework(servers)
     seen: dict[tuple[str, str], ServerValue] = {}
+    own: set[tuple[str, str, int]] = set()
     files: dict[str, None] = {}
     for entry in entries:
         framework = entry.server.framework or default
@@ -72,11 +75,10 @@ def render(run: Interpreter, servers: Servers, target: str) -> Rendered:
             continue
         kind, raw, tool = made
         name = str(raw.get("name") or raw.get("uri") or raw.get("uriTemplate"))
-        if seen.setdefault((kind, name), entry.server) is not entry.server or (
-            (kind, name, "own") in seen and entry.server.framework != "lowlevel"
-        ):
-            continue
-        seen[(kind, name, "own")] = entry.server  # type: ignore[index]
+        again = (kind, name, id(entry.server)) in own
+        if seen.setdefault((kind, name), entry.server) is not entry.server or (again and framework != "lowlevel"):
+            continue  # another way to start the same server; a list that names something twice does so itself
+        own.add((kind, name, id(entry.server)))
         if entry.doubtful:
             raw["_meta"] = {**raw.get("_meta", {}), CONDITIONAL: True}
         listed_items = document[_KEYS[kind]]
@@ -91,6 +93,12 @@ def render(run: Interpreter, servers: Servers, target: str) -> Rendered:
             files.setdefault(place.file)
     rendered.files.extend(sorted(files))
     return rendered
+
+
+def _is_in(item: Item, file: str) -> bool:
+    """Whether an item, or the function that it is made of, stands in a file."""
+    modules = [item.module, item.function.face().module if item.function is not None else None]
+    return any(os.path.abspath(module.file) == file for module in modules if module is not None)
 
 
 def _default_framework(servers: Servers) -> str:
@@ -153,7 +161,9 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
         elif isinstance(each, Instance):
             server.items.append(Item(kind, dict(each.attributes), node=each.node, module=each.cls.module))
         elif isinstance(each, dict) and isinstance(each.get("name"), str):
-            server.items.append(Item(kind, {str(key): value for key, value in each.items()}, module=getattr(each, "module", None)))
+            server.items.append(
+                Item(kind, {str(key): value for key, value in each.items()}, module=getattr(each, "module", None))
+            )
 
 
 def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tuple[str, dict[str, Any], Any] | None:
@@ -166,7 +176,7 @@ def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) ->
         if entry.item.kind == "prompts":
             raw = prompt(run, entry.item, framework, entry.prefix, writer)
             return None if raw is None else ("prompts", raw, None)
-        served = resource(run, entry.item, framework, entry.prefix, writer)
+        served = resource(entry.item, framework, entry.prefix, writer)
         return None if served is None else (served[0], served[1], None)
     except (TooMuchError, RecursionError):
         return None
@@ -193,11 +203,13 @@ def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tup
     if explicit is not None:
         _spell_out(raw, "inputSchema", explicit, item, writer)
     elif derived is not None:
-        raw["inputSchema"] = derived.input_schema
+        raw["inputSchema"] = writer.write(derived.input_schema, "/inputSchema")
         _locate_parameters(item, derived.parameters, writer)
     else:
         writer.unknown.add("/inputSchema")
-    _output(raw, given, item, derived, framework, writer)
+    if item.altered:
+        writer.unknown |= {"/inputSchema", "/outputSchema"}
+    _output(raw, given, derived, writer)
     _annotate(raw, given, framework, writer)
     lines = _lines(item)
     return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown), lines)
@@ -234,7 +246,7 @@ def _spell_out(raw: dict[str, Any], key: str, value: Any, item: Item, writer: Wr
         raw[key] = written
 
 
-def _output(raw: dict[str, Any], given: dict[str, Any], item: Item, derived: Any, framework: str, writer: Writer) -> None:
+def _output(raw: dict[str, Any], given: dict[str, Any], derived: Any, writer: Writer) -> None:
     for key in ("outputSchema", "output_schema"):
         if key in given:
             if given[key] is not None:
@@ -282,7 +294,10 @@ def _meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: Wr
     if framework == "fastmcp":
         tags = plain.items_of(given.get("tags")) or []
         if is_known(tags):
-            raw["_meta"] = {**raw.get("_meta", {}), "fastmcp": {"tags": sorted({str(plain.bare(each)) for each in tags})}}
+            raw["_meta"] = {
+                **raw.get("_meta", {}),
+                "fastmcp": {"tags": sorted({str(plain.bare(each)) for each in tags})},
+            }
 
 
 # --- places

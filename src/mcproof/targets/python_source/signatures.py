@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import docstrings, models
-from mcproof.targets.python_source.expressions import docstring_of
-from mcproof.targets.python_source.pydantic_schema import Generator, Schema, ordered, title
+from mcproof.targets.python_source import docstrings
+from mcproof.targets.python_source.attributes import docstring_of
+from mcproof.targets.python_source.fastmcp_schema import as_fastmcp
+from mcproof.targets.python_source.outputs import output_schema
+from mcproof.targets.python_source.pydantic_schema import Generator, Schema
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -22,14 +23,9 @@ from mcproof.targets.python_source.values import (
 )
 
 if TYPE_CHECKING:
-    from mcproof.targets.python_source.interpreter import Interpreter
-    from mcproof.targets.python_source.modules import Module
+    import ast
 
-_CONTENT = frozenset(
-    ["TextContent", "ImageContent", "AudioContent", "ResourceLink", "EmbeddedResource", "ContentBlock", "Image", "Audio", "File"]
-)
-_RESULTS = frozenset(("CallToolResult", "ToolResult", "InputRequiredResult"))
-_WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
+    from mcproof.targets.python_source.interpreter import Interpreter
 
 
 class Parameter(NamedTuple):
@@ -66,7 +62,9 @@ def parameters_of(function: Function) -> list[Parameter]:
         found = found[1:]
     if spec.vararg is not None:
         found.append(Parameter(spec.vararg.arg, spec.vararg, MISSING))
-    found += [Parameter(each.arg, each, default) for each, default in zip(spec.kwonlyargs, face.kw_defaults, strict=True)]
+    found += [
+        Parameter(each.arg, each, default) for each, default in zip(spec.kwonlyargs, face.kw_defaults, strict=True)
+    ]
     if spec.kwarg is not None:
         found.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING))
     if function.partial is not None:
@@ -144,9 +142,9 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     unknown = {f"/inputSchema{each}" for each in maker.unknown}
     description = docstring_of(function) or docstring_of(face)
     if is_fastmcp:
-        schema = _as_fastmcp(schema, properties)
+        schema = as_fastmcp(schema, properties)
         description = _describe(schema, description)
-    output, output_unknown = (None, set()) if structured is False else _output(run, function, framework)
+    output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
     if structured is UNKNOWN:
         output, output_unknown = None, {""}
     unknown |= {f"/outputSchema{each}" for each in output_unknown}
@@ -163,215 +161,3 @@ def _describe(schema: Schema, text: str | None) -> str | None:
         if entry is not None and "description" not in entry:
             entry["description"] = description
     return parts.description
-
-
-def _as_fastmcp(schema: Schema, properties: Schema) -> Schema:
-    """A schema as fastmcp serves it: without derived titles, references replaced by what they mean."""
-    made: Schema = inlined(untitled(schema))
-    for name, entry in properties.items():
-        given = entry.get("title")
-        if given is not None and given != title(name) and name in made["properties"]:
-            made["properties"][name]["title"] = given
-    return made
-
-
-_STRUCTURE = frozenset(("type", "properties", "$ref", "items", "allOf", "oneOf", "anyOf", "required"))
-_NOTES = frozenset(("title", "description", "deprecated", "readOnly", "writeOnly"))
-_LITERAL = frozenset(("default", "const", "examples", "example", "enum"))
-_NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
-
-
-def untitled(node: Any, depth: int = 0) -> Any:
-    """A schema without its titles."""
-    if isinstance(node, list):
-        return [untitled(each, depth + 1) for each in node]
-    if not isinstance(node, dict) or depth > 100:
-        return node
-    made = {}
-    is_plain = not _STRUCTURE.isdisjoint(node) or _NOTES.issuperset(node)
-    for key, value in node.items():
-        if key == "title" and isinstance(value, str) and is_plain:
-            continue
-        if key in _NAMED and isinstance(value, dict):
-            made[key] = {name: untitled(each, depth + 1) for name, each in value.items()}
-        else:
-            made[key] = value if key in _LITERAL else untitled(value, depth + 1)
-    return made
-
-
-def inlined(schema: Schema) -> Schema:
-    """A schema with every local reference replaced by its target; one that refers to itself stays as it is."""
-    definitions = schema.get("$defs") or {}
-    if not definitions:
-        return schema
-    budget = [20_000]
-
-    def expand(node: Any, path: tuple[str, ...]) -> Any:
-        budget[0] -= 1
-        if budget[0] < 0 or len(path) > 30:
-            raise RecursionError
-        if isinstance(node, list):
-            return [expand(each, path) for each in node]
-        if not isinstance(node, dict):
-            return node
-        reference = node.get("$ref")
-        if isinstance(reference, str) and reference.startswith("#/$defs/"):
-            name = reference.removeprefix("#/$defs/")
-            if name in path or name not in definitions:
-                raise RecursionError
-            rest = {key: expand(value, path) for key, value in node.items() if key != "$ref"}
-            return {**expand(definitions[name], (*path, name)), **rest}
-        whole = {key: expand(value, path) for key, value in node.items() if key not in ("$defs", "discriminator")}
-        told_by = node.get("discriminator")
-        if isinstance(told_by, dict) and "oneOf" in whole:
-            name = told_by.get("propertyName")
-            for branch in whole["oneOf"]:
-                if name in branch.get("properties", {}) and name not in branch.get("required", []):
-                    branch["required"] = [*branch.get("required", []), name]
-        return whole
-
-    try:
-        made: Schema = expand(schema, ())
-    except RecursionError:
-        return schema
-    return made
-
-
-def _output(run: Interpreter, function: Function, framework: str) -> tuple[Schema | None, set[str]]:
-    face = function.face()
-    node = face.node.returns if not isinstance(face.node, ast.Lambda) else None
-    if node is None:
-        return None, set()
-    maker = Generator(run, describes_strings=framework == "fastmcp", by_alias=framework != "fastmcp")
-    kind = maker.resolved(run.annotation(node, face.scope), face.scope)
-    if _is_signal(kind):
-        is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
-        return None, {""} if is_model else set()
-    made = _fastmcp_output(maker, kind, face) if framework == "fastmcp" else _mcp_output(maker, kind, face, framework)
-    if made is None:
-        return None, set()
-    if "" in maker.unknown or any(place.startswith("/properties/result") for place in maker.unknown):
-        return None, {""}
-    return made, maker.unknown
-
-
-def _names_in(kind: Any) -> set[str]:
-    """The names of all types in an annotation."""
-    if isinstance(kind, External):
-        return {kind.last}
-    if isinstance(kind, Generic):
-        inner = set().union(*(_names_in(arg) for arg in kind.args)) if kind.args else set()
-        return inner | _names_in(kind.base)
-    if isinstance(kind, UnionOf):
-        return set().union(*(_names_in(arg) for arg in kind.args))
-    if isinstance(kind, Class):
-        return {base.last for base in kind.external_bases()}
-    return set()
-
-
-def _is_signal(kind: Any) -> bool:
-    """Whether a return type is content or a whole result, which no schema describes."""
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated":
-        return False
-    return bool(_names_in(kind) & (_CONTENT | _RESULTS))
-
-
-def _optional_as_null(schema: Schema) -> None:
-    """What the first version of the SDK does with a key that may be absent: it is null unless given."""
-    for name, entry in schema["properties"].items():
-        if name not in schema.get("required", ()):
-            entry["default"] = None
-
-
-def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> Schema | None:
-    name = face.name
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated":
-        if _names_in(kind.args[0]) & _RESULTS:
-            kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
-    base = kind.base if isinstance(kind, Generic) else None
-    if isinstance(base, External) and base.name == "builtins.dict" and len(kind.args) == 2:
-        if isinstance(kind.args[0], External) and kind.args[0].last == "str":
-            return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
-    if isinstance(kind, Generic) and isinstance(kind.base, Class):
-        reference = maker.schema(kind, face.scope, "").get("$ref", "")
-        generic = maker.definitions.pop(reference.removeprefix("#/$defs/"), None)
-        return maker.unknown_at("") if generic is None else maker.whole(generic)
-    if isinstance(kind, Class):
-        sort = models.kind_of(maker, kind)
-        if sort == "enum" or (sort is None and not kind.annotations):
-            return None
-        if sort == "root":
-            return maker.whole(models.definition(maker, kind, ""))
-        made = models.object_schema(maker, kind, "", "class" if sort in (None, "dataclass") else sort)
-        if sort in (None, "dataclass") or (sort == "typed" and framework == "mcp1"):
-            made.pop("description", None)
-        if sort == "typed" and framework == "mcp1":
-            if _has_late_annotations(kind.module):
-                is_total = kind.keywords.get("total") is not False
-                made["required"] = list(made["properties"]) if is_total else []
-            _optional_as_null(made)
-            if not made.get("required"):
-                made.pop("required", None)
-        if f"#/$defs/{kind.name}" in str(maker.definitions):
-            maker.definitions.setdefault(kind.name, dict(made))
-        return maker.whole(made)
-    if isinstance(kind, External) and kind.last not in _WRAPPED and kind.last != "NoneType":
-        if kind.name.startswith("builtins.") or kind.last in ("Any", "object") or kind.package in _PLAIN_CLASSES:
-            if kind.package != "typing" or kind.last == "Any":
-                return None
-        elif kind.package != "typing":
-            return maker.unknown_at("")
-    entry = maker.field("result", kind, MISSING, face.scope, "/properties/result")
-    made = {"properties": {"result": entry.schema}, "required": ["result"], "title": f"{name}Output", "type": "object"}
-    return maker.whole(made)
-
-
-_PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", "collections", "pandas", "numpy"))
-
-
-def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | None:
-    if isinstance(kind, External) and kind.last in ("Any", "bytes"):
-        return None
-    if kind is None and not _has_late_annotations(face.module):
-        return None
-    if "bytes" in _names_in(kind) and not isinstance(kind, Class):
-        return None
-    if _is_any_sequence(kind):
-        return None
-    made = maker.whole(maker.schema(kind, face.scope, ""))
-    target = made
-    reference = made.get("$ref")
-    if isinstance(reference, str):
-        name = reference.removeprefix("#/$defs/")
-        target = maker.definitions.get(name, {})
-        made = {**made, **ordered(target)}
-        del made["$ref"]
-        if reference not in str(maker.definitions):
-            made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
-            made = made if made["$defs"] else {key: value for key, value in made.items() if key != "$defs"}
-    if target.get("type") != "object" and "properties" not in target:
-        made = maker.whole(maker.schema(kind, face.scope, ""))
-        inner = {key: value for key, value in made.items() if key != "$defs"}
-        made = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
-        made = maker.whole(made)
-        made["x-fastmcp-wrap-result"] = True
-    return inlined(untitled(made))
-
-
-def _has_late_annotations(module: Module) -> bool:
-    """Whether the module's annotations are strings until somebody asks: then `None` is read as a type."""
-    return any(
-        isinstance(each, ast.ImportFrom) and each.module == "__future__" and each.names[0].name == "annotations"
-        for each in module.tree.body[:12]
-    )
-
-
-def _is_any_sequence(kind: Any) -> bool:
-    if isinstance(kind, External):
-        return kind.last in ("list", "tuple", "Sequence", "List", "Tuple")
-    if isinstance(kind, Generic) and isinstance(kind.base, External):
-        is_sequence = kind.base.last in ("list", "List", "Sequence") or (
-            kind.base.last in ("tuple", "Tuple") and kind.args[1:] == (...,)
-        )
-        return is_sequence and isinstance(kind.args[0], External) and kind.args[0].last == "Any"
-    return False

@@ -19,10 +19,11 @@ _SKIPPED_FOLDERS = frozenset(
 )
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup\.py")
 _TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptools)\b", re.MULTILINE)
-_MARKS = re.compile(
-    rb"FastMCP|MCPServer|mcp\.server|fastmcp|\.tool\b|\btool\(|add_tool|\bTool\(|Tool\.from|FunctionTool|list_tools"
-    rb"|\.resource\(|\.prompt\b|add_resource|add_prompt|import_server"
-)
+_MARKS = (
+    b"FastMCP", b"MCPServer", b"mcp.server", b"fastmcp", b"import mcp", b"from mcp", b".tool", b"@tool", b"tool(",
+    b"Tool(", b"Tool.from", b"FunctionTool", b"list_tools", b".resource(", b".prompt(", b".prompt\n", b"add_resource",
+    b"add_prompt", b"import_server",
+)  # fmt: skip
 """A file with none of these words registers nothing."""
 
 
@@ -62,7 +63,9 @@ def python_files(target: str, problems: list[Problem]) -> list[str]:
             elif entry.name.endswith(".py") and _is_file(entry):
                 files.append(entry.path)
                 if len(files) >= MOST_FILES:
-                    problems.append(Problem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read"))
+                    problems.append(
+                        Problem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read")
+                    )
                     return files
         waiting.extend(reversed(folders))
     return files
@@ -70,9 +73,7 @@ def python_files(target: str, problems: list[Problem]) -> list[str]:
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
-        return entry.is_dir() and not (
-            os.path.exists(os.path.join(entry.path, "pyvenv.cfg")) and entry.name not in ("src",)
-        )
+        return entry.is_dir() and not (os.path.exists(os.path.join(entry.path, "pyvenv.cfg")) and entry.name != "src")
     except OSError:
         return False
 
@@ -100,7 +101,7 @@ def read_bytes(file: str, problems: list[Problem]) -> bytes | None:
 
 def may_register(data: bytes, path: str) -> bool:
     """Whether a file holds a word that a registration needs, and is no test."""
-    return _MARKS.search(data) is not None and not is_test(path, data)
+    return any(mark in data for mark in _MARKS) and not is_test(path, data)
 
 
 def is_test(path: str, data: bytes) -> bool:

@@ -1,0 +1,12 @@
+"""The names of tools: the words that they are made of, however they are spelt."""
+
+from __future__ import annotations
+
+import re
+
+_BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, in small letters: `delete`, `user` for `deleteUser`, `delete_user` and `delete.user`."""
+    return [word.lower() for word in _BOUNDARY.split(name) if word]

@@ -1,0 +1,122 @@
+"""Whether what a tool says holds together: types with descriptions, descriptions with each other."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcproof.acceptance import KINDS, kinds_of
+from mcproof.finding import Problem
+from mcproof.registry import rule
+from mcproof.rules.polish.prose import description_of, parameters, pointer_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog import Catalog, Tool
+
+COMPARED_FROM = 20
+"""How many characters a description has that is compared with others."""
+
+_BEGINNING = r"(?:\(?optional\)?[:,.]? )?(?:(?:an?|the) )?"
+_says_kind = re.compile(
+    rf"(?i){_BEGINNING}(?:"
+    r"(?P<number>(?:maximum |max\.? |minimum |min\.? |total )?(?:number|count) of (?!the |this |an? )"
+    r"|how many |integer\b|float\b)"
+    r"|(?P<boolean>whether (?:to|or not|the|this|it)\b|true (?:if|to|when)\b|if true\b|set to true\b|boolean\b)"
+    r"|(?P<array>(?:list|array) of |(?:list|array)\b(?= containing| with))"
+    r")"
+).match
+_FIRST_WORDS = frozenset(
+    (
+        *("optional", "optional.", "optional:", "optional,", "(optional)", "(optional).", "(optional):", "(optional),"),
+        *("a", "an", "the", "number", "count", "maximum", "max", "max.", "minimum", "min", "min.", "total", "how"),
+        *("integer", "float", "whether", "true", "if", "set", "boolean", "list", "array"),
+    )
+)
+_is_written_as_text = re.compile(
+    r"(?i)\bstring|\btext\b|\bjson\b|separated|delimited|\bor\b(?! not)|encoded|serialized|\bformat|\bas an? |[\"'`]"
+    r"|\bcsv\b|\byaml\b|per line|\bexpression\b"
+).search
+
+
+@rule(
+    "MP030",
+    ruleset="polish",
+    name="param-type-mismatch",
+    severity="error",
+    category="consistency",
+)
+def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
+    """A parameter's description begins by naming one kind of value, and its type allows only another.
+
+    Only how a description begins is taken for its kind: "Number of results", "Whether to …", "List of …". Where it
+    goes on to say how that is written as text, nothing is wrong.
+
+    Why: a model believes the one or the other, and half of its calls are refused.
+    Fix: correct the type, or say in the description how the value is written.
+    """
+    for name, schema in parameters(tool):
+        text = description_of(schema)
+        if not text or schema.get("type") in ("array", "object") or text.split(None, 1)[0].lower() not in _FIRST_WORDS:
+            continue
+        said = _says_kind(text.lstrip())
+        if said is None or tool.tree is None:
+            continue
+        expected = str(said.lastgroup)
+        kinds = kinds_of(schema, tool.tree) - {"null"}
+        if expected in kinds or not kinds or kinds == KINDS - {"null"} or "object" in kinds or "array" in kinds:
+            continue
+        if "enum" in schema or "const" in schema or "pattern" in schema or "format" in schema:
+            continue
+        pointer = pointer_of(name)
+        if _is_written_as_text(text[:2000]) or not tool.knows_all(pointer):
+            continue
+        declared = " or ".join(sorted(kinds))
+        yield Problem(f"parameter `{name}` is of type {declared} and described as {_ARTICLE[expected]}", pointer, name)
+
+
+_ARTICLE = {"number": "a number", "boolean": "a boolean", "array": "a list"}
+
+
+@rule(
+    "MP033",
+    ruleset="polish",
+    name="duplicate-tool-description",
+    severity="error",
+    category="consistency",
+)
+def duplicate_tool_description(catalog: Catalog) -> Iterator[Problem]:
+    """Two or more tools of different names have the same description.
+
+    Case and blanks make no difference; descriptions of fewer than 20 characters are not compared.
+
+    Why: a model has only the names left to choose by, and may choose the wrong tool.
+    Fix: say in each what the others do not do; where they are one tool under two names, serve one.
+    """
+    alike: dict[str, list[Tool]] = {}
+    for tool in catalog.tools:
+        if tool.description and tool.name and tool.knows("/description") and tool.knows("/name"):
+            beginning = " ".join(tool.description[:100].split()[:4]).lower()
+            alike.setdefault(beginning, []).append(tool)
+    for candidates in alike.values():
+        if len(candidates) > 1:
+            yield from _twins(candidates)
+
+
+def _twins(candidates: list[Tool]) -> Iterator[Problem]:
+    """What is to be said of tools whose descriptions at least begin alike."""
+    alike: dict[str, list[Tool]] = {}
+    for tool in candidates:
+        text = " ".join(tool.description.split()).lower()
+        if len(text) >= COMPARED_FROM:
+            alike.setdefault(text, []).append(tool)
+    for tools in alike.values():
+        names = list(dict.fromkeys(tool.name for tool in tools))
+        if len(names) < 2:
+            continue
+        for tool in tools:
+            others = [name for name in names[:4] if name != tool.name][:3]
+            listed = ", ".join(f"`{name}`" for name in others)
+            more = f" and {len(names) - 1 - len(others)} more" if len(names) - 1 > len(others) else ""
+            yield Problem(f"the description is the same as that of {listed}{more}", at="/description", item=tool)

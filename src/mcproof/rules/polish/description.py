@@ -1,0 +1,293 @@
+"""Whether descriptions say enough, not too much, and in plain words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcproof.finding import Problem
+from mcproof.javascript import is_blank
+from mcproof.names import words_of
+from mcproof.registry import rule
+from mcproof.rules.polish.prose import description_of, is_latin, matches_from, parameters, pointer_of, size, unquoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog import Tool
+
+SHORT, LONG = 50, 1500
+FEWEST_WORDS, MOST_JARGON = 8, 0.25
+LOOKED_AT = 1000
+"""How much of a description is searched for abbreviations."""
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SHOWING_KEYS = ("example", "examples", "enum", "const", "format", "pattern", "properties", "$ref")
+_SHOWING = (
+    *("example", "e.g", "eg.", "eg:", "for instance", "such as", "i.e", "either ", "one of", "options:", "values:"),
+    *(
+        "format",
+        "iso ",
+        "iso-",
+        "iso8",
+        "separated",
+        "://",
+        '"',
+        "'",
+        "`",
+        "“",
+        "returned by",
+        "provided by",
+        " from the ",
+    ),
+)
+"""What a description has in it that shows a value or names the form of one."""
+FREE_TEXT = _set(
+    "text content contents body message comment comments note notes title description summary prompt reason question "
+    "thought subject instructions instruction name query search answer context topic keyword keywords term terms "
+    "url uri email password token cursor"
+)
+"""What is written freely, or always in one way, or copied from elsewhere: there is no format to show."""
+
+_when = re.compile(
+    r"\buse (?:\w{1,30} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b"
+    r"|\bused (?:\w{1,30} )?(?:when|if|for|to|by)\b"
+    r"|\b(?:call|invoke|run|prefer|choose|try) (?:\w{1,30} ){0,4}(?:when|if|before|after|first|once|over|instead)\b"
+    r"|\b(?:useful|helpful|appropriate|ideal|best|perfect|suitable|intended|designed|meant|recommended)"
+    r" (?:when|for|to|if)\b"
+    r"|\bonly (?:when|if|after|for)\b"
+    r"|\bwhen(?:ever)? (?:the user|you|a user|users|asked|to use|not to use|needed)\b"
+    r"|\bif (?:the user|you|users)\b"
+    r"|\b(?:not|don't|never|avoid) (?:use|using|call|calling)\b"
+    r"|\b(?:must|should) be (?:used|called)\b"
+    r"|\bbefore (?:using|calling)\b"
+).match
+_WHEN = (
+    *(
+        "use",
+        "call",
+        "invoke",
+        "run ",
+        "prefer",
+        "choose",
+        "try ",
+        "helpful",
+        "appropriate",
+        "ideal",
+        "best",
+        "perfect",
+    ),
+    *("suitable", "intended", "designed", "meant", "recommended", "only", "when", "if ", "not ", "don't", "never"),
+    *("avoid", "must", "should", "before"),
+)
+
+_useless = re.compile(
+    r"\b(?:[Ss]imply|[Bb]asically|[Ee]ssentially|[Oo]bviously|[Rr]eally|[Ee]ffortlessly|awesome|amazing|convenient|"
+    r"(?<!more )[Pp]owerful|very(?!\s+(?:first|last|long|large|big|small|short|few|high|low)\b)|"
+    r"(?<!is )(?<!was )(?<!are )(?<!be )(?<!ly )(?<!ore )(?<!ost )(?:useful|helpful|great|perfect)"
+    r"(?!\s+(?:for|when|to|if|in|as|match|square|circle)\b)|easy-to-use|"
+    r"(?<=[Aa] )simple (?=(?:tool|way|utility|function|method|interface|server|helper)\b)|"
+    r"[Jj]ust (?=(?:call|use|pass|provide|give|send|run)\b))(?!\w)"
+)
+_USELESS = (
+    *("simply", "basically", "essentially", "obviously", "really", "effortlessly", "awesome", "amazing", "powerful"),
+    *("convenient ", " very ", "useful", "helpful", "great ", "perfect", "easy-to-use", " simple ", "just "),
+)
+
+_words = re.compile(r"[A-Za-z][A-Za-z0-9_]+").findall
+_is_acronym = re.compile(r"[A-Z][A-Z0-9]{1,5}").fullmatch
+_PLAIN = _set(
+    "API APIS URL URLS URI JSON XML HTTP HTTPS MCP SQL ID IDS HTML CSS CSV PDF UUID ISO UTC AWS SDK CLI CPU GPU RAM "
+    "DNS IP TCP UDP SSH SSL TLS REST RPC YAML TOML JWT UI UX AI LLM OS IDE GET POST PUT PATCH HEAD DELETE SELECT FROM "
+    "WHERE AND OR NOT NOTE TODO OK USD EUR GB MB KB TB EU US UK PNG JPG JPEG SVG GIF MP3 MP4 WAV ASCII UTF UTF8 MD "
+    "DB ORM FAQ PR CI CD VM S3 EC2 IAM VPC SMS"
+)
+_EMPHASIS = _set(
+    "ALL ALWAYS ANY ARE AT AVOID BE BEFORE BEST BOTH BUT BY CALL CAN DO DOES EACH ERROR EVERY FALSE FIRST FOR HAS HOW "
+    "IF IN INPUT IS IT ITS KEY LAST LIST MAX MAY MIN MORE MOST MUST NEVER NEW NO NONE NOW NULL OF ON ONE ONLY OUTPUT "
+    "PLEASE READ RULE RULES SAME SET SHOULD SO STEP STOP TAKE THAN THAT THE THEN THIS TO TOOL TRUE TWO USE USER USING "
+    "VALUE VERY WHAT WHEN WHERE WHICH WHY WILL WITH WRITE YES YOU YOUR"
+)
+
+
+def _text(tool: Tool) -> str:
+    """A description that can be judged by its English words; empty where there is none."""
+    text = tool.description
+    return text if tool.knows("/description") and not is_blank(text) and is_latin(text) else ""
+
+
+@rule(
+    "MP020",
+    ruleset="polish",
+    name="description-too-short",
+    severity="warn",
+    category="description",
+)
+def description_too_short(tool: Tool) -> Iterator[Problem]:
+    """A tool's description has fewer than 50 characters.
+
+    Ideographs count for three and syllable signs for two: they say as much.
+
+    Why: a few words rarely tell a model what the tool does, when to use it and what comes back.
+    Fix: add the one or two sentences that a colleague would ask for.
+    """
+    if not is_blank(tool.description) and tool.knows("/description") and _is_short(tool.description):
+        found = size(tool.description)
+        yield Problem(f"the description has only {found} characters", at="/description")
+
+
+def _is_short(text: str) -> bool:
+    return size(text[: 4 * SHORT]) < SHORT and size(text) < SHORT
+
+
+@rule(
+    "MP021",
+    ruleset="polish",
+    name="description-too-long",
+    severity="note",
+    category="description",
+)
+def description_too_long(tool: Tool) -> Iterator[Problem]:
+    """A tool's description has more than 1,500 characters.
+
+    Why: every description is sent with every request, and the important sentence drowns.
+    Fix: move details of a parameter to that parameter, and long guides to a resource or a prompt.
+    """
+    text = tool.description
+    if (
+        len(text) > (LONG if text.isascii() else LONG // 3)
+        and tool.knows("/description")
+        and (found := size(tool.description)) > LONG
+    ):
+        yield Problem(f"the description has {found:,} characters", at="/description")
+
+
+@rule(
+    "MP022",
+    ruleset="polish",
+    name="missing-example",
+    severity="note",
+    category="description",
+)
+def missing_example(tool: Tool) -> Iterator[Problem]:
+    """A parameter's description leaves its format open and shows no example.
+
+    It is about texts, lists and objects. A list of values, a format, a pattern, a default, declared properties and
+    anything that is quoted show what is meant; free text such as a title needs no example; a parameter without a
+    description is MP002's.
+
+    Why: one example tells a model more about a format than a paragraph does.
+    Fix: add `examples`, or end the description with "such as `2024-05-01`".
+    """
+    for name, schema in parameters(tool):
+        text = description_of(schema)
+        if not text or not _leaves_format_open(name, schema):
+            continue
+        lowered = text.lower()
+        if any(mark in lowered for mark in _SHOWING) or not is_latin(text):
+            continue
+        pointer = pointer_of(name)
+        if tool.knows_all(pointer):
+            yield Problem(f"parameter `{name}` has no example", pointer, name)
+
+
+def _leaves_format_open(name: str, schema: dict[str, Any]) -> bool:
+    kind = schema.get("type")
+    if kind not in ("string", "object", "array") or schema.get("default") not in (None, "", [], {}):
+        return False
+    if any(key in schema for key in _SHOWING_KEYS):
+        return False
+    if kind == "array":
+        items = schema.get("items")
+        return not isinstance(items, dict) or _leaves_format_open(name, {**items, "items": None})
+    words = words_of(name)
+    return not (words and words[-1] in FREE_TEXT)
+
+
+@rule(
+    "MP023",
+    ruleset="polish",
+    name="no-trigger-condition",
+    severity="note",
+    category="description",
+)
+def no_trigger_condition(tool: Tool) -> Iterator[Problem]:
+    """A tool's description does not say when to use it.
+
+    Why: among similar tools, what a tool does is not enough for a model to choose; when to choose it is.
+    Fix: add a sentence such as "Use this when the user reports a new bug".
+    """
+    text = _text(tool)
+    if text and not any(matches_from(_WHEN, _when, text.lower())):
+        yield Problem("the description does not say when to use the tool", at="/description")
+
+
+@rule(
+    "MP024",
+    ruleset="polish",
+    name="jargon-density",
+    severity="note",
+    category="description",
+)
+def jargon_density(tool: Tool) -> Iterator[Problem]:
+    """More than a quarter of a description's words are abbreviations that it does not explain.
+
+    Usual ones, words in capitals for emphasis, quoted values, those of the tool's name and those that stand in
+    brackets behind what they mean do not count.
+
+    Why: a model may not know them, or know them for something else.
+    Fix: write them out at least once.
+    """
+    text = tool.description[:LOOKED_AT]
+    if not _has_capitals(text) or not tool.knows("/description"):
+        return
+    plain = unquoted(text)
+    words = _words(plain)
+    own = {word.upper() for word in words_of(tool.name)}
+    jargon = [
+        word
+        for word in words
+        if _is_acronym(word)
+        and word not in _PLAIN
+        and word not in _EMPHASIS
+        and word not in own
+        and f"({word})" not in plain
+    ]
+    if len(words) >= FEWEST_WORDS and len(jargon) > MOST_JARGON * len(words):
+        named = ", ".join(list(dict.fromkeys(jargon))[:5])
+        yield Problem(f"{len(jargon)} of {len(words)} words are abbreviations: {named}", at="/description")
+
+
+def _has_capitals(text: str) -> bool:
+    """Whether there are enough capitals for that many abbreviations: a cheap question that mostly ends the matter."""
+    words = text.split()
+    return sum(map(str.isupper, words)) > 0.5 * MOST_JARGON * len(words)
+
+
+@rule(
+    "MP025",
+    ruleset="polish",
+    name="useless-qualifier",
+    severity="note",
+    category="description",
+)
+def useless_qualifier(tool: Tool) -> Iterator[Problem]:
+    """A tool's description praises or belittles instead of describing.
+
+    Words that say something where they stand do not count: "useful for", "not just", "very long", "perfect match",
+    "Simple Queue Service", and what is quoted.
+
+    Why: "simply" and "powerful" cost tokens and tell a model nothing to choose by.
+    Fix: leave the word out, or say what it stands for.
+    """
+    text = _text(tool)
+    lowered = text.lower()
+    if not any(word in lowered for word in _USELESS):
+        return
+    found = _useless.search(" ".join(unquoted(text).split()))
+    if found:
+        yield Problem(f"the description says `{found[0].strip()}`, which tells nothing", at="/description")

@@ -1,0 +1,215 @@
+"""Whether the names of tools tell them apart, among themselves and among those of other servers.
+
+Names are compared word by word, however they are spelt.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcproof.finding import Problem
+from mcproof.names import words_of
+from mcproof.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog import Catalog, Tool
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+GENERIC = _set(
+    "search query get list fetch run do call execute process handle request send load save update delete create read "
+    "write go invoke perform tool action test main helper"
+)
+"""Names that say nothing of what is searched, run or sent."""
+
+DECORATION = _set("mcp server servers fastmcp mcpserver")
+"""Words in the name of a server that every server could have."""
+
+_PREFERRED = {
+    "get": _set("get fetch retrieve obtain"),
+    "list": _set("list enumerate"),
+    "update": _set("update modify"),
+    "delete": _set("delete destroy"),
+}
+"""Verbs that mean the same: to read and to get, to add and to create, to remove and to delete are not always one."""
+_FAMILY = {verb: preferred for preferred, verbs in _PREFERRED.items() for verb in verbs}
+_UNUSUAL = sorted(_FAMILY.keys() - _PREFERRED)
+
+_SHARED = {
+    "file": "read_file write_file edit_file move_file delete_file list_files search_files get_file_info "
+    "get_file_contents list_directory create_directory read_multiple_files upload_file download_file",
+    "issue": "create_issue get_issue list_issues update_issue search_issues add_comment add_issue_comment",
+    "repository": "create_branch list_branches list_commits create_pull_request list_pull_requests get_pull_request "
+    "merge_pull_request create_repository fork_repository search_repositories search_code push_files",
+    "database": "list_tables describe_table create_table list_databases list_schemas execute_sql execute_query "
+    "run_query read_query write_query",
+    "chat and mail": "send_message list_channels get_messages send_email search_emails list_users get_user",
+    "calendar": "create_event list_events update_event delete_event",
+    "project": "list_projects get_project create_project update_project create_task list_tasks update_task",
+    "browser": "take_screenshot navigate_page web_search fetch_url",
+    "shell": "execute_command run_command execute_code run_code",
+    "documentation": "search_docs get_docs",
+    "weather and time": "get_weather get_forecast get_current_time",
+}
+COMMON = {name: kind for kind, names in _SHARED.items() for name in names.split()}
+"""Names that several widely used servers of one kind have in common, from what is generally known of them."""
+
+_STYLES = {
+    "snake_case": re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+").fullmatch,
+    "camelCase": re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+").fullmatch,
+    "PascalCase": re.compile(r"(?:[A-Z][a-z0-9]*){2,}").fullmatch,
+    "kebab-case": re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+").fullmatch,
+}
+
+
+def _named(catalog: Catalog) -> list[Tool]:
+    return [tool for tool in catalog.tools if tool.name and tool.knows("/name")]
+
+
+@rule(
+    "MP010",
+    ruleset="polish",
+    name="generic-tool-name",
+    severity="warn",
+    category="naming",
+)
+def generic_tool_name(tool: Tool) -> Iterator[Problem]:
+    """A tool's name is a single word that fits any server.
+
+    Why: beside the tools of other servers nobody can tell what `search` searches.
+    Fix: name what it works on: `search_tickets` rather than `search`.
+    """
+    if tool.name.lower() in GENERIC and tool.knows("/name"):
+        yield Problem("the name does not say what the tool works on", at="/name")
+
+
+@rule(
+    "MP011",
+    ruleset="polish",
+    name="redundant-prefix",
+    severity="error",
+    category="naming",
+)
+def redundant_prefix(catalog: Catalog) -> Iterator[Problem]:
+    """A tool's name begins with the name of its server.
+
+    It is silent where the rest would be a single word, a name that many servers have, or that of another tool: there
+    the prefix is of use. A word that all tools begin with is no reason by itself.
+
+    Why: clients show tools under the name of their server, so it is read, and paid for, twice.
+    Fix: leave the server's name out: `create_issue` rather than `tracker_create_issue`.
+    """
+    given = catalog.server_info.get("name")
+    own = [word for word in words_of(given.rpartition("/")[2]) if word not in DECORATION] if type(given) is str else []
+    if not own:
+        return
+    tools = _named(catalog)
+    taken = {tool.name.lower() for tool in tools}
+    for tool in tools:
+        if not tool.name.lower().startswith(own[0]):
+            continue
+        words = words_of(tool.name)
+        rest = words[len(own) :]
+        name = "_".join(rest)
+        if (
+            words[: len(own)] == own
+            and len(rest) > 1
+            and name not in COMMON
+            and taken.isdisjoint((name, "".join(rest)))
+        ):
+            yield Problem(f"the name repeats that of the server, `{given}`", at="/name", item=tool)
+
+
+@rule(
+    "MP012",
+    ruleset="polish",
+    name="inconsistent-verb-pattern",
+    severity="warn",
+    category="naming",
+)
+def inconsistent_verb_pattern(catalog: Catalog) -> Iterator[Problem]:
+    """A tool's name begins with another verb than those of its siblings that do the same.
+
+    Why: a model that has seen `get_user` looks for `get_order` and not for `fetch_order`.
+    Fix: choose one verb for each kind of action and keep to it.
+    """
+    tools = _named(catalog)
+    spelt = " ".join(tool.name for tool in tools).lower()
+    if not any(verb in spelt for verb in _UNUSUAL):
+        return
+    names = _without_prefix([words_of(tool.name) for tool in tools])
+    verbs = [words[0] if words and words[0] in _FAMILY else "" for words in names]
+    counts: dict[str, dict[str, int]] = {}
+    for verb in filter(None, verbs):
+        family = counts.setdefault(_FAMILY[verb], {})
+        family[verb] = family.get(verb, 0) + 1
+    usual = {
+        preferred: max(family, key=lambda verb: (family[verb], verb == preferred))
+        for preferred, family in counts.items()
+    }
+    for tool, verb in zip(tools, verbs, strict=True):
+        if verb and verb != (other := usual[_FAMILY[verb]]):
+            yield Problem(f"the name begins with `{verb}` where other tools say `{other}`", at="/name", item=tool)
+
+
+def _without_prefix(names: list[list[str]]) -> list[list[str]]:
+    """Names without the words that they all begin with, unless these are the verbs."""
+    shared = 0
+    if len(names) > 1:
+        for position in range(min(map(len, names))):
+            words = {words[position] for words in names}
+            if len(words) > 1 or not words.isdisjoint(_FAMILY):
+                break
+            shared += 1
+    return [words[shared:] for words in names]
+
+
+@rule(
+    "MP013",
+    ruleset="polish",
+    name="name-collision-cross-server",
+    severity="warn",
+    category="naming",
+)
+def name_collision_cross_server(tool: Tool) -> Iterator[Problem]:
+    """A tool has a name that tools of several well-known servers have.
+
+    The names are a short list of mcproof's own, such as `read_file`, `create_issue` and `list_tables`; a single
+    generic word is MP010's.
+
+    Why: connected together, one tool hides the other or the client has to rename them, and a model mistakes them.
+    Fix: name what is special about yours: `read_vault_file` rather than `read_file`.
+    """
+    name = tool.name
+    kind = COMMON.get(name.replace("-", "_") if name.islower() else "_".join(words_of(name)))
+    if kind is not None and tool.knows("/name"):
+        yield Problem(f"several well-known {kind} servers have a tool of this name", at="/name")
+
+
+@rule(
+    "MP014",
+    ruleset="polish",
+    name="snake-vs-camel",
+    severity="note",
+    category="naming",
+)
+def snake_vs_camel(catalog: Catalog) -> Iterator[Problem]:
+    """A tool's name is spelt in another style than most of the server's names.
+
+    A style that all names share is fine, whichever it is. A single word fits every style.
+
+    Why: a model that has to write a name from memory gets the odd one wrong.
+    Fix: spell all names alike; snake_case is the most usual.
+    """
+    tools = _named(catalog)
+    styles = [next((style for style, fits in _STYLES.items() if fits(tool.name)), None) for tool in tools]
+    usual = max(_STYLES, key=styles.count)
+    for tool, style in zip(tools, styles, strict=True):
+        if style is not None and style != usual:
+            yield Problem(f"the name is in {style} where most others are in {usual}", at="/name", item=tool)

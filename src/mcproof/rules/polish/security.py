@@ -1,0 +1,150 @@
+"""Whether a text that a model reads has something in it that a person does not see, or that speaks to the model."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcproof.finding import Problem
+from mcproof.jsontext import escape
+from mcproof.registry import rule
+from mcproof.rules.polish.prose import matches_from
+from mcproof.schemas import STRICT_LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog import Tool
+
+_INVISIBLE = re.compile(
+    "\x1b(?=\\[)|[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+    "|[\U000e0000-\U000e007f\U000e0100-\U000e01ef]|[\ufe00-\ufe0f]{2}"
+)
+_RARE_BYTES = (b"\xe2", b"\xef", b"\xf3", b"\xd8", b"\xe1", b"\x1b[")
+_may_be_invisible = re.compile(
+    rb"\x1b\[|\xd8\x9c|\xe1\xa0\x8e|\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])|\xef(?:\xbb\xbf|\xb8[\x80-\x8f]\xef)|\xf3\xa0"
+).search
+"""How these are spelt in UTF-8: where none occurs, which is nearly always, no text has to be looked at by itself."""
+_DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069"
+_JOINERS = "\u200b\u200c\u200d"
+_right_to_left = re.compile("[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]").search
+_FLAG, _LONGEST_FLAG = "\U0001f3f4", 8
+"""A black flag, and how many invisible letters make that of a country of it."""
+
+_OBEYED = r"(?:instructions?|prompts?|rules|guidelines|messages|directives?|commands)\b"
+_SPEECH = (
+    # Set aside what you were told.
+    r"\b(?:ignore|disregard|forget|override|bypass)\s{1,9}(?:(?:all|any|every|the|your|of|my|these|those)\s{1,9}){0,3}(?:"
+    rf"(?:previous|prior|above|earlier|preceding|existing|original|system)\s{{1,9}}(?:\w{{1,20}}\s{{1,9}})?{_OBEYED}"
+    rf"|{_OBEYED}\s{{1,9}}(?:above|before|given|you)\b"
+    r"|(?:previous|prior|above)(?=\s{0,9}(?:[.,;:!]|and\b))"
+    r"|everything\s{1,9}(?:above|before|you)\b)"
+    # Give away what you were told.
+    r"|\breveal\s{1,9}(?:(?:the|your|its|full|entire)\s{1,9}){1,3}system\s{1,9}prompt\b"
+    # Keep it from the user.
+    r"|\b(?:not|don't|never|without)\s{1,9}(?:tell|inform|notify|alert)(?:ing)?\s{1,9}(?:the\s{1,9})?user\b"
+    r"|\b(?:not|don't|never)\s{1,9}(?:mention|reveal|disclose)\s{1,9}(?:this|that|it|these|any\s{1,9}of\s{1,9}this)"
+    r"\s{1,9}(?:\w{1,20}\s{1,9}){0,2}to\s{1,9}(?:the\s{1,9})?user\b"
+    # Be somebody else.
+    r"|\byou\s{1,9}are\s{1,9}now\s{1,9}(?:dan\b|jailbroken|unrestricted|in\s{1,9}(?:developer|god|admin)\s{1,9}mode)"
+    # Marks of a chat template.
+    r"|<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id"
+    r"|(?:start|end)_header_id)\|>|\[inst\]|<<sys>>|<im_(?:start|end)>"
+)
+_BEGINNINGS = (
+    *("ignore", "disregard", "forget", "override", "bypass", "reveal", "not", "don't", "never", "without", "you"),
+    *("<|", "[inst]", "<<sys>>", "<im_"),
+)
+"""How a match begins; to look for these first is many times faster than to try every place."""
+_BYTE_BEGINNINGS = tuple(each.encode() for each in _BEGINNINGS)
+_speech = re.compile(_SPEECH).match
+_may_speak = re.compile(_SPEECH.replace(r"\b", "").encode()).match
+"""The same among bytes, where what follows a text may look like a letter of it."""
+_introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for)[,:]?\s{0,2}[\"'`“‘(]{1,3}$").search
+
+
+@rule(
+    "MP040",
+    ruleset="polish",
+    name="hidden-prompt-injection",
+    severity="error",
+    category="security",
+)
+def hidden_prompt_injection(tool: Tool) -> Iterator[Problem]:
+    """A text of a tool has characters that a person does not see.
+
+    Every text is searched: names, descriptions, titles, values. Joiners inside an emoji or a word of a script that
+    has them, direction marks in a text that runs from right to left, and a mark at the very beginning are in order.
+
+    Why: a model reads them; whole instructions can be written in characters that no review shows.
+    Fix: delete them; where they came in with copied text, type the words anew.
+    """
+    written = tool.written
+    if written and not (any(each in written for each in _RARE_BYTES) and _may_be_invisible(written)):
+        return
+    for pointer, text in _texts(tool.fields):
+        found = _hidden_in(text)
+        if found is not None:
+            yield Problem(f"has an invisible character, U+{ord(found):04X}", at=pointer)
+
+
+def _hidden_in(text: str) -> str | None:
+    """The first character that nobody sees and nothing explains."""
+    for match in _INVISIBLE.finditer(text):
+        at, character = match.start(), match[0][0]
+        if not (
+            (character == "\ufeff" and at == 0)
+            or (character in _DIRECTIONS and _right_to_left(text))
+            or (character in _JOINERS and _joins(text, at))
+            or (character >= "\U000e0100" and "\u3400" <= text[at - 1 : at] < "\U000e0000")
+            or ("\U000e0020" <= character <= "\U000e007f" and _FLAG in text[max(0, at - _LONGEST_FLAG) : at])
+        ):
+            return character
+    return None
+
+
+def _joins(text: str, at: int) -> bool:
+    """Whether a joiner stands between the parts of an emoji, or in a word of a script that uses them."""
+    around = text[max(0, at - 1) : at] + text[at + 1 : at + 2]
+    return len(around) == 2 and all(each > "\u058f" and not _INVISIBLE.match(each) for each in around)
+
+
+@rule(
+    "MP041",
+    ruleset="polish",
+    name="instruction-in-description",
+    severity="error",
+    category="security",
+)
+def instruction_in_description(tool: Tool) -> Iterator[Problem]:
+    """A text of a tool tells the model to set aside its instructions or to keep something from the user.
+
+    Marks of a chat template count too. To say when and how to use the tool is what descriptions are for, and to
+    name a system prompt is no crime.
+
+    Why: a description comes from the server and speaks in nobody's name; this is how tools are poisoned.
+    Fix: describe what the tool does; leave how a model behaves to whoever runs it.
+    """
+    if tool.written and not any(matches_from(_BYTE_BEGINNINGS, _may_speak, tool.written.lower())):
+        return
+    for pointer, text in _texts(tool.fields):
+        lowered = text.lower()
+        for match in matches_from(_BEGINNINGS, _speech, lowered):
+            if not _introduces_quote(lowered[max(0, match.start() - 30) : match.start()]):
+                yield Problem(f"speaks to the model: `{' '.join(match[0].split())}`", at=pointer)
+                break
+
+
+def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The texts of a tool, each with its pointer; a key stands where its value does."""
+    waiting: list[tuple[str, Any, int]] = [("", fields, 1)]
+    for pointer, each, level in waiting:  # it grows while it is read
+        pairs = each.items() if type(each) is dict else enumerate(each)
+        for key, value in pairs:
+            below = f"{pointer}/{escape(key) if type(key) is str else key}"
+            if type(key) is str:
+                yield below, key
+            if type(value) is str:
+                yield below, value
+            elif (type(value) is dict or type(value) is list) and level < STRICT_LEVELS:
+                waiting.append((below, value, level + 1))

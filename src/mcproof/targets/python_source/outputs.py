@@ -1,0 +1,185 @@
+"""The output schema that a framework derives from a return annotation."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from mcproof.targets.python_source import models
+from mcproof.targets.python_source.fastmcp_schema import inlined, untitled
+from mcproof.targets.python_source.pydantic_schema import Generator, Schema, ordered
+from mcproof.targets.python_source.values import MISSING, Class, External, Function, Generic, UnionOf
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.interpreter import Interpreter
+    from mcproof.targets.python_source.modules import Module
+
+
+_CONTENT = frozenset(
+    [
+        "TextContent",
+        "ImageContent",
+        "AudioContent",
+        "ResourceLink",
+        "EmbeddedResource",
+        "ContentBlock",
+        "Image",
+        "Audio",
+        "File",
+    ]
+)
+
+
+_RESULTS = frozenset(("CallToolResult", "ToolResult", "InputRequiredResult"))
+
+
+_WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
+
+
+def output_schema(run: Interpreter, function: Function, framework: str) -> tuple[Schema | None, set[str]]:
+    """The schema, None where there is none, and the pointers of what is not known in it."""
+    face = function.face()
+    node = face.node.returns if not isinstance(face.node, ast.Lambda) else None
+    if node is None:
+        return None, set()
+    maker = Generator(run, describes_strings=framework == "fastmcp", by_alias=framework != "fastmcp")
+    kind = maker.resolved(run.annotation(node, face.scope), face.scope)
+    if _is_signal(kind):
+        is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
+        return None, {""} if is_model else set()
+    made = _fastmcp_output(maker, kind, face) if framework == "fastmcp" else _mcp_output(maker, kind, face, framework)
+    if made is None:
+        return None, set()
+    if "" in maker.unknown or any(place.startswith("/properties/result") for place in maker.unknown):
+        return None, {""}
+    return made, maker.unknown
+
+
+def _names_in(kind: Any) -> set[str]:
+    """The names of all types in an annotation."""
+    if isinstance(kind, External):
+        return {kind.last}
+    if isinstance(kind, Generic):
+        inner = set().union(*(_names_in(arg) for arg in kind.args)) if kind.args else set()
+        return inner | _names_in(kind.base)
+    if isinstance(kind, UnionOf):
+        return set().union(*(_names_in(arg) for arg in kind.args))
+    if isinstance(kind, Class):
+        return {base.last for base in kind.external_bases()}
+    return set()
+
+
+def _is_signal(kind: Any) -> bool:
+    """Whether a return type is content or a whole result, which no schema describes."""
+    if _is_annotated(kind):
+        return False
+    return bool(_names_in(kind) & (_CONTENT | _RESULTS))
+
+
+def _is_annotated(kind: Any) -> bool:
+    return isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
+
+
+def _is_object_with_string_keys(kind: Any) -> bool:
+    """`dict[str, ...]`, spelt that way: `typing.Dict` is something else to the SDK."""
+    if not isinstance(kind, Generic) or not isinstance(kind.base, External) or kind.base.name != "builtins.dict":
+        return False
+    return len(kind.args) == 2 and isinstance(kind.args[0], External) and kind.args[0].last == "str"
+
+
+def _optional_as_null(schema: Schema) -> None:
+    """What the first version of the SDK does with a key that may be absent: it is null unless given."""
+    for name, entry in schema["properties"].items():
+        if name not in schema.get("required", ()):
+            entry["default"] = None
+
+
+def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> Schema | None:
+    name = face.name
+    if _is_annotated(kind) and _names_in(kind.args[0]) & _RESULTS:
+        kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
+    if _is_object_with_string_keys(kind):
+        return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
+    if isinstance(kind, Generic) and isinstance(kind.base, Class):
+        reference = maker.schema(kind, face.scope, "").get("$ref", "")
+        generic = maker.definitions.pop(reference.removeprefix("#/$defs/"), None)
+        return maker.unknown_at("") if generic is None else maker.whole(generic)
+    if isinstance(kind, Class):
+        sort = models.kind_of(maker, kind)
+        if sort == "enum" or (sort is None and not kind.annotations):
+            return None
+        if sort == "root":
+            return maker.whole(models.definition(maker, kind, ""))
+        made = models.object_schema(maker, kind, "", "class" if sort in (None, "dataclass") else sort)
+        if sort in (None, "dataclass") or (sort == "typed" and framework == "mcp1"):
+            made.pop("description", None)
+        if sort == "typed" and framework == "mcp1":
+            if _has_late_annotations(kind.module):
+                is_total = kind.keywords.get("total") is not False
+                made["required"] = list(made["properties"]) if is_total else []
+            _optional_as_null(made)
+            if not made.get("required"):
+                made.pop("required", None)
+        if f"#/$defs/{kind.name}" in str(maker.definitions):
+            maker.definitions.setdefault(kind.name, dict(made))
+        return maker.whole(made)
+    if isinstance(kind, External) and kind.last not in _WRAPPED and kind.last != "NoneType":
+        if kind.name.startswith("builtins.") or kind.last in ("Any", "object") or kind.package in _PLAIN_CLASSES:
+            if kind.package != "typing" or kind.last == "Any":
+                return None
+        elif kind.package != "typing":
+            return maker.unknown_at("")
+    entry = maker.field("result", kind, MISSING, face.scope, "/properties/result")
+    made = {"properties": {"result": entry.schema}, "required": ["result"], "title": f"{name}Output", "type": "object"}
+    return maker.whole(made)
+
+
+_PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", "collections", "pandas", "numpy"))
+
+
+def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | None:
+    if isinstance(kind, External) and kind.last in ("Any", "bytes"):
+        return None
+    if kind is None and not _has_late_annotations(face.module):
+        return None
+    if "bytes" in _names_in(kind) and not isinstance(kind, Class):
+        return None
+    if _is_any_sequence(kind):
+        return None
+    made = maker.whole(maker.schema(kind, face.scope, ""))
+    target = made
+    reference = made.get("$ref")
+    if isinstance(reference, str):
+        name = reference.removeprefix("#/$defs/")
+        target = maker.definitions.get(name, {})
+        made = {**made, **ordered(target)}
+        del made["$ref"]
+        if reference not in str(maker.definitions):
+            made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
+            made = made if made["$defs"] else {key: value for key, value in made.items() if key != "$defs"}
+    if target.get("type") != "object" and "properties" not in target:
+        made = maker.whole(maker.schema(kind, face.scope, ""))
+        inner = {key: value for key, value in made.items() if key != "$defs"}
+        made = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
+        made = maker.whole(made)
+        made["x-fastmcp-wrap-result"] = True
+    return inlined(untitled(made))
+
+
+def _has_late_annotations(module: Module) -> bool:
+    """Whether the module's annotations are strings until somebody asks: then `None` is read as a type."""
+    return any(
+        isinstance(each, ast.ImportFrom) and each.module == "__future__" and each.names[0].name == "annotations"
+        for each in module.tree.body[:12]
+    )
+
+
+def _is_any_sequence(kind: Any) -> bool:
+    if isinstance(kind, External):
+        return kind.last in ("list", "tuple", "Sequence", "List", "Tuple")
+    if isinstance(kind, Generic) and isinstance(kind.base, External):
+        is_sequence = kind.base.last in ("list", "List", "Sequence") or (
+            kind.base.last in ("tuple", "Tuple") and kind.args[1:] == (...,)
+        )
+        return is_sequence and isinstance(kind.args[0], External) and kind.args[0].last == "Any"
+    return False

@@ -1,0 +1,164 @@
+"""Methods of plain data: strings, dictionaries, lists and the sets that stand in as lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcproof.targets.python_source.plain import (
+    LONGEST,
+    PLAIN,
+    bare,
+    items_of,
+    numbers_in,
+    set_algebra,
+)
+from mcproof.targets.python_source.values import UNKNOWN, EnumMember, PlacedDict, PlacedList
+
+_STRING_METHODS = frozenset(
+    [
+        "capitalize",
+        "casefold",
+        "endswith",
+        "expandtabs",
+        "find",
+        "join",
+        "lower",
+        "lstrip",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "swapcase",
+        "title",
+        "upper",
+        "zfill",
+        "count",
+        "isidentifier",
+        "isdigit",
+        "isupper",
+        "islower",
+        "rfind",
+    ]
+)
+
+
+def method(value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of a method of plain data; changes of lists and dictionaries happen."""
+    if isinstance(value, EnumMember):
+        value = bare(value)
+    if isinstance(value, str):
+        return _string_method(value, name, [bare(each) for each in args], kwargs)
+    if isinstance(value, dict):
+        return _dict_method(value, name, args, kwargs)
+    if isinstance(value, list):
+        return _list_method(value, name, args)
+    return UNKNOWN
+
+
+def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name == "format":
+        given = [*args, *kwargs.values()]
+        if not all(isinstance(each, PLAIN) for each in given) or any(int(n) > 1000 for n in numbers_in(value)):
+            return UNKNOWN
+        if "." in value and any(f"{{{key}." in value for key in kwargs):
+            return UNKNOWN
+        try:
+            return value.format(*args, **kwargs)
+        except Exception:
+            return UNKNOWN
+    if name not in _STRING_METHODS or kwargs:
+        return UNKNOWN
+    if name == "join":
+        items = items_of(args[0]) if args else None
+        if items is None or getattr(args[0], "incomplete", False):
+            return UNKNOWN
+        args = [[bare(each) for each in items]]
+        if not all(isinstance(each, str) for each in args[0]) or sum(map(len, args[0])) > LONGEST:
+            return UNKNOWN
+    elif not all(isinstance(each, (*PLAIN, tuple)) for each in args):
+        return UNKNOWN
+    if name in ("zfill", "expandtabs") and any(isinstance(each, int) and each > 1000 for each in args):
+        return UNKNOWN
+    if name == "replace" and len(value) * max(1, len(str(args[1])) if len(args) > 1 else 1) > LONGEST:
+        return UNKNOWN
+    try:
+        result = getattr(value, name)(*args)
+    except Exception:
+        return UNKNOWN
+    return PlacedList(result) if isinstance(result, list) else result
+
+
+def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    complete = not getattr(value, "incomplete", False)
+    if name in ("items", "keys", "values"):
+        made = (
+            PlacedList(tuple(pair) for pair in value.items()) if name == "items" else PlacedList(getattr(value, name)())
+        )
+        made.incomplete = not complete
+        doubtful: set[Any] = getattr(value, "doubtful", set())
+        made.doubtful = {index for index, key in enumerate(value) if key in doubtful} if doubtful else set()
+        return made
+    if name in ("get", "pop", "setdefault") and args:
+        key = bare(args[0])
+        if not isinstance(key, (*PLAIN, tuple)):
+            return UNKNOWN
+        default = args[1] if len(args) > 1 else None
+        if key in value:
+            return value.pop(key) if name == "pop" else value[key]
+        if name == "setdefault":
+            value[key] = default
+        return default if complete or name == "setdefault" else UNKNOWN
+    if name == "copy":
+        return value.copy()
+    if name == "update":
+        made_dict = value if isinstance(value, PlacedDict) else None
+        for other in [*args, kwargs]:
+            if isinstance(other, dict) and made_dict is not None:
+                made_dict.merge(other)
+            elif made_dict is not None:
+                made_dict.incomplete = True
+        return None
+    if name == "clear":
+        value.clear()
+    elif isinstance(value, PlacedDict) and name != "fromkeys":
+        value.incomplete = True
+    return UNKNOWN
+
+
+def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
+    if name in ("append", "add") and args and len(value) < 50_000:
+        if name == "append" or not any(args[0] is each or _same(args[0], each) for each in value):
+            value.append(args[0])
+    elif name in ("extend", "update") and args:
+        items = items_of(args[0])
+        if items is not None and len(value) + len(items) < 50_000:
+            value.extend(items)
+        if isinstance(value, PlacedList) and (items is None or getattr(args[0], "incomplete", False)):
+            value.incomplete = True
+    elif name == "insert" and len(args) == 2 and isinstance(args[0], int):
+        value.insert(args[0], args[1])
+    elif name == "copy":
+        return PlacedList(value)
+    elif name in ("reverse", "clear"):
+        getattr(value, name)()
+    elif name == "pop" and value and not args:
+        return value.pop()
+    elif name in ("remove", "discard") and args:
+        found = next((index for index, each in enumerate(value) if args[0] is each or _same(args[0], each)), None)
+        if found is not None:
+            del value[found]
+    elif name in ("union", "intersection", "difference"):
+        return set_algebra(value, name, args)
+    elif name != "sort":
+        if isinstance(value, PlacedList) and name not in ("count", "index", "issubset", "issuperset", "isdisjoint"):
+            value.incomplete = True
+        return UNKNOWN
+    return None
+
+
+def _same(left: Any, right: Any) -> bool:
+    return isinstance(left, PLAIN) and isinstance(right, PLAIN) and left == right

@@ -1,0 +1,138 @@
+"""Servers and what is registered on them, as values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.values import UNKNOWN, Called, External, Function, PlacedList, argument_nodes
+
+if TYPE_CHECKING:
+    import ast
+
+    from mcproof.targets.python_source.modules import Module
+
+
+MOST_ITEMS = 20_000
+
+
+FRAMEWORKS = frozenset(("mcp", "fastmcp"))
+
+
+class Item:
+    """One thing that is registered: made of a function, or spelt out."""
+
+    __slots__ = ("altered", "complete", "doubtful", "function", "given", "kind", "module", "node", "nodes")
+
+    def __init__(
+        self,
+        kind: str,
+        given: dict[str, Any],
+        *,
+        function: Function | None = None,
+        node: ast.AST | None = None,
+        module: Module | None = None,
+        doubtful: bool = False,
+        complete: bool = True,
+    ) -> None:
+        self.kind = kind
+        self.given = given
+        """What was said in the call: name, description, schema and so on."""
+        self.function = function
+        self.node = node
+        self.module = module
+        self.doubtful = doubtful
+        self.complete = complete
+        self.nodes = argument_nodes(node)
+        self.altered = False
+        """Whether the program reaches for its schemas after it is registered, and may change them."""
+
+
+class Mount(NamedTuple):
+    server: Any
+    prefix: Any
+    doubtful: bool
+
+
+class ServerValue:
+    """A server that the program makes, or is given."""
+
+    __slots__ = ("framework", "handlers", "is_given", "items", "module", "mounted", "mounts", "name", "node", "removed")
+
+    def __init__(self, framework: str, *, is_given: bool = False) -> None:
+        self.framework = framework
+        """`mcp`, `mcp1` (its first major version), `fastmcp` or `lowlevel`; empty where nothing tells."""
+        self.is_given = is_given
+        """Whether it only stands for a parameter that nobody filled."""
+        self.name: Any = UNKNOWN
+        self.items: list[Item] = []
+        self.mounts: list[Mount] = []
+        self.handlers: list[tuple[str, Function, bool]] = []
+        self.mounted = False
+        self.removed: list[tuple[str, bool]] = []
+        self.node: ast.AST | None = None
+        self.module: Module | None = None
+
+    def holds(self, other: ServerValue) -> bool:
+        """Whether another server is this one or part of it."""
+        waiting, seen = [self], {id(self)}
+        while waiting:
+            each = waiting.pop()
+            if each is other:
+                return True
+            for mount in each.mounts:
+                if id(mount.server) not in seen:
+                    seen.add(id(mount.server))
+                    waiting.append(mount.server)
+        return False
+
+
+class Registered(NamedTuple):
+    """A tool that is asked for by its name after it was registered."""
+
+    server: ServerValue
+    name: Any
+
+
+class Pending(NamedTuple):
+    """A decorator that will register what it is applied to: `mcp.tool(...)`."""
+
+    server: ServerValue
+    kind: str
+    args: list[Any]
+    kwargs: dict[str, Any]
+    node: ast.AST | None
+    module: Module | None
+    complete: bool
+
+
+def framework_of(value: Any) -> str | None:
+    """Which framework's server class this is, if it is one."""
+    if not isinstance(value, External):
+        return None
+    if value.last == "FastMCP":
+        return "fastmcp" if value.package == "fastmcp" else "mcp1"
+    if value.last == "MCPServer":
+        return "mcp"
+    return "lowlevel" if value.last == "Server" and value.package in FRAMEWORKS else None
+
+
+def name_of(item: Item) -> Any:
+    given = item.given.get("name")
+    return given if given is not None else item.function.face().name if item.function is not None else None
+
+
+def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
+    """The items in what a list handler returns, None where that is not known, and the positions of doubtful ones."""
+    if isinstance(value, Called):
+        if value.func.last in ("ListToolsResult", "ListResourcesResult", "ListPromptsResult", "ServerResult",
+                               "ListResourceTemplatesResult"):  # fmt: skip
+            inner = [*value.args, *value.kwargs.values()]
+            for each in inner:
+                found = listed(each)
+                if found[0] is not None:
+                    return found
+        return None, set()
+    if isinstance(value, (PlacedList, tuple, list)):
+        return list(value), plain.doubtful_positions(value)
+    return None, set()

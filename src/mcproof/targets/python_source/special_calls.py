@@ -1,0 +1,197 @@
+"""Functions from outside whose calls mean something here: `getattr`, `map`, `functools.partial` and their like."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.targets.python_source import builtin_calls, plain
+from mcproof.targets.python_source.attributes import attribute
+from mcproof.targets.python_source.imports import ModuleValue
+from mcproof.targets.python_source.values import (
+    UNKNOWN,
+    Called,
+    Class,
+    External,
+    Function,
+    Instance,
+    Method,
+    Scope,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.interpreter import Interpreter
+
+
+class Call(NamedTuple):
+    """A call under way."""
+
+    run: Interpreter
+    args: list[Any]
+    kwargs: dict[str, Any]
+    scope: Scope | None
+
+
+def _getattr(call: Call) -> Any:
+    if len(call.args) < 2 or not isinstance(call.args[1], str):
+        return UNKNOWN
+    found = call.run.settle(attribute(call.run, call.args[0], call.args[1]))
+    if (
+        (found is UNKNOWN or isinstance(found, Method))
+        and len(call.args) > 2
+        and isinstance(call.args[0], (Function, Instance))
+    ):
+        return call.args[2]
+    return found
+
+
+def _setattr(call: Call) -> Any:
+    if len(call.args) == 3 and isinstance(call.args[1], str):
+        call.run.set_attribute(call.args[0], call.args[1], call.args[2])
+    return None
+
+
+def _hasattr(call: Call) -> Any:
+    if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Function):
+        return call.args[1] in call.args[0].attributes or call.args[1].startswith("__")
+    return UNKNOWN
+
+
+def _map(call: Call) -> Any:
+    items = plain.items_of(call.args[1]) if len(call.args) == 2 else None
+    if items is None:
+        return UNKNOWN
+    return builtin_calls.builtin(
+        "builtins.list", [tuple(call.run.call(call.args[0], [each], {}, None) for each in items[:2000])], {}
+    )
+
+
+def _filter(call: Call) -> Any:
+    items = plain.items_of(call.args[1]) if len(call.args) == 2 else None
+    if items is None:
+        return UNKNOWN
+    kept = []
+    for each in items[:2000]:
+        known = truth(each if call.args[0] is None else call.run.call(call.args[0], [each], {}, None))
+        if known is None:
+            return UNKNOWN
+        if known:
+            kept.append(each)
+    return builtin_calls.builtin("builtins.list", [tuple(kept)], {})
+
+
+def _partial(call: Call) -> Any:
+    if not call.args or not isinstance(call.args[0], Function):
+        return Called(External("functools.partial"), call.args, call.kwargs)
+    made = call.args[0].copy()
+    before = made.partial or ([], {})
+    made.partial = ([*before[0], *call.args[1:]], {**before[1], **call.kwargs})
+    return made
+
+
+def _import_module(call: Call) -> Any:
+    name = call.args[0] if call.args else None
+    if not isinstance(name, str) or call.scope is None or not name:
+        return UNKNOWN
+    level = len(name) - len(name.lstrip("."))
+    path = call.run.modules.find(call.scope.module, name.lstrip("."), level)
+    if path is None:
+        return External(name) if not level else UNKNOWN
+    call.run.reach(path, call.scope.module)
+    return ModuleValue(path)
+
+
+def _isinstance(call: Call) -> Any:
+    if len(call.args) != 2:
+        return UNKNOWN
+    kinds = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
+    known = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
+    types = [known.get(kind.last) for kind in kinds if isinstance(kind, External)]
+    plain_value = isinstance(call.args[0], (str, dict, list, int, float, bool, tuple, type(None), Function))
+    if len(types) == len(kinds) and None not in types and plain_value:
+        return isinstance(call.args[0], tuple(each for each in types if each is not None))
+    if isinstance(call.args[0], Instance) and any(
+        kind in call.args[0].cls.ancestry() for kind in kinds if isinstance(kind, Class)
+    ):
+        return True
+    return UNKNOWN
+
+
+def _callable(call: Call) -> Any:
+    if len(call.args) == 1 and isinstance(call.args[0], (Function, Class)):
+        return True
+    return (
+        False if call.args and isinstance(call.args[0], (str, int, float, dict, list, tuple, type(None))) else UNKNOWN
+    )
+
+
+def _dir(call: Call) -> Any:
+    names: set[str] = set()
+    if call.args and isinstance(call.args[0], Instance):
+        names = {name for each in call.args[0].cls.ancestry() for name in each.body.names} | set(
+            call.args[0].attributes
+        )
+    elif call.args and isinstance(call.args[0], Class):
+        names = {name for each in call.args[0].ancestry() for name in each.body.names}
+    elif call.args and isinstance(call.args[0], ModuleValue) and not os.path.isdir(call.args[0].path):
+        module = call.run.module(call.args[0].path)
+        names = set(module.scope.names) if module is not None else set()
+    else:
+        return UNKNOWN
+    return builtin_calls.builtin("builtins.list", [tuple(sorted(names))], {})
+
+
+def _type_of(call: Call) -> Any:
+    return call.args[0].cls if len(call.args) == 1 and isinstance(call.args[0], Instance) else UNKNOWN
+
+
+def _next(call: Call) -> Any:
+    items = plain.items_of(call.args[0]) if call.args else None
+    if items:
+        return items[0]
+    return (
+        call.args[1]
+        if items is not None and len(call.args) > 1 and not getattr(call.args[0], "incomplete", False)
+        else UNKNOWN
+    )
+
+
+def _pass_on(call: Call) -> Any:
+    return call.args[0] if call.args else UNKNOWN
+
+
+def _apply(call: Call) -> Any:
+    """`asyncio.run(main())` has call.run it already; `anyio.run(main, 1)` is a call still to make."""
+    if call.args and isinstance(call.args[0], Function):
+        return call.run.call(call.args[0], call.args[1:], {}, None)
+    return call.args[0] if call.args else UNKNOWN
+
+
+def _getdoc(call: Call) -> Any:
+    text = attribute(call.run, call.args[0], "__doc__") if call.args else None
+    return inspect.cleandoc(text) if isinstance(text, str) else UNKNOWN
+
+
+SPECIAL: dict[str, Any] = {
+    "builtins.getattr": _getattr,
+    "builtins.setattr": _setattr,
+    "builtins.hasattr": _hasattr,
+    "builtins.map": _map,
+    "builtins.filter": _filter,
+    "builtins.isinstance": _isinstance,
+    "builtins.callable": _callable,
+    "builtins.dir": _dir,
+    "builtins.type": _type_of,
+    "builtins.next": _next,
+    "builtins.iter": _pass_on,
+    "functools.partial": _partial,
+    "functools.update_wrapper": _pass_on,
+    "importlib.import_module": _import_module,
+    "inspect.getdoc": _getdoc,
+    "inspect.unwrap": _pass_on,
+    "asyncio.run": _apply,
+    "anyio.run": _apply,
+    "asyncio.get_event_loop().run_until_complete": _apply,
+}

@@ -1,0 +1,235 @@
+"""What each kind of statement does."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from mcproof.targets.python_source import calls, plain, plain_methods
+from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
+from mcproof.targets.python_source.imports import import_from, import_modules
+from mcproof.targets.python_source.values import (
+    UNKNOWN,
+    Class,
+    Function,
+    Instance,
+    Method,
+    PlacedList,
+    Scope,
+    TypeAlias,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.interpreter import Interpreter
+
+RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
+"""How a block of statements can be left before its end."""
+
+
+def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:
+    if isinstance(node.value, ast.Constant):
+        return None
+    value = node.value.value if isinstance(node.value, ast.Await) else node.value
+    evaluate(run, node.value, scope)
+    if isinstance(value, ast.Call) and isinstance(value.func, (ast.Attribute, ast.Name)):
+        func = value.func
+        if (isinstance(func, ast.Attribute) and func.attr == "exit") or (
+            isinstance(func, ast.Name) and func.id == "exit"
+        ):
+            return RAISE
+    return None
+
+
+def _assignment(run: Interpreter, node: ast.Assign, scope: Scope) -> None:
+    value = run.settle(evaluate(run, node.value, scope))
+    for target in node.targets:
+        run.assign(target, value, scope)
+
+
+def _annotated(run: Interpreter, node: ast.AnnAssign, scope: Scope) -> None:
+    if node.value is not None:
+        run.assign(node.target, run.settle(evaluate(run, node.value, scope)), scope)
+
+
+def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
+    before = run.settle(evaluate(run, node.target, scope))
+    value = run.settle(evaluate(run, node.value, scope))
+    if isinstance(before, list) and isinstance(node.op, ast.Add):
+        plain_methods.method(before, "extend", [value], {})
+        return
+    run.assign(node.target, plain.combined(before, node.op, value), scope)
+
+
+def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
+    if _is_entry(node.test):
+        return run.block(node.body, scope)
+    known = truth(run.settle(evaluate(run, node.test, scope)))
+    if known is None:
+        return run.branch([node.body, node.orelse], scope)
+    return run.block(node.body if known else node.orelse, scope)
+
+
+def _is_entry(test: ast.expr) -> bool:
+    """`__name__ == "__main__"` and `TYPE_CHECKING`: read as if they held."""
+    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
+        return True
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
+    iterated = run.settle(evaluate(run, node.iter, scope))
+    items, doubtful = plain.items_of(iterated), plain.doubtful_positions(iterated)
+    if items is None:
+        run.assign(node.target, UNKNOWN, scope)
+        outcome = run.branch([node.body, []], scope)
+        return None if outcome in (BREAK, CONTINUE) else outcome
+    for index, item in enumerate(items[:LONGEST_LOOP]):
+        run.step()
+        run.assign(node.target, item, scope)
+        if index in doubtful:
+            with run.in_doubt():
+                outcome = run.block(node.body, scope)
+        else:
+            outcome = run.block(node.body, scope)
+        if outcome in (RETURN, RAISE):
+            return outcome
+        if outcome == BREAK:
+            return None
+    return run.block(node.orelse, scope)
+
+
+def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
+    known = truth(run.settle(evaluate(run, node.test, scope)))
+    if known is False:
+        return run.block(node.orelse, scope)
+    outcome = run.block(node.body, scope) if known else run.branch([node.body, []], scope)
+    return None if outcome in (BREAK, CONTINUE) else outcome
+
+
+def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
+    outcome = run.block(node.body, scope)
+    if outcome is None:
+        outcome = run.block(node.orelse, scope)
+    elif outcome == RAISE and node.handlers:
+        outcome = run.branch([handler.body for handler in node.handlers], scope)
+    return run.block(node.finalbody, scope) or outcome
+
+
+def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
+    for item in node.items:
+        value = run.settle(evaluate(run, item.context_expr, scope))
+        if item.optional_vars is not None:
+            is_yield = isinstance(value, PlacedList) and len(value) == 1
+            entered = value[0] if is_yield else value if isinstance(value, Instance) else UNKNOWN
+            run.assign(item.optional_vars, entered, scope)
+    return run.block(node.body, scope)
+
+
+def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
+    subject = plain.bare(run.settle(evaluate(run, node.subject, scope)))
+    if isinstance(subject, (str, int, bool, type(None))):
+        for case in node.cases:
+            pattern = case.pattern
+            if isinstance(pattern, ast.MatchValue) and case.guard is None:
+                value = plain.bare(run.settle(evaluate(run, pattern.value, scope)))
+                if value == subject:
+                    return run.block(case.body, scope)
+                continue
+            if isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None:
+                return run.block(case.body, scope)
+            break
+        else:
+            return None
+    return run.branch([*(case.body for case in node.cases), []], scope)
+
+
+def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
+    value = run.settle(evaluate(run, node.value, scope)) if node.value is not None else None
+    run.frames[-1].returns.append(value)
+    return RETURN
+
+
+def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+    made: Any = run.function(node, scope)
+    if scope.is_class:
+        made.owner = run.class_under_way
+    for decorator in reversed(node.decorator_list):
+        run.decorating = True
+        func = run.settle(evaluate(run, decorator, scope))
+        run.decorating = False
+        made = calls.decorated(run, func, made, decorator, scope)
+    scope.names[node.name] = made
+
+
+def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
+    bases = [run.settle(evaluate(run, base, scope)) for base in node.bases]
+    keywords = {each.arg: run.settle(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
+    made = Class(node, scope, bases, keywords)
+    scope.names[node.name] = made
+    outer, run.class_under_way = run.class_under_way, made
+    try:
+        for statement in node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                made.annotations[statement.target.id] = statement
+        run.block(node.body, made.body)
+    finally:
+        run.class_under_way = outer
+    result: Any = made
+    for decorator in reversed(node.decorator_list):
+        func = run.settle(evaluate(run, decorator, scope))
+        made.decorators.append(func)
+        if isinstance(func, Function):
+            result = run.call(func, [result], {}, None)
+    scope.names[node.name] = result if isinstance(result, (Class, Function, Instance)) else made
+
+
+def _type_alias(_: Interpreter, node: Any, scope: Scope) -> None:
+    scope.names[node.name.id] = TypeAlias(node.name.id, node.value, scope)
+
+
+def _delete(run: Interpreter, node: ast.Delete, scope: Scope) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            scope.names.pop(target.id, None)
+        elif isinstance(target, ast.Subscript):
+            holder = run.settle(evaluate(run, target.value, scope))
+            key = run.settle(evaluate(run, target.slice, scope))
+            run.call(Method(holder, "pop"), [key], {}, None)
+
+
+def _global(_: Interpreter, node: ast.Global, scope: Scope) -> None:
+    scope.shared |= set(node.names)
+
+
+STATEMENTS: dict[type[ast.AST], Any] = {
+    ast.Expr: _expression,
+    ast.Assign: _assignment,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Import: import_modules,
+    ast.ImportFrom: import_from,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.Try: _try,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Match: _match,
+    ast.Return: _return,
+    ast.Raise: lambda *_: RAISE,
+    ast.Break: lambda *_: BREAK,
+    ast.Continue: lambda *_: CONTINUE,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Delete: _delete,
+    ast.Global: _global,
+}
+if hasattr(ast, "TryStar"):
+    STATEMENTS[ast.TryStar] = _try
+if hasattr(ast, "TypeAlias"):
+    STATEMENTS[ast.TypeAlias] = _type_alias

@@ -1,0 +1,380 @@
+"""Signatures for the comparison with the SDK: every form of annotation, one line each."""
+
+from __future__ import annotations
+
+PRELUDE = '''
+import collections.abc
+import datetime
+import re
+import uuid
+from dataclasses import dataclass, field
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum, IntEnum
+from pathlib import Path
+from typing import *
+from uuid import UUID
+
+import annotated_types as at
+from annotated_types import Gt, Len, MinLen
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.types import ToolAnnotations
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, HttpUrl, PositiveInt, RootModel, SecretStr
+from pydantic import StringConstraints, conint, constr
+from typing_extensions import NotRequired, Required, TypedDict
+
+mcp = MCPServer("table")
+
+
+class Color(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Size(str, Enum):
+    """Sizes."""
+    S = "s"
+    M = "m"
+
+
+class Level(IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class One(Enum):
+    ONLY = 1
+
+
+class Mixed(Enum):
+    A = 1
+    B = "b"
+
+
+class Address(BaseModel):
+    street: str
+    zip: str = Field("0", description="Zip", max_length=5)
+
+
+class Person(BaseModel):
+    """A person.
+
+    With more.
+    """
+    name: str = Field(..., min_length=1)
+    age: Optional[int] = None
+    address: Address
+    tags: list[str] = []
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    a: int = 1
+
+
+class Loose(BaseModel):
+    model_config = ConfigDict(extra="allow", title="Looser", json_schema_extra={"examples": [{"a": 1}]})
+    a: int
+
+
+class Child(Person):
+    school: str
+
+
+class Aliased(BaseModel):
+    in_: str = Field(alias="in")
+
+
+class Node(BaseModel):
+    value: int
+    children: list["Node"] = []
+
+
+class Empty(BaseModel):
+    pass
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"] = "dog"
+
+
+class Movie(TypedDict):
+    """A movie."""
+    title: str
+    year: NotRequired[int]
+
+
+class Partial(TypedDict, total=False):
+    a: Required[int]
+    b: str
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+    label: str = field(default="p")
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Doc:
+    """Documented."""
+    p: Point
+
+
+class Names(RootModel[list[str]]):
+    pass
+
+
+T = TypeVar("T")
+
+
+class Page(BaseModel, Generic[T]):
+    items: list[T]
+    total: int
+
+
+UserId = NewType("UserId", int)
+Short = Annotated[str, Field(max_length=3, description="short")]
+DEFAULT = "dflt"
+
+
+class Plain:
+    x: int
+    y: str = "a"
+
+
+class Bare: pass
+
+
+@mcp.tool(title="A title", description="Given.", annotations=ToolAnnotations(title="Another", read_only_hint=True))
+def annotated():
+    """Not this."""
+'''
+
+PARAMETERS = [
+    "a: int",
+    "a: str = 'x'",
+    "a: float = 1.5",
+    "a: bool = False",
+    "a: bytes",
+    "a",
+    "a = 1",
+    "a=None",
+    "a: None = None",
+    "a: Any",
+    "a: Any = None",
+    "a: object",
+    "a: list",
+    "a: list[int]",
+    "a: List[str] = []",
+    "a: dict",
+    "a: dict[str, int]",
+    "a: Dict[str, Any] = {}",
+    "a: dict[int, str]",
+    "a: tuple",
+    "a: tuple[int, str]",
+    "a: tuple[int, ...]",
+    "a: Tuple[()]",
+    "a: set[int]",
+    "a: frozenset[str]",
+    "a: Sequence[int]",
+    "a: Iterable[str]",
+    "a: Mapping[str, int]",
+    "a: collections.abc.Sequence[str]",
+    "a: list[list[int]]",
+    "a: list[dict[str, Any]]",
+    "a: dict[str, list[int]]",
+    "a: Optional[int] = None",
+    "a: int | None = None",
+    "a: Optional[int]",
+    "a: Union[int, str]",
+    "a: int | str | None = None",
+    "a: Union[None, int]",
+    "a: Optional[list[str]] = None",
+    "a: Optional[Union[int, str]] = 3",
+    "a: list[int | None]",
+    "a: 'int'",
+    "a: Literal['x']",
+    "a: Literal['x', 'y'] = 'x'",
+    "a: Literal[1, 2]",
+    "a: Literal['x', 1, None]",
+    "a: Optional[Literal['a', 'b']] = None",
+    "a: list[Literal['a','b']]",
+    "a: Literal[True]",
+    "a: Literal[Color.RED]",
+    "a: Literal['a', 'b'] | Literal['c']",
+    "a: Color",
+    "a: Color = Color.RED",
+    "a: Optional[Size] = None",
+    "a: Size = Size.S",
+    "a: Level = Level.LOW",
+    "a: One",
+    "a: Mixed",
+    "a: list[Color]",
+    "a: dict[Size, int]",
+    "a: dict[Literal['a','b'], int]",
+    "a: datetime.datetime",
+    "a: date",
+    "a: time",
+    "a: timedelta",
+    "a: UUID",
+    "a: uuid.UUID",
+    "a: Decimal",
+    "a: Path",
+    "a: Path = Path('x')",
+    "a: AnyUrl",
+    "a: HttpUrl",
+    "a: SecretStr",
+    "a: re.Pattern",
+    "a: PositiveInt",
+    "a: conint(ge=1, le=5)",
+    "a: constr(min_length=2, pattern='^a')",
+    "a: UserId",
+    "a: Annotated[int, Field(ge=1, le=10)]",
+    "a: Annotated[int, Field(gt=1, lt=10, multiple_of=2)] = 4",
+    "a: Annotated[str, Field(min_length=1, max_length=5, pattern='^x')]",
+    "a: Annotated[str, Field(description='d')]",
+    "a: Annotated[str, Field(description='d', title='T', examples=['e'])]",
+    "a: Annotated[str, Field(default='z')]",
+    "a: Annotated[list[int], Field(min_length=1, max_length=3)]",
+    "a: Annotated[Optional[int], Field(ge=1)] = None",
+    "a: Optional[Annotated[int, Field(ge=1)]] = None",
+    "a: Annotated[int | str, Field(ge=1)]",
+    "a: Annotated[str, 'just words']",
+    "a: Annotated[int, Gt(3)]",
+    "a: Annotated[str, Len(1, 4)]",
+    "a: Annotated[list[str], MinLen(2)]",
+    "a: Annotated[str, StringConstraints(min_length=2)]",
+    "a: Annotated[str, Field(json_schema_extra={'x-y': 1})]",
+    "a: Annotated[str, Field(deprecated=True)]",
+    "a: Annotated[dict[str, int], Field(min_length=1)]",
+    "a: Short",
+    "a: Short = 'a'",
+    "a: list[Short]",
+    "a: Annotated[Short, Field(min_length=1)]",
+    "a: Annotated[int, at.Interval(ge=1, le=3)]",
+    "a: int = Field(5, ge=1, description='n')",
+    "a: int = Field(...)",
+    "a: int = Field(description='n')",
+    "a: Optional[str] = Field(None, description='n', max_length=4)",
+    "a: list[str] = Field(default_factory=list, description='l')",
+    "a: str = Field(default=DEFAULT)",
+    "a: Annotated[int, Field(ge=1)] = Field(default=5, description='both')",
+    "a: str = Field('x', alias='b')",
+    "a: Optional[float] = Field(default=None, ge=0, le=1)",
+    "a: Union[int, float] = Field(1, gt=0)",
+    "a: Person",
+    "a: Optional[Person] = None",
+    "a: list[Person]",
+    "a: dict[str, Address]",
+    "a: Person, b: Address",
+    "a: Union[Address, Strict]",
+    "a: Strict = Strict()",
+    "a: Loose",
+    "a: Child",
+    "a: Aliased",
+    "a: Node",
+    "a: Empty",
+    "a: Annotated[Union[Cat, Dog], Field(discriminator='kind')]",
+    "a: Annotated[Person, Field(description='p')]",
+    "a: Page[int]",
+    "a: Page[Person]",
+    "a: Names",
+    "a: Optional[Names] = None",
+    "a: Movie",
+    "a: Partial",
+    "a: list[Movie]",
+    "a: Point",
+    "a: Doc",
+    "a: Point | None = None",
+    "a: Annotated[Movie, Field(description='m')]",
+    "a: int, *, b: str",
+    "a: int, *, b: str = 'x', c: float",
+    "self_: int, schema: str",
+    "json: str, copy: bool = True",
+    "model_config_: int",
+    "a_b_c: int, fooBar: str, URL: str, x1: int",
+    "ctx: Context, a: int",
+    "a: int, ctx: Context = None",
+    "a: int, ctx: Optional[Context] = None",
+    "a: int, ctx: Context | None = None",
+    "",
+    "a: int = -1",
+    "a: float = 1e3",
+    "a: list[str] = ['a', 'b']",
+    "a: dict[str, int] = {'a': 1}",
+    "a: tuple[int, int] = (1, 2)",
+    "a: str = f'{DEFAULT}x'",
+    "a: str = 'a' 'b'",
+    "a: int = 2 * 3",
+    "a: str = DEFAULT.upper()",
+    "a: 'Optional[Person]' = None",
+]
+"""The parameters of one function each."""
+
+RETURNS = [
+    "",
+    "None",
+    "str",
+    "int",
+    "Any",
+    "dict",
+    "list",
+    "dict[str, Any]",
+    "dict[str, int]",
+    "Dict[str, Any]",
+    "Dict",
+    "List[str]",
+    "list[str]",
+    "list[Person]",
+    "Person",
+    "Optional[Person]",
+    "Optional[str]",
+    "int | str",
+    "Movie",
+    "Partial",
+    "Point",
+    "Doc",
+    "Plain",
+    "Bare",
+    "Color",
+    "Node",
+    "list[Node]",
+    "tuple[int, str]",
+    "bytes",
+    "datetime.datetime",
+    "Path",
+    "Annotated[str, Field(description='r')]",
+    "Literal['a', 'b']",
+    "float",
+    "bool",
+    "dict[int, str]",
+    "Page[int]",
+    "Sequence[int]",
+    "list[Any]",
+    "Aliased",
+    "Names",
+    "UUID",
+    "Decimal",
+    "list[dict[str, Any]]",
+    "set[str]",
+]
+"""The return annotation of one function each; empty for none."""
+
+
+def source() -> str:
+    """A server with one tool for each line of the tables."""
+    parts = [PRELUDE]
+    for number, parameters in enumerate(PARAMETERS):
+        parts.append(f'@mcp.tool()\ndef takes_{number}({parameters}):\n    """Takes.\n\n    Indented.\n    """\n')
+    for number, annotation in enumerate(RETURNS):
+        arrow = f" -> {annotation}" if annotation else ""
+        parts.append(f"@mcp.tool()\ndef returns_{number}(){arrow}: ...\n")
+    return "\n".join(parts)

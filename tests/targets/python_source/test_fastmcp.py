@@ -1,0 +1,123 @@
+"""What fastmcp does differently from the SDK."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.targets.python_source.docstrings import split
+
+from .sources import found, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVER = """
+from typing import *
+from fastmcp import Context, FastMCP
+from fastmcp.dependencies import CurrentContext, Depends
+from pydantic import BaseModel, Field
+mcp = FastMCP("x")
+class Inner(BaseModel):
+    a: int = Field(title="Not A")
+"""
+
+
+def served(tmp_path: Path, definition: str) -> dict[str, Any]:
+    return tool(found(tmp_path, f"{SERVER}@mcp.tool\n{definition}\n"))
+
+
+def test_the_object_is_closed_and_has_no_titles(tmp_path: Path) -> None:
+    assert served(tmp_path, "def f(a: int, b: str = 'x'): ...")["inputSchema"] == {
+        "additionalProperties": False,
+        "properties": {"a": {"type": "integer"}, "b": {"default": "x", "type": "string"}},
+        "required": ["a"],
+        "type": "object",
+    }
+
+
+def test_references_are_replaced_by_what_they_mean(tmp_path: Path) -> None:
+    schema = served(tmp_path, "def f(inner: Annotated[Inner, Field(description='In.')]): ...")["inputSchema"]
+    assert "$defs" not in schema
+    assert schema["properties"]["inner"] == {
+        "description": "In.",
+        "properties": {"a": {"type": "integer"}},
+        "required": ["a"],
+        "type": "object",
+    }
+
+
+@pytest.mark.parametrize(
+    "parameter", ["ctx: Context", "c=CurrentContext()", "d: str = Depends(print)", "c: Context = None"]
+)
+def test_what_the_framework_gives_is_no_parameter(parameter: str, tmp_path: Path) -> None:
+    schema = served(tmp_path, f"def f(a: int, {parameter}): ...")["inputSchema"]
+    assert list(schema["properties"]) == ["a"]
+
+
+def test_a_title_is_made_of_the_name(tmp_path: Path) -> None:
+    assert served(tmp_path, "def list_all_files(): ...")["title"] == "List All Files"
+
+
+def test_words_in_an_annotation_are_a_description(tmp_path: Path) -> None:
+    schema = served(tmp_path, "def f(a: Annotated[str, 'What it is.']): ...")["inputSchema"]
+    assert schema["properties"]["a"] == {"description": "What it is.", "type": "string"}
+
+
+def test_the_docstring_describes_the_parameters(tmp_path: Path) -> None:
+    found_tool = served(
+        tmp_path,
+        '''def f(a: int, b: Annotated[int, Field(description="Given.")]):
+    """Does it.
+
+    At length.
+
+    Args:
+        a: The first,
+            indeed.
+        b: Not this.
+
+    Returns:
+        Something.
+    """''',
+    )
+    assert found_tool["description"] == "Does it.\n\nAt length."
+    properties = found_tool["inputSchema"]["properties"]
+    assert properties["a"]["description"] == "The first,\nindeed."
+    assert properties["b"]["description"] == "Given."
+
+
+def test_what_is_returned_is_wrapped_unless_it_is_an_object(tmp_path: Path) -> None:
+    assert served(tmp_path, "def f() -> int: ...")["outputSchema"] == {
+        "properties": {"result": {"type": "integer"}},
+        "required": ["result"],
+        "type": "object",
+        "x-fastmcp-wrap-result": True,
+    }
+    assert served(tmp_path, "def f() -> dict: ...")["outputSchema"] == {"additionalProperties": True, "type": "object"}
+    assert "outputSchema" not in served(tmp_path, "def f(): ...")
+
+
+DOCSTRINGS = {
+    "Just words.": ("Just words.", {}),
+    "Words.\n\nArgs:\n    a: A.\n    b (int, optional): B.": ("Words.", {"a": "A.", "b": "B."}),
+    "Words.\n\nReturns:\n    It.": ("Words.", {}),
+    "Words.\nArgs:\n    a: No blank line above.": ("Words.\nArgs:\n    a: No blank line above.", {}),
+    "Words.\n\nArgs: none": ("Words.\n\nArgs: none", {}),
+    "Words.\n\nParameters\n----------\na : int\n    A.\nb, c : str\n    Both.": (
+        "Words.",
+        {"a": "A.", "b": "Both.", "c": "Both."},
+    ),
+    "Words.\n\n:param a: A,\n    and more.\n:param int b: B.\n:returns: It.": (
+        "Words.",
+        {"a": "A,\nand more.", "b": "B."},
+    ),
+    "Words.\n\n```\nArgs:\n    a: In code.\n```": ("Words.\n\n```\nArgs:\n    a: In code.\n```", {}),
+    "Args:\n    a: Only this.": (None, {"a": "Only this."}),
+}
+
+
+@pytest.mark.parametrize("text", DOCSTRINGS)
+def test_a_docstring_is_split_as_its_convention_has_it(text: str) -> None:
+    assert tuple(split(text)) == DOCSTRINGS[text]

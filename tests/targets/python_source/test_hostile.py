@@ -1,0 +1,184 @@
+"""Whatever the source is, it is read, reported, and never run."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcproof.targets.python_source import discover
+from mcproof.targets.python_source.walking import LARGEST_FILE
+
+from .sources import found, names, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = 'from fastmcp import FastMCP\nmcp = FastMCP("x")\n@mcp.tool\ndef a(): ...\n'
+
+
+def test_nothing_is_imported_or_run(tmp_path: Path) -> None:
+    """A source that would leave a trace, at import, in defaults, annotations, decorators and class bodies."""
+    trace = tmp_path / "trace"
+    leave = f'open({str(trace)!r}, "w").write("ran")'
+    write(
+        tmp_path / "target",
+        {
+            "server.py": f"""
+                import helper
+                from fastmcp import FastMCP
+                {leave}
+                mcp = FastMCP({leave})
+                __import__("os").system("touch {trace}")
+                exec({leave!r})
+                class Body:
+                    {leave}
+                def decorate(fn):
+                    {leave}
+                    return fn
+                @mcp.tool(name="a", description={leave})
+                @decorate
+                def a(x: {leave} = {leave}): ...
+                @mcp.tool(name=eval({leave!r}))
+                def b(): ...
+                if __name__ == "__main__":
+                    {leave}
+                """,
+            "helper.py": f"{leave}\n",
+            "sitecustomize.py": f"{leave}\n",
+        },
+    )
+    assert names(discover(str(tmp_path / "target"))) == ["a"]
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("from fastmcp import FastMCP\ndef broken(:\n", 2), ("from fastmcp import FastMCP\nx = 'unclosed\n", 2)],
+)
+def test_a_syntax_error_is_reported_and_hides_nothing_else(text: str, line: int, tmp_path: Path) -> None:
+    result = found(tmp_path, GOOD, broken=text)
+    assert names(result) == ["a"]
+    (problem,) = result.problems
+    assert problem.file.endswith("broken.py")
+    assert problem.line == line
+    assert problem.what.startswith("is no valid Python: ")
+
+
+def test_a_file_that_is_too_large_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, {"server.py": GOOD})
+    (tmp_path / "large.py").write_bytes(b"# fastmcp\n" + b"x = 1\n" * (LARGEST_FILE // 6 + 1))
+    result = discover(str(tmp_path))
+    assert names(result) == ["a"]
+    assert [problem.what for problem in result.problems] == ["larger than 8 MB; not read"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"# fastmcp\nx = '\0'\n",
+        b"# -*- coding: no-such-thing -*-\nimport fastmcp\n",
+        b"import fastmcp\nx = '\xff\xfe'\n",
+        "import fastmcp\n".encode("utf-16"),
+        b"# -*- coding: utf-8 -*-\nimport fastmcp\nx = '\xe4'\n",
+    ],
+)
+def test_a_file_that_is_no_text_is_reported(data: bytes, tmp_path: Path) -> None:
+    write(tmp_path, {"server.py": GOOD})
+    (tmp_path / "odd.py").write_bytes(data)
+    result = discover(str(tmp_path))
+    assert names(result) == ["a"]
+    assert len(result.problems) == (0 if b"fastmcp" not in data else 1)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8-sig", "cp1252"])
+def test_a_declared_encoding_is_read(encoding: str, tmp_path: Path) -> None:
+    cookie = "" if encoding == "utf-8-sig" else f"# -*- coding: {encoding} -*-\n"
+    source = f"{cookie}{GOOD}@mcp.tool(description='Grüße')\ndef b(): ...\n"
+    (tmp_path / "server.py").write_bytes(source.encode(encoding))
+    assert discover(str(tmp_path)).document["tools"][1]["description"] == "Grüße"
+
+
+def test_windows_line_ends_keep_the_lines(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_bytes(GOOD.replace("\n", "\r\n").encode())
+    assert discover(str(tmp_path)).places["/tools/0/name"].line == 4
+
+
+DEEP = {
+    "parentheses": "x = " + "(" * 5000 + ")" * 5000,
+    "lists": "x = " + "[" * 90 + "]" * 90,
+    "a long sum": "x = "
+    + " + ".join(["1"] * 5000)
+    + "\n@mcp.tool(description='a' + "
+    + " + ".join(["'b'"] * 3000)
+    + ")\ndef b(): ...",
+    "attributes": "x = y" + ".z" * 3000,
+    "calls": "x = f" + "()" * 3000,
+    "subscripts": "x = y" + "[0]" * 3000,
+    "unary": "x = " + "not " * 3000 + "y",
+    "blocks": "\n".join("    " * depth + "if y:" for depth in range(90)) + "\n" + "    " * 90 + "pass",
+    "nested annotations": "@mcp.tool\ndef b(x: " + "list[" * 90 + "int" + "]" * 90 + "): ...",
+    "a nested schema": "from mcp.types import Tool\nx = Tool(name='b', inputSchema="
+    + "{'a': " * 90
+    + "1"
+    + "}" * 90
+    + ")",
+    "a function that calls itself": "def f(n):\n    return f(n + 1)\nx = f(0)",
+    "functions that call each other": "def f(n):\n    return g(n) + g(n)\ndef g(n):\n    return f(n) + f(n)\nx = f(0)",
+    "an endless loop": "while True:\n    x = 1",
+    "nested loops": "for a1 in range(10**9):\n    for b1 in range(10**9):\n        for c1 in range(10**9): pass",
+    "a nested comprehension": "x = [1 for a1 in range(10**6) for b1 in range(10**6) for c1 in range(10**6)]",
+    "doubling": "x = 'a'\n" + "x = x + x\n" * 60,
+    "a doubling list": "x = [1]\n" + "x = x + x\n" * 60,
+    "a class that is its own base": "class A(A): ...\nclass B(B, A): ...",
+    "a model in itself": "from pydantic import BaseModel\nclass M(BaseModel):\n    m: 'M'\n@mcp.tool\ndef b(m: M): ...",
+    "an alias of itself": "X = 'X'\n@mcp.tool\ndef b(x: 'X'): ...",
+    "a server in itself": "mcp.mount(mcp)\nother = FastMCP('y')\nmcp.mount(other)\nother.mount(mcp, 'z')",
+    "a list in itself": "x = []\nx.append(x)\n@mcp.tool(description=x)\ndef b(): ...",
+    "a dictionary in itself": "x = {}\nx['x'] = x\n@mcp.tool(meta=x)\ndef b(): ...",
+    "a wide format": "x = f'{1:>1000000000}'\ny = '{:>1000000000}'.format(1)\nz = '%1000000000d' % 1",
+    "a power": "x = 9 ** 9 ** 9 ** 9\ny = 1 << 10 ** 12\nz = 'a' * 10 ** 12",
+    "a decorator of itself": "@d\ndef d(fn):\n    return d(d)\n@d\ndef e(): ...",
+}
+
+
+@pytest.mark.parametrize("form", DEEP)
+def test_neither_depth_nor_length_is_a_crash(form: str, tmp_path: Path) -> None:
+    result = found(tmp_path, GOOD, deep=f"from fastmcp import FastMCP\nfrom server import mcp\n{DEEP[form]}\n")
+    assert "a" in names(result)
+
+
+def test_modules_that_import_each_other_are_read(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        one="from two import mcp, B\nA = 'a'\n@mcp.tool(name=A)\ndef f(): ...\n",
+        two='from fastmcp import FastMCP\nmcp = FastMCP("x")\nfrom one import A, f\nB = A\nfrom two import B\n',
+    )
+    assert names(result) == ["a"]
+
+
+def test_a_link_that_leads_back_is_no_circle(tmp_path: Path) -> None:
+    write(tmp_path, {"server.py": GOOD, "inner/x.py": ""})
+    (tmp_path / "inner" / "loop").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "inner" / "gone.py").symlink_to(tmp_path / "nowhere.py")
+    assert names(discover(str(tmp_path))) == ["a"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="everything can be read by the administrator")
+def test_a_file_that_may_not_be_read_is_reported(tmp_path: Path) -> None:
+    write(tmp_path, {"server.py": GOOD, "secret.py": GOOD})
+    (tmp_path / "secret.py").chmod(0)
+    result = discover(str(tmp_path))
+    assert names(result) == ["a"]
+    assert result.problems[0].what.startswith("cannot be read: ")
+
+
+def test_a_folder_that_is_named_like_a_file_is_a_folder(tmp_path: Path) -> None:
+    write(tmp_path, {"odd.py/server.py": GOOD})
+    assert names(discover(str(tmp_path / "odd.py"))) == ["a"]
+
+
+def test_two_runs_say_the_same(tmp_path: Path) -> None:
+    first = found(tmp_path, GOOD, more="from server import mcp\n@mcp.tool\ndef b(x: int): ...\n")
+    assert discover(str(tmp_path)) == first

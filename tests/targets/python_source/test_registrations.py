@@ -1,0 +1,430 @@
+"""Which tools a program registers, in all the ways that there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .sources import found, is_conditional, names, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVER = """
+from mcp.server.fastmcp import FastMCP
+mcp = FastMCP("demo")
+"""
+
+FORMS = {
+    "a decorator with a call": "@mcp.tool()\ndef a(): ...",
+    "a decorator without a call": "@mcp.tool\ndef a(): ...",
+    "a decorator with a positional name": '@mcp.tool("a")\ndef other(): ...',
+    "a decorator with a named name": '@mcp.tool(name="a")\ndef other(): ...',
+    "an asynchronous function": "@mcp.tool()\nasync def a(): ...",
+    "a call of the decorator": "def a(): ...\nmcp.tool()(a)",
+    "a call with the function": "def a(): ...\nmcp.tool(a)",
+    "add_tool": "def a(): ...\nmcp.add_tool(a)",
+    "add_tool with a name": 'def other(): ...\nmcp.add_tool(other, name="a")',
+    "add_tool with a lambda": 'mcp.add_tool(lambda x: x, name="a")',
+    "Tool.from_function": """
+        from mcp.server.fastmcp.tools import Tool
+        def other(): ...
+        mcp.add_tool(Tool.from_function(other, name="a"))
+        """,
+    "FunctionTool": """
+        from fastmcp.tools import FunctionTool
+        def other(): ...
+        mcp.add_tool(FunctionTool.from_function(other, name="a"))
+        """,
+    "an alias of the decorator": "tool = mcp.tool\n@tool()\ndef a(): ...",
+    "an alias of the server": "app = mcp\n@app.tool()\ndef a(): ...",
+    "an attribute of an object": """
+        class Holder:
+            def __init__(self, server):
+                self.server = server
+        holder = Holder(mcp)
+        @holder.server.tool()
+        def a(): ...
+        """,
+    "inside a function": """
+        def register(server):
+            @server.tool()
+            def a(): ...
+        register(mcp)
+        """,
+    "inside a function that nothing calls": """
+        def register(server: FastMCP):
+            @server.tool()
+            def a(): ...
+        """,
+    "methods of a class": """
+        class Tools:
+            def __init__(self, mcp):
+                self.mcp = mcp
+                self.mcp.tool(name="a")(self.method)
+            def method(self): ...
+        Tools(mcp)
+        """,
+    "a class that inherits from the server": """
+        class Mine(FastMCP):
+            def __init__(self):
+                super().__init__("mine")
+                @self.tool()
+                def a(): ...
+        Mine()
+        """,
+    "a loop over a literal list": 'def f(): ...\nfor name, fn in [("a", f)]:\n    mcp.tool(name=name)(fn)',
+    "a loop over a registry": """
+        REGISTRY = {}
+        def known(name):
+            def keep(fn):
+                REGISTRY[name] = fn
+                return fn
+            return keep
+        @known("a")
+        def f(): ...
+        for name, fn in REGISTRY.items():
+            mcp.add_tool(fn, name=name)
+        """,
+    "a loop over __all__": """
+        __all__ = ["a"]
+        def a(): ...
+        for name in __all__:
+            mcp.tool()(globals()[name])
+        """,
+    "a helper of the project": """
+        def register(name, fn, description=None):
+            mcp.tool(name=name, description=description)(fn)
+        def f(): ...
+        register("a", f)
+        """,
+    "a decorator factory of the project": """
+        def exposed(name):
+            def decorate(fn):
+                return mcp.tool(name=name)(fn)
+            return decorate
+        @exposed("a")
+        def f(): ...
+        """,
+    "a bare decorator of the project": """
+        def exposed(fn):
+            mcp.add_tool(fn)
+            return fn
+        @exposed
+        def a(): ...
+        """,
+    "a name with a prefix": 'PREFIX = "a"\n@mcp.tool(name=f"{PREFIX}")\ndef f(): ...',
+    "a name of an enumeration": """
+        from enum import Enum
+        class Names(str, Enum):
+            A = "a"
+        @mcp.tool(name=Names.A)
+        def f(): ...
+        """,
+    "a name of a class": """
+        class Base:
+            name = None
+            def register(self, server):
+                server.tool(name=self.name)(self.run)
+        class A(Base):
+            name = "a"
+            def run(self): ...
+        for cls in (A,):
+            cls().register(mcp)
+        """,
+    "under if main": 'def a(): ...\nif __name__ == "__main__":\n    mcp.add_tool(a)',
+    "in main": """
+        import asyncio
+        async def main():
+            @mcp.tool()
+            def a(): ...
+            await mcp.run_stdio_async()
+        if __name__ == "__main__":
+            asyncio.run(main())
+        """,
+    "in a function with a default server": """
+        def setup(server=mcp):
+            server.tool()(a)
+        def a(): ...
+        setup()
+        """,
+    "behind another decorator": """
+        import functools
+        def logged(fn):
+            @functools.wraps(fn)
+            def wrapper(*args, **kwargs):
+                return fn(*args, **kwargs)
+            return wrapper
+        @mcp.tool()
+        @logged
+        def a(): ...
+        """,
+    "behind a decorator from outside": "from retry import retry\n@mcp.tool()\n@retry(3)\ndef a(): ...",
+    "a partial": """
+        from functools import partial
+        def f(x, y): ...
+        mcp.add_tool(partial(f, 1), name="a")
+        """,
+    "an object with __call__": """
+        class Callable:
+            def __call__(self, x: int): ...
+        mcp.add_tool(Callable(), name="a")
+        """,
+    "a global server": """
+        server = None
+        def main():
+            global server
+            server = FastMCP("x")
+            setup()
+        def setup():
+            server.tool()(a)
+        def a(): ...
+        """,
+    "the tool manager": "def a(): ...\nmcp._tool_manager.add_tool(a)",
+    "a partial of the decorator": "from functools import partial\nt = partial(mcp.tool, name='a')\n@t()\ndef f(): ...",
+    "a comprehension": "def a(): ...\n[mcp.add_tool(each) for each in (a,)]",
+    "a nested function that is returned": """
+        def make(name):
+            def inner(x: int): ...
+            inner.__name__ = name
+            return inner
+        mcp.tool()(make("a"))
+        """,
+    "an object that holds the server": """
+        class App:
+            def __init__(self):
+                self.mcp = FastMCP("x")
+                self._register()
+            def _register(self):
+                for fn in (self.a,):
+                    self.mcp.tool()(fn)
+            def a(self): ...
+        def main():
+            App().mcp.run()
+        """,
+    "a factory": """
+        def create():
+            server = FastMCP("x")
+            _add(server)
+            return server
+        def _add(server):
+            server.tool(name="a")(f)
+        def f(): ...
+        app = create()
+        """,
+    "getattr": 'import sys\nclass T:\n    @staticmethod\n    def a(): ...\nmcp.tool()(getattr(T, "a"))',
+    "a conditional expression that is settled": '@mcp.tool(name="a" if True else "b")\ndef f(): ...',
+    "try and except": "try:\n    import fast\nexcept ImportError:\n    fast = None\n@mcp.tool()\ndef a(): ...",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_tool_is_found_through(form: str, tmp_path: Path) -> None:
+    import textwrap
+
+    assert names(found(tmp_path, SERVER + textwrap.dedent(FORMS[form]))) == ["a"]
+
+
+NOT_TOOLS = {
+    "a tool of another library": "from agents import Agent\nagent = Agent()\n@agent.tool()\ndef a(): ...",
+    "a name that nobody knows": "import os\n@mcp.tool(name=os.environ['NAME'])\ndef a(): ...",
+    "a function that is not registered": "def a(): ...",
+    "a branch that is never taken": "if False:\n    @mcp.tool()\n    def a(): ...",
+    "a removed tool": '@mcp.tool()\ndef a(): ...\nmcp.remove_tool("a")',
+    "a tool that is switched off": "@mcp.tool(enabled=False)\ndef a(): ...",
+    "a tool in a string": 'TEXT = """\n@mcp.tool()\ndef a(): ...\n"""',
+    "a lambda without a name": "mcp.add_tool(lambda: 1)",
+    "another class named Tool": "from langchain import Tool\nTool(name='a', func=print, description='x')",
+}
+
+
+@pytest.mark.parametrize("form", NOT_TOOLS)
+def test_what_is_no_tool_is_not_found(form: str, tmp_path: Path) -> None:
+    assert names(found(tmp_path, SERVER + NOT_TOOLS[form])) == []
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from mcp.server.fastmcp import FastMCP as Server",
+        "from mcp.server import FastMCP as Server",
+        "from mcp.server.mcpserver import MCPServer as Server",
+        "from mcp.server import MCPServer as Server",
+        "from fastmcp import FastMCP as Server",
+        "from fastmcp.server import FastMCP as Server",
+        "import fastmcp\nServer = fastmcp.FastMCP",
+        "import mcp.server.fastmcp\nServer = mcp.server.fastmcp.FastMCP",
+        "try:\n    from fastmcp import FastMCP as Server\nexcept ImportError:\n    Server = None",
+    ],
+)
+def test_every_server_class_is_known(imported: str, tmp_path: Path) -> None:
+    source = f'{imported}\nserver = Server("x")\n@server.tool()\ndef a(): ...\n'
+    assert names(found(tmp_path, source)) == ["a"]
+
+
+def test_tools_come_in_the_order_in_which_they_are_registered(tmp_path: Path) -> None:
+    source = SERVER + "def b(): ...\ndef a(): ...\nmcp.add_tool(a)\n@mcp.tool()\ndef c(): ...\nmcp.add_tool(b)\n"
+    assert names(found(tmp_path, source)) == ["a", "c", "b"]
+
+
+def test_a_name_that_is_registered_twice_is_served_once(tmp_path: Path) -> None:
+    source = SERVER + "@mcp.tool()\ndef a(): ...\n@mcp.tool(name='a')\ndef b(): ...\n"
+    assert names(found(tmp_path, source)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        'if os.environ.get("WRITE"):\n    mcp.tool()(a)',
+        "if flag():\n    mcp.tool()(a)\nelse:\n    pass",
+        "def go():\n    if not flag():\n        return\n    mcp.tool()(a)\ngo()",
+        "for each in flag():\n    mcp.tool()(a)",
+        "wanted = []\nif flag():\n    wanted.append(a)\nfor each in wanted:\n    mcp.tool()(each)",
+        "mcp.tool(enabled=flag())(a)",
+        "match flag():\n    case 1:\n        mcp.tool()(a)",
+        'mcp.tool()(a)\nif flag():\n    mcp.remove_tool("a")',
+    ],
+)
+def test_a_condition_that_the_source_does_not_settle_is_marked(condition: str, tmp_path: Path) -> None:
+    source = SERVER + "import os\nfrom somewhere import flag\ndef a(): ...\n" + condition
+    assert is_conditional(found(tmp_path, source), "a")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "if True:\n    mcp.tool()(a)",
+        "from typing import TYPE_CHECKING\nif not flag():\n    raise SystemExit\nmcp.tool()(a)",
+        "try:\n    mcp.tool()(a)\nexcept ValueError:\n    pass",
+        "MODE = 'x'\nif MODE == 'x':\n    mcp.tool()(a)",
+    ],
+)
+def test_what_always_happens_is_not_marked(condition: str, tmp_path: Path) -> None:
+    source = SERVER + "from somewhere import flag\ndef a(): ...\n" + condition
+    assert not is_conditional(found(tmp_path, source), "a")
+
+
+def test_tools_of_a_module_that_is_imported_under_a_condition_are_marked(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        app="""
+            import os
+            def main():
+                if os.environ.get("KIND") == "one":
+                    from one import mcp
+                else:
+                    from two import mcp
+                mcp.run()
+            """,
+        one='from fastmcp import FastMCP\nmcp = FastMCP("1")\n@mcp.tool()\ndef a(): ...\n',
+        two='from fastmcp import FastMCP\nmcp = FastMCP("2")\n@mcp.tool()\ndef b(): ...\n',
+    )
+    assert names(result) == ["a", "b"]
+    assert is_conditional(result, "a")
+    assert is_conditional(result, "b")
+
+
+def test_a_registration_that_nothing_reaches_is_left_out_where_others_are_reached(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        SERVER + "@mcp.tool()\ndef a(): ...\n",
+        dead="""
+            class Dead:
+                def __init__(self, mcp):
+                    mcp.tool(name="b")(self.run)
+                def run(self): ...
+            """,
+    )
+    assert names(result) == ["a"]
+
+
+def test_sub_servers_bring_their_tools_with_a_prefix(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        """
+        from fastmcp import FastMCP
+        from weather import weather
+        main = FastMCP("main")
+        plain = FastMCP("plain")
+        @plain.tool()
+        def ping(): ...
+        async def setup():
+            await main.import_server(weather, prefix="weather")
+            main.mount(plain)
+        """,
+        weather="""
+            from fastmcp import FastMCP
+            weather = FastMCP("weather")
+            @weather.tool()
+            def today(): ...
+            @weather.resource("data://cities")
+            def cities(): ...
+            """,
+    )
+    assert names(result) == ["weather_today", "ping"]
+    assert result.document["resources"][0]["uri"] == "data://weather/cities"
+
+
+def test_a_prefix_that_nobody_knows_makes_no_name(tmp_path: Path) -> None:
+    source = """
+        import os
+        from fastmcp import FastMCP
+        main, sub = FastMCP("main"), FastMCP("sub")
+        @sub.tool()
+        def a(): ...
+        main.mount(sub, prefix=os.environ["PREFIX"])
+        """
+    assert names(found(tmp_path, source)) == []
+
+
+def test_tools_are_found_across_the_modules_of_a_package(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        pkg____init__="",
+        pkg__server="""
+            from fastmcp import FastMCP
+            from pkg.tools import register_all
+            mcp = FastMCP("x")
+            register_all(mcp)
+            """,
+        pkg__tools____init__="""
+            from .files import register as files
+            from . import names
+            def register_all(mcp):
+                files(mcp)
+                mcp.tool(name=names.SECOND, description=names.DESCRIPTION)(second)
+            def second(): ...
+            """,
+        pkg__tools__files="""
+            def register(mcp):
+                @mcp.tool()
+                def first(): ...
+            """,
+        pkg__tools__names='SECOND = "second_tool"\nDESCRIPTION = "Says" + " it."\n',
+    )
+    assert names(result) == ["first", "second_tool"]
+    assert tool(result, "second_tool")["description"] == "Says it."
+
+
+def test_modules_that_register_when_they_are_imported_count(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        pkg____init__="",
+        pkg__app='from fastmcp import FastMCP\nmcp = FastMCP("x")\n',
+        pkg__tools="from .app import mcp\n@mcp.tool\ndef a(): ...\n",
+        pkg____main__="from pkg.app import mcp\nimport pkg.tools\nmcp.run()\n",
+    )
+    assert names(result) == ["a"]
+
+
+def test_one_file_speaks_of_its_own_tools(tmp_path: Path) -> None:
+    from mcproof.targets.python_source import discover
+
+    found(
+        tmp_path,
+        pkg____init__="",
+        pkg__app='from fastmcp import FastMCP\nmcp = FastMCP("x")\n@mcp.tool\ndef other(): ...\n',
+        pkg__tools="from .app import mcp\n@mcp.tool\ndef a(): ...\n",
+    )
+    assert names(discover(str(tmp_path / "pkg" / "tools.py"))) == ["a"]

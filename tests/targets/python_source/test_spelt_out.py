@@ -1,0 +1,301 @@
+"""Tools, resources and prompts of the low-level server, spelt out in the source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .sources import found, is_conditional, names, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOW_LEVEL = """
+from mcp.server import Server
+import mcp.types as types
+from mcp.types import Tool, ToolAnnotations
+server = Server("demo")
+"""
+
+
+def served(tools: str, before: str = "") -> str:
+    """A low-level server that lists these tools."""
+    return f"{LOW_LEVEL}{before}\n@server.list_tools()\nasync def listing():\n    return [{tools}]\n"
+
+
+def test_a_tool_is_served_as_it_is_written(tmp_path: Path) -> None:
+    source = served(
+        """Tool(
+            name="a",
+            title="The A",
+            description="Does"
+            " a.",
+            inputSchema={"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]},
+            outputSchema={"type": "object"},
+            annotations=ToolAnnotations(readOnlyHint=True),
+        )"""
+    )
+    result = found(tmp_path, source)
+    assert tool(result) == {
+        "name": "a",
+        "title": "The A",
+        "description": "Does a.",
+        "inputSchema": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]},
+        "outputSchema": {"type": "object"},
+        "annotations": {"readOnlyHint": True},
+    }
+    assert result.tools[0].schema_is_explicit
+    assert not result.tools[0].unknown
+
+
+VALUES = {
+    '"x"': "x",
+    '"x" "y"': "xy",
+    '"x" + "y"': "xy",
+    'f"x{1 + 1}"': "x2",
+    '"{} {name}".format("a", name="b")': "a b",
+    '"%s-%s" % ("a", "b")': "a-b",
+    '", ".join(["a", "b"])': "a, b",
+    '", ".join(str(n) for n in (1, 2))': "1, 2",
+    "TEXT": "constant",
+    "TEXTS['one']": "first",
+    'TEXTS.get("two", "second")': "second",
+    "Names.A.value": "alpha",
+    "Names.A": "alpha",
+    "Holder.text": "of a class",
+    "Holder().own": "of an object",
+    'textwrap.dedent("""\\n    x\\n    """).strip()': "x",
+    '"A".lower()': "a",
+    "describe('me')": "It is me.",
+    "'yes' if len(TEXT) > 3 else 'no'": "yes",
+    "TEXT[:4]": "cons",
+    "None or 'x'": "x",
+    "(lambda: 'called')()": "called",
+}
+BEFORE = """
+import textwrap
+from enum import Enum
+TEXT = "constant"
+TEXTS = {"one": "first"}
+class Names(str, Enum):
+    A = "alpha"
+class Holder:
+    text = "of a class"
+    def __init__(self):
+        self.own = "of an object"
+def describe(what):
+    return f"It is {what}."
+"""
+
+
+@pytest.mark.parametrize("expression", VALUES)
+def test_a_description_can_be_worked_out(expression: str, tmp_path: Path) -> None:
+    source = served(f'Tool(name="a", description={expression}, inputSchema={{}})', BEFORE)
+    assert tool(found(tmp_path, source))["description"] == VALUES[expression]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "os.environ['X']",
+        "open('x').read()",
+        "f'{os.getcwd()}'",
+        "unheard_of",
+        "'x' * 10**12",
+        "9**9**9",
+        "str(object())",
+    ],
+)
+def test_a_description_that_nobody_knows_is_left_out_and_marked(expression: str, tmp_path: Path) -> None:
+    result = found(tmp_path, served(f'Tool(name="a", description={expression}, inputSchema={{}})', "import os\n"))
+    assert "description" not in tool(result)
+    assert result.tools[0].unknown == {"/description"}
+
+
+def test_a_part_of_a_schema_that_nobody_knows_is_left_out_and_marked(tmp_path: Path) -> None:
+    schema = '{"type": "object", "properties": {"x": {"type": "string", "default": os.getcwd()}, "y": load()}}'
+    result = found(tmp_path, served(f'Tool(name="a", inputSchema={schema})', "import os\nfrom z import load\n"))
+    assert tool(result)["inputSchema"] == {"type": "object", "properties": {"x": {"type": "string"}}}
+    assert result.tools[0].unknown == {"/inputSchema/properties/x/default", "/inputSchema/properties/y"}
+
+
+def test_a_schema_that_the_program_reaches_for_afterwards_is_marked(tmp_path: Path) -> None:
+    source = """
+        from mcp.server.fastmcp import FastMCP
+        mcp = FastMCP("x")
+        @mcp.tool()
+        def a(x: int): ...
+        @mcp.tool()
+        def b(x: int): ...
+        mcp._tool_manager.get_tool("a").parameters["properties"].clear()
+        """
+    result = found(tmp_path, source)
+    assert [bool(each.unknown) for each in result.tools] == [True, False]
+
+
+def test_schemas_are_put_together(tmp_path: Path) -> None:
+    before = """
+BASE = {"a": {"type": "string"}}
+MORE = BASE | {"b": {"type": "integer"}}
+def schema(**properties):
+    return {"type": "object", "properties": {**MORE, **properties}}
+"""
+    result = found(tmp_path, served('Tool(name="a", inputSchema=schema(c={"type": "null"}))', before))
+    assert tool(result)["inputSchema"] == {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "integer"}, "c": {"type": "null"}},
+    }
+
+
+def test_a_schema_can_be_that_of_a_model(tmp_path: Path) -> None:
+    before = """
+from pydantic import BaseModel, Field
+class Inner(BaseModel):
+    z: bool
+class Args(BaseModel):
+    \"\"\"Arguments.\"\"\"
+    x: int = Field(description="An x.")
+    inner: Inner | None = None
+"""
+    result = found(tmp_path, served('Tool(name="a", inputSchema=Args.model_json_schema())', before))
+    assert tool(result)["inputSchema"] == {
+        "$defs": {
+            "Inner": {
+                "properties": {"z": {"title": "Z", "type": "boolean"}},
+                "required": ["z"],
+                "title": "Inner",
+                "type": "object",
+            }
+        },
+        "description": "Arguments.",
+        "properties": {
+            "x": {"description": "An x.", "title": "X", "type": "integer"},
+            "inner": {"anyOf": [{"$ref": "#/$defs/Inner"}, {"type": "null"}], "default": None},
+        },
+        "required": ["x"],
+        "title": "Args",
+        "type": "object",
+    }
+
+
+HANDLERS = {
+    "a decorated handler": "@server.list_tools()\nasync def f():\n    return [Tool(name='a', inputSchema={})]",
+    "a result object": (
+        "async def f(ctx, params):\n    return types.ListToolsResult(tools=[Tool(name='a', inputSchema={})])\n"
+        "server = Server('x', on_list_tools=f)"
+    ),
+    "a constant": "TOOLS = [Tool(name='a', inputSchema={})]\n@server.list_tools()\nasync def f():\n    return TOOLS",
+    "appended": (
+        "@server.list_tools()\nasync def f():\n    tools = []\n    tools.append(Tool(name='a', inputSchema={}))\n"
+        "    return tools"
+    ),
+    "made of dictionaries": (
+        "SPECS = [{'name': 'a', 'inputSchema': {}}]\n@server.list_tools()\nasync def f():\n"
+        "    return [Tool(**spec) for spec in SPECS]"
+    ),
+    "read from JSON": (
+        """import json\n@server.list_tools()\nasync def f():\n"""
+        """    return [Tool(**spec) for spec in json.loads('[{"name": "a", "inputSchema": {}}]')]"""
+    ),
+    "validated": "@server.list_tools()\nasync def f():\n    return [Tool.model_validate({'name': 'a'})]",
+    "a request handler": (
+        "async def f(request):\n    tools = [Tool(name='a', inputSchema={})]\n"
+        "    return types.ServerResult(types.ListToolsResult(tools=tools))\n"
+        "server.request_handlers[types.ListToolsRequest] = f"
+    ),
+    "a data class": (
+        "from dataclasses import dataclass\n@dataclass\nclass Spec:\n    name: str\n    schema: dict\n"
+        "SPECS = [Spec('a', {})]\n@server.list_tools()\nasync def f():\n"
+        "    return [Tool(name=s.name, inputSchema=s.schema) for s in SPECS]"
+    ),
+    "made by objects": (
+        "class Handler:\n    name = 'a'\n    def tool(self):\n        return Tool(name=self.name, inputSchema={})\n"
+        "HANDLERS = {h.name: h for h in [Handler()]}\n@server.list_tools()\nasync def f():\n"
+        "    return [h.tool() for h in HANDLERS.values()]"
+    ),
+    "inside a class": (
+        "class App:\n    def __init__(self):\n        self.server = Server('x')\n"
+        "        self.server.list_tools()(self.listing)\n"
+        "    async def listing(self):\n        return [Tool(name='a', inputSchema={})]\nApp()"
+    ),
+    "inside main": (
+        "async def main():\n    app = Server('x')\n    @app.list_tools()\n    async def f():\n"
+        "        return [Tool(name='a', inputSchema={})]\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", HANDLERS)
+def test_the_list_of_a_low_level_server_is_found_in(form: str, tmp_path: Path) -> None:
+    assert names(found(tmp_path, LOW_LEVEL + HANDLERS[form])) == ["a"]
+
+
+def test_a_tool_that_is_listed_only_sometimes_is_marked(tmp_path: Path) -> None:
+    source = f"""{LOW_LEVEL}
+import os
+@server.list_tools()
+async def listing():
+    tools = [Tool(name="a", inputSchema={{}})]
+    if os.environ.get("MORE"):
+        tools.append(Tool(name="b", inputSchema={{}}))
+    return tools
+"""
+    result = found(tmp_path, source)
+    assert names(result) == ["a", "b"]
+    assert not is_conditional(result, "a")
+    assert is_conditional(result, "b")
+
+
+def test_a_tool_that_is_never_listed_is_not_served(tmp_path: Path) -> None:
+    source = f"""{LOW_LEVEL}
+UNUSED = Tool(name="b", inputSchema={{}})
+@server.list_tools()
+async def listing():
+    return [Tool(name="a", inputSchema={{}})]
+"""
+    assert names(found(tmp_path, source)) == ["a"]
+
+
+def test_resources_templates_and_prompts_are_found(tmp_path: Path) -> None:
+    source = """
+        from mcp.server.fastmcp import FastMCP
+        mcp = FastMCP("x")
+        @mcp.resource("data://one", mime_type="application/json")
+        def one() -> str:
+            "The one."
+        @mcp.resource("data://{name}/many", name="many", description="Many of them.")
+        def many(name: str) -> str: ...
+        @mcp.prompt()
+        def ask(question: str, tone: str = "kind") -> str:
+            "Asks."
+        """
+    document = found(tmp_path, source).document
+    assert document["resources"] == [
+        {"uri": "data://one", "name": "one", "description": "The one.", "mimeType": "application/json"}
+    ]
+    assert document["resourceTemplates"] == [
+        {"uriTemplate": "data://{name}/many", "name": "many", "description": "Many of them.", "mimeType": "text/plain"}
+    ]
+    assert document["prompts"] == [
+        {
+            "name": "ask",
+            "description": "Asks.",
+            "arguments": [{"name": "question", "required": True}, {"name": "tone", "required": False}],
+        }
+    ]
+
+
+def test_prompts_and_resources_of_a_low_level_server_are_found(tmp_path: Path) -> None:
+    source = f"""{LOW_LEVEL}
+from pydantic import AnyUrl
+@server.list_resources()
+async def resources():
+    return [types.Resource(uri=AnyUrl("memo://x"), name="x", mimeType="text/plain")]
+@server.list_prompts()
+async def prompts():
+    return [types.Prompt(name="p", arguments=[types.PromptArgument(name="topic", required=True)])]
+"""
+    document = found(tmp_path, source).document
+    assert document["resources"] == [{"uri": "memo://x", "name": "x", "mimeType": "text/plain"}]
+    assert document["prompts"] == [{"name": "p", "arguments": [{"name": "topic", "required": True}]}]
