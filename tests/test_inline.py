@@ -67,7 +67,7 @@ async def list_tools():
         Tool(  # mcproof: ignore
             name="find_book",
             title="Find a book",
-            description="Find a book by words of its title. Returns the number of the shelf that it stands on.",
+            description="Find a book by words of its title. Use it when you look for a book. Returns its shelf.",
             inputSchema={
                 "type": "object",
                 "properties": {"title": {"type": "string", "description": "Words of the title.", "maxLength": 100}},
