@@ -55,7 +55,7 @@ FREE_TEXT = _set(
 
 _when = re.compile(
     r"\buse (?:\w{1,30} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b"
-    r"|\bused (?:\w{1,30} )?(?:when|if|for|to|by)\b"
+    r"|\bused (?:\w{1,30} )?(?:when|if|for|to|by)\b|\buse cases?\b"
     r"|\b(?:call|invoke|run|prefer|choose|try) (?:\w{1,30} ){0,4}(?:when|if|before|after|first|once|over|instead)\b"
     r"|\b(?:useful|helpful|appropriate|ideal|best|perfect|suitable|intended|designed|meant|recommended)"
     r" (?:when|for|to|if)\b"

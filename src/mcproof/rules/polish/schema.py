@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcproof.catalog import Tool
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
-_MOST_PARTS = 100
+_MOST_PARTS = 20
 """How many schemas are searched for a description."""
 _comes_back = re.compile(
     r"\b(?:return(?:s|ed|ing)?|yield(?:s|ed|ing)?|respon(?:se|ses|ds)|outputs?|results?|produc(?:es|ing)|gives? back)\b"
