@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import sys
-from typing import Any
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from mcproof.live.session import Reply
+from mcproof.proof.shrinking import shrunk
 from servers import spiteful
 
-from .running import tried
+from .running import tool, tried
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.live.session import Session
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -65,3 +76,89 @@ def valid_cases(number: int) -> int:
 def test_a_crash_is_told_however_much_else_was_wrong_before_it() -> None:
     document = tried("fuzz", "--processes", "1", "--cases", "400", *PATIENT, *server("dies-of-late-types"), code=1)
     assert [blamed for blamed, _ in crashes(document)] == ["get_first"]
+
+
+# --- limits -------------------------------------------------------------------------------------------------------
+
+
+class Unanswering(BaseHTTPRequestHandler):
+    """An endpoint that answers requests, and leaves whoever sends anything else waiting."""
+
+    protocol_version = "HTTP/1.1"
+    end = threading.Event()
+
+    def log_message(self, *_: Any) -> None:
+        """Keep quiet."""
+
+    def do_POST(self) -> None:
+        try:
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        except ValueError:
+            self.end.wait(60)
+            return
+        method = message.get("method")
+        answer: dict[str, Any] = {"result": {}}
+        if method == "initialize":
+            info = {"name": "unanswering", "version": "1.0"}
+            result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+            answer = {"result": result}
+        elif method == "tools/list":
+            answer = {"result": {"tools": [tool()]}}
+        elif method != "ping":
+            answer = {"error": {"code": -32601, "message": "Method not found"}}
+        body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), **answer}).encode()
+        self.send_response(200 if "id" in message else 202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def unanswering() -> Iterator[str]:
+    """The URL of an endpoint that leaves whoever sends no JSON waiting."""
+    endpoint = ThreadingHTTPServer(("127.0.0.1", 0), Unanswering)
+    endpoint.daemon_threads = True
+    thread = threading.Thread(target=endpoint.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{endpoint.server_port}/mcp"
+    Unanswering.end.set()
+    endpoint.shutdown()
+    thread.join()
+    endpoint.server_close()
+
+
+def test_an_endpoint_that_never_answers_what_is_not_json_is_not_waited_for(unanswering: str) -> None:
+    document = tried("prove", "--checks", "not_json", "--max-call-ms", "1000", unanswering, code=1)
+    assert [each["outcome"] for each in document["probes"] if each["probe"] == "not_json"] == ["hang"]
+
+
+class Counting:
+    """A session that only counts what it is asked."""
+
+    asked = 0
+
+    async def ask(self, *_: Any) -> Reply:
+        self.asked += 1
+        return Reply("crash", None)
+
+    async def leave(self, *, at_once: bool) -> None:
+        """Nothing is there to be left."""
+
+
+@pytest.mark.parametrize("minutes", [0, 1])
+def test_no_failure_is_made_smaller_when_the_time_is_up(minutes: int) -> None:
+    session = Counting()
+    arguments = {"a": "long enough", "b": [1, 2, 3]}
+    smaller = asyncio.run(
+        shrunk(
+            cast("Session", session),
+            "read",
+            arguments,
+            lambda _: True,
+            lambda *_: True,
+            is_slow=False,
+            is_late=lambda: not minutes,
+        )
+    )
+    assert (session.asked > 0, smaller != arguments) == (bool(minutes), bool(minutes))
