@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from mcproof.catalog import Tool
 from mcproof.live.session import Reply
+from mcproof.proof.safety import permission
 from mcproof.proof.shrinking import shrunk
 from servers import spiteful
 
-from .running import tool, tried
+from .running import mcproof, small_server, tool, tried
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from mcproof.live.session import Session
 
@@ -162,3 +165,32 @@ def test_no_failure_is_made_smaller_when_the_time_is_up(minutes: int) -> None:
         )
     )
     assert (session.asked > 0, smaller != arguments) == (bool(minutes), bool(minutes))
+
+
+# --- which tools are called ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["delete2", "delete2_users", "DELETE", "rm1", "v2_create3", "2drop"])
+def test_a_number_beside_a_word_does_not_hide_it(name: str) -> None:
+    assert not permission(Tool({"name": name}, "/tools/0"), allow_writes=False).is_granted
+
+
+@pytest.mark.parametrize("name", ["get_base64", "sha256", "search_v2", "list_s3_objects"])
+def test_a_number_beside_another_word_changes_nothing(name: str) -> None:
+    assert permission(Tool({"name": name}, "/tools/0"), allow_writes=False).is_granted
+
+
+@pytest.mark.parametrize("name", ["probe", "prove", "fuzz"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_two_tools_with_one_name_neither_is_called_where_one_may_not_be(
+    name: str, first: int, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = [tool("read"), {**tool("read"), "annotations": {"destructiveHint": True}}]
+    tools = [pair[first], pair[1 - first]]
+    calls = here / "calls"
+    monkeypatch.setenv("CALLED", str(calls))
+    mcproof(name, "--env", "CALLED", *small_server(tools))
+    called = [json.loads(line)[0] for line in calls.read_text().splitlines()] if calls.exists() else []
+    assert "read" not in called
+    mcproof(name, "--env", "CALLED", "--allow-writes", *small_server(tools))
+    assert "read" in [json.loads(line)[0] for line in calls.read_text().splitlines()]

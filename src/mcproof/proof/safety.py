@@ -2,7 +2,7 @@
 
 The first match decides: a destructive hint or word, then what the hint says of whether a tool only reads, then a
 mutating word.
-Words are whole words of the name, however it is spelt: `deleteUser`, `delete_user`, `user.delete`.
+Words are whole words of the name, however it is spelt: `deleteUser`, `delete_user`, `user.delete`, `delete2`.
 """
 
 from __future__ import annotations
@@ -110,4 +110,5 @@ def _verbs(words: list[str]) -> list[str]:
 
 
 def _first(words: Iterable[str], known: frozenset[str]) -> str | None:
-    return next((word for word in words if word in known), None)
+    """The first word that is known, also where it is numbered: `delete2`."""
+    return next((word for word in words if word.strip("0123456789") in known), None)
