@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,13 +14,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from cli.running import environment
+from live.running import processes
 from mcproof.catalog import Tool
 from mcproof.live.session import Reply
 from mcproof.proof.safety import permission
 from mcproof.proof.shrinking import shrunk
+from mcproof.proof.store import Failed, store
 from servers import spiteful
 
-from .running import mcproof, small_server, tool, tried
+from .running import PATIENCE, mcproof, refused, small_server, tool, tried
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,3 +200,57 @@ def test_of_two_tools_with_one_name_neither_is_called_where_one_may_not_be(
     assert "read" not in called
     mcproof(name, "--env", "CALLED", "--allow-writes", *small_server(tools))
     assert "read" in [json.loads(line)[0] for line in calls.read_text().splitlines()]
+
+
+# --- failures that a stranger has stored --------------------------------------------------------------------------
+
+FAILURE = Failed(
+    "0123456789ab", {"command": ["true"], "env": []}, None, "fuzz", "tools/call", {}, "crash", "nothing", False, "", 1
+)
+STORED = ".mcproof/failures/0123456789ab.json"
+
+
+def test_a_stored_failure_goes_by_the_name_of_its_file() -> None:
+    store([FAILURE])
+    with open(STORED, encoding="utf-8") as file:
+        record = json.load(file)
+    with open(STORED, "w", encoding="utf-8") as file:
+        json.dump({**record, "id": "\x1b[31m\n::error::mine"}, file)
+    assert mcproof("replay").output == "0123456789ab  crash  nothing\n"
+
+
+def test_a_stored_failure_has_an_outcome_that_there_is() -> None:
+    store([FAILURE._replace(outcome="\x1b[31m\n::error::mine")])
+    assert mcproof("replay").output == ""
+    assert "`outcome` is none that there is" in refused("replay", FAILURE.id)
+
+
+def test_a_pipe_among_the_stored_failures_is_not_waited_for() -> None:
+    store([FAILURE])
+    os.unlink(STORED)
+    os.mkfifo(STORED)
+    assert mcproof("replay").output == ""
+    assert "not a file" in refused("replay", FAILURE.id)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "\x00", 5, ["HOME"]])
+def test_a_variable_that_is_none_is_refused(name: Any) -> None:
+    store([FAILURE._replace(target={"command": ["true"], "env": [name]})])
+    assert "a variable that is none" in refused("replay", FAILURE.id)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_replay_that_is_ended_leaves_no_server_behind(number: signal.Signals, here: Path) -> None:
+    os.mkfifo(here / "started")
+    store([FAILURE._replace(max_call_ms=60_000, params={"name": "get_first", "arguments": {"q": "a"}})])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mcproof", "replay", FAILURE.id, *server("sleeps")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    number_of_server = (here / "started").read_text()  # once it is called
+    process.send_signal(number)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert not [line for line in processes(spiteful.__file__) if line.startswith(f"{number_of_server}:")]
