@@ -9,14 +9,17 @@ import signal
 import subprocess
 import sys
 import threading
+from base64 import b64encode, urlsafe_b64encode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
 import pytest
 
 from cli.running import environment
 from live.running import processes
 from mcproof.catalog import Tool
+from mcproof.live.secrets import hiding
 from mcproof.live.session import Reply
 from mcproof.proof.safety import permission
 from mcproof.proof.shrinking import shrunk
@@ -254,3 +257,23 @@ def test_a_replay_that_is_ended_leaves_no_server_behind(number: signal.Signals, 
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert not [line for line in processes(spiteful.__file__) if line.startswith(f"{number_of_server}:")]
+
+
+# --- secrets ------------------------------------------------------------------------------------------------------
+
+SECRET = "tok/9f8e+7d6c ö5b4a"  # noqa: S105
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        SECRET,
+        json.dumps(SECRET),
+        quote(SECRET, safe=""),
+        b64encode(SECRET.encode()).decode(),
+        urlsafe_b64encode(SECRET.encode()).decode().rstrip("="),
+    ],
+)
+def test_a_secret_is_hidden_however_a_server_writes_it(shown: str) -> None:
+    assert shown not in hiding([SECRET])(f"Authorization: {shown} was refused")
+    assert hiding([SECRET])("nothing of it is here") == "nothing of it is here"
