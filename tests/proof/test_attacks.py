@@ -19,6 +19,7 @@ import pytest
 from cli.running import environment
 from live.running import processes
 from mcproof.catalog import Tool
+from mcproof.live.peer import Answer
 from mcproof.live.secrets import hiding
 from mcproof.live.session import Reply
 from mcproof.proof.safety import permission
@@ -277,3 +278,24 @@ SECRET = "tok/9f8e+7d6c ö5b4a"  # noqa: S105
 def test_a_secret_is_hidden_however_a_server_writes_it(shown: str) -> None:
     assert shown not in hiding([SECRET])(f"Authorization: {shown} was refused")
     assert hiding([SECRET])("nothing of it is here") == "nothing of it is here"
+
+
+# --- the same again -----------------------------------------------------------------------------------------------
+
+
+def test_a_report_does_not_tell_how_many_requests_came_before() -> None:
+    text = {"type": "string", "maxLength": 5}
+    tools = [tool(f"read_{letter}", q=text) for letter in "abcdef"]
+    documents = [tried("fuzz", "--cases", "30", "--processes", number, *small_server(tools)) for number in ("1", "3")]
+    assert documents[0]["findings"] != []
+    assert documents[0] == documents[1]
+
+
+@pytest.mark.parametrize("padding", [0, 5_000])
+def test_answers_that_differ_in_their_numbers_alone_are_shown_alike(padding: int) -> None:
+    def words(number: int) -> str:
+        envelope = {"id": number, "result": {"id": 7, "text": "x" * padding}}
+        return Reply("accepted", Answer(json.dumps(envelope).encode(), envelope)).words
+
+    assert words(9) == words(12_345)
+    assert '"id": 7' in words(9)
