@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.engine import check
 from mcproof.registry import CRASHED, rules_of
 from mcproof.report.build import report_findings, score_of
-from mcproof.report.model import Gate, TargetReport, Tokens, Untested
+from mcproof.report.model import Descriptions, Gate, TargetReport, Tokens, Untested, Weakness
 from mcproof.suppress import IGNORED
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 NO_TOOLS = "no list of tools"
 """Why rules that look at tools could say nothing."""
+
+
+WEAKEST = 3
+"""How many of the worst descriptions a report names."""
 
 
 class Plan(NamedTuple):
@@ -44,7 +49,7 @@ class Depth(NamedTuple):
     identities: bool
     """Fingerprints, and fixes as edits of the file."""
     scores: bool
-    """The grade and the tokens."""
+    """The grade, the tokens and the scores of descriptions."""
 
 
 class Judged(NamedTuple):
@@ -104,6 +109,7 @@ def examine(
         suppressed=[each for each in reported if each.suppression is not None] if suppressed_any else [],
         score=score,
         tokens=tokens,
+        descriptions=_descriptions(catalog) if depth.scores else None,
         gates=_gates(plan, score, tokens),
         fail_on=plan.fail_on,
         untested=[*plan.left_out, *_unobserved(catalog, plan)],
@@ -129,6 +135,20 @@ def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Score | None,
     if not expected or not expected <= {rule.id for rule in plan.rules}:
         return None, tokens
     return score_of(grade(catalog, judged.costing)), tokens
+
+
+def _descriptions(catalog: Catalog) -> Descriptions:
+    from mcproof.scores.description import describe_score, description_scores
+
+    scores = description_scores(catalog)
+    lowest = dict(nsmallest(WEAKEST, scores.items(), key=lambda each: each[1]))
+    weakest: dict[str, Weakness] = {}
+    for tool in catalog.tools:
+        if tool.label in lowest and tool.label not in weakest:
+            described = describe_score(tool)
+            if described.reasons and round(described.score, 2) == lowest[tool.label]:
+                weakest[tool.label] = Weakness(tool.label, lowest[tool.label], described.reasons[0])
+    return Descriptions(scores, sorted(weakest.values(), key=lambda each: each.score))
 
 
 def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]:

@@ -125,6 +125,8 @@ def test_grade_shows_letter_score_costs_gains_and_tokens(faulty: str) -> None:
     text = run("grade", faulty).stdout
     for part in ("grade ", "score ", "of 100", "tool-no-description", "describe 1 tool", "tokens", "burn_book"):
         assert part in text
+    assert "of 1.00 on average" in text
+    assert "burn_book  0.00  no description: −1.00" in text
 
 
 @pytest.mark.parametrize(("letter", "code"), [("A", 1), ("C", 0), ("f", 0), ("c", 0)])

@@ -31,7 +31,7 @@ OPTIONAL = {
     "rules": set(),
     "explain": set(),
     "config": set(),
-    "run": {"name", "version", "grade", "probes", "matrix", "fuzzing"},
+    "run": {"name", "version", "grade", "descriptions", "probes", "matrix", "fuzzing"},
     "probe": {"notices", "suppressed"},
     "prove": {"notices", "suppressed"},
     "fuzz": {"notices", "suppressed"},
@@ -198,6 +198,9 @@ def test_grade_prints_score_counts_and_tokens(catalog: str) -> None:
     tokens = document["tokens"]
     assert tokens["total"] == sum(tokens["tools"].values())
     assert list(tokens["tools"])[:3] == ["find_book", "list_books", "burn_book"]
+    descriptions = document["descriptions"]
+    assert list(descriptions) == list(tokens["tools"])
+    assert descriptions["burn_book"] == 0 < descriptions["find_book"] < 1
 
 
 def test_what_is_wrong_with_the_input_is_listed_by_grade_and_counts_for_nothing(catalog: str) -> None:

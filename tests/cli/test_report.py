@@ -29,6 +29,7 @@ RUNS = {
     "diff with nothing": ("diff", "missing.json", "clean.json"),
     "suppressed": ("lint", "inner/faulty.json"),
     "hostile": ("lint", "hostile.json", "--ruleset", "all"),
+    "hostile grade": ("grade", "hostile.json"),
 }
 SCHEMAS = {"schema-lint": "lint"}
 
@@ -66,7 +67,7 @@ def test_a_stored_run_prints_what_the_run_printed(folder: Path, name: str) -> No
         assert (before.returncode, after.returncode) == (code, 0)
 
 
-@pytest.mark.parametrize("name", [name for name in RUNS if name != "hostile"])
+@pytest.mark.parametrize("name", [name for name in RUNS if not name.startswith("hostile")])
 def test_every_document_keeps_to_its_schema(folder: Path, name: str) -> None:
     done = run(*RUNS[name], "--format", "json", "--report", "run.json", cwd=folder)
     document, report = json.loads(done.stdout), json.loads((folder / "run.json").read_text())
@@ -76,6 +77,15 @@ def test_every_document_keeps_to_its_schema(folder: Path, name: str) -> None:
     validator(schema).validate(document)
     assert report["command"] == command
     assert report["exit_code"] == done.returncode
+
+
+def test_a_run_that_was_stored_before_descriptions_had_scores_is_still_read(folder: Path) -> None:
+    run("grade", "clean.json", "--report", "run.json", cwd=folder)
+    stored = json.loads((folder / "run.json").read_text())
+    del stored["targets"][0]["descriptions"]
+    (folder / "run.json").write_text(json.dumps(stored))
+    assert "Descriptions" not in run("report", "run.json", cwd=folder).stdout
+    assert "descriptions" not in json.loads(run("report", "run.json", "--format", "json", cwd=folder).stdout)
 
 
 def test_a_stored_run_is_read_from_standard_input_and_written_to_files(folder: Path) -> None:

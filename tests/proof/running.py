@@ -89,7 +89,7 @@ def at_once(run: Callable[[str], Any], names: Iterable[str]) -> dict[str, Any]:
     with (
         contextlib.redirect_stdout(sink),
         contextlib.redirect_stderr(io.StringIO()),
-        ThreadPoolExecutor(min(8, len(names))) as pool,
+        ThreadPoolExecutor(min(10, len(names))) as pool,
     ):
         return dict(zip(names, pool.map(run, names), strict=True))
 

@@ -291,3 +291,9 @@ def test_the_run_report_keeps_to_its_schema_and_can_be_shown_again(here: Path, n
     assert document["exit_code"] == done.code
     assert mcproof("report", "run.json", "--format", "json").output == done.output
     assert os.path.exists(here / ".mcproof")
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_severity_that_is_configured_as_the_usual_one_stands(here: Path) -> None:
+    (here / "mcproof.toml").write_text('[severity]\n"WIR-014" = "error"\n', encoding="utf-8")
+    tried("fuzz", "--cases", "60", "--", *command("accepts-extra"), code=1)

@@ -332,6 +332,7 @@ def test_given_arguments_that_break_the_schema_are_sent_all_the_same() -> None:
     document = tried("prove", "--args", 'find_book={"query": ""}', "--tool", "find_book", *GOOD, code=0)
     assert rows(document, "find_book")["baseline"] == ("rejected", None)
     assert all(each["doubtful"] for each in document["matrix"])
+    assert document["promises"]["doubtful"] == 4
 
 
 @pytest.mark.parametrize(

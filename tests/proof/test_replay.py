@@ -386,3 +386,14 @@ def test_what_is_hostile_in_a_stored_failure_is_shown_escaped() -> None:
     done = mcproof("replay")
     assert "\x1b" not in done.output
     assert len(done.output.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("here", "hurried")
+def test_a_server_that_refuses_another_revision_is_asked_again() -> None:
+    tried("prove", "--checks", "bad_version", "--", *command("version-refused"), code=1)
+    (failed,) = stored()
+    assert (failed.probe, failed.outcome) == ("bad_version", "protocol_violation")
+    again = mcproof("replay", failed.id)
+    assert again.code == 1
+    assert "still failing: rejected: the protocol revision 1900-01-01" in again.output
+    assert mcproof("replay", failed.id, "--", *command("good")).code == 0

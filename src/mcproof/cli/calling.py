@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.cli.live import asking
 from mcproof.cli.options import words
+from mcproof.cli.planning import given_settings
+from mcproof.cli.session import check_targets
 from mcproof.config import settings_for
 from mcproof.errors import InputError, UsageError, nearest
 from mcproof.proof.safety import Permission, permission
@@ -16,33 +19,59 @@ from mcproof.report.text import plural
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mcproof.catalog import Catalog, Tool
+    from mcproof.cli.planning import Command
     from mcproof.cli.session import Work
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
+    from mcproof.pipeline import Depth
     from mcproof.proof.store import Failed
-    from mcproof.report.model import Gate
+    from mcproof.report.model import Gate, TargetReport
 
 MOST_NAMED = 12
 """How many tools a sentence names."""
 
 
-def refuse_several(options: argparse.Namespace) -> None:
-    """Raise a UsageError where more than one server is meant; what is called should be looked at one by one."""
-    named = len(options.targets) + bool(options.server_command)
-    if options.all or named > 1:
+class Prepared(NamedTuple):
+    """A server that is about to be called."""
+
+    server: Server
+    asking: Asking
+    permissions: list[Permission]
+    arguments: dict[str, dict[str, Any]]
+    """Valid arguments that the user gave, by tool."""
+    limit: float
+    """How long an answer may take, in seconds."""
+    target: dict[str, Any]
+    """How to find the server again."""
+
+
+def call_one(
+    command: Command, options: argparse.Namespace, look: Callable[[Work, Depth, Prepared], TargetReport]
+) -> int:
+    """Call one live server, and report; what is called should be looked at one by one."""
+    if options.all or len(options.targets) + bool(options.server_command) > 1:
         raise UsageError("exactly one server is called at a time; name one TARGET, or one `-- COMMAND ARG...`")
+    options.min_grade = options.max_tokens = None
+    return check_targets(command, options, lambda work, depth: look(work, depth, _prepared(work, options)))
 
 
-def live_server(work: Work, options: argparse.Namespace) -> tuple[Server, Asking]:
-    """The server behind a catalog. Raises an InputError where there is none."""
+def _prepared(work: Work, options: argparse.Namespace) -> Prepared:
+    """All that it takes to call the server behind a catalog; what will be called is said."""
+    from mcproof.proof.store import described
+
     server = work.source.server
     if server is None:
         how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
         raise InputError(f"a snapshot cannot be called; {how}", file=work.source.title)
-    return server, asking(options, settings_for(".").timeout)
+    permissions = permissions_of(work.catalog, options)
+    arguments = given_arguments(options, permissions)
+    tell_permissions(permissions)
+    settings = given_settings(options) or settings_for(os.curdir)
+    limit = options.max_call_ms / 1000
+    return Prepared(server, asking(options, settings.timeout), permissions, arguments, limit, described(work.source))
 
 
 def permissions_of(catalog: Catalog, options: argparse.Namespace) -> list[Permission]:

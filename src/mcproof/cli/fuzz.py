@@ -5,15 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mcproof.cli.calling import (
-    gates_of,
-    given_arguments,
-    keep_failures,
-    live_server,
-    permissions_of,
-    refuse_several,
-    tell_permissions,
-)
+from mcproof.cli.calling import call_one, gates_of, keep_failures
 from mcproof.cli.options import (
     Parser,
     add_calls,
@@ -26,12 +18,13 @@ from mcproof.cli.options import (
     whole_number,
 )
 from mcproof.cli.planning import Command
-from mcproof.cli.session import check_targets
+from mcproof.registry import find_rule
 from mcproof.report.model import BROKEN
 
 if TYPE_CHECKING:
     import argparse
 
+    from mcproof.cli.calling import Prepared
     from mcproof.cli.session import Work
     from mcproof.pipeline import Depth
     from mcproof.proof.barrage import FoundFailure
@@ -79,33 +72,27 @@ def parser() -> Parser:
 
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
-    refuse_several(options)
-    options.min_grade = options.max_tokens = None
-    return check_targets(COMMAND, options, lambda work, depth: _fuzz(work, depth, options))
+    return call_one(COMMAND, options, lambda work, depth, prepared: _fuzz(work, depth, prepared, options))
 
 
-def _fuzz(work: Work, depth: Depth, options: argparse.Namespace) -> TargetReport:
+def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namespace) -> TargetReport:
     from mcproof.live.servers import Endpoint
     from mcproof.proof.barrage import Campaign
     from mcproof.proof.fuzzing import fuzz
-    from mcproof.proof.store import described
     from mcproof.report.model import Fuzzing
     from mcproof.report.terminal import Counter
 
-    server, asking = live_server(work, options)
-    permissions = permissions_of(work.catalog, options)
-    arguments = given_arguments(options, permissions)
-    tell_permissions(permissions)
+    server, asking, permissions, arguments, limit, target = prepared
     usual = 1 if isinstance(server, Endpoint) else min(4, os.cpu_count() or 1)
     campaign = Campaign(
         permissions,
         arguments,
         options.seed,
         options.cases,
-        options.max_call_ms / 1000,
+        limit,
         options.max_time,
         options.processes or usual,
-        described(work.source),
+        target,
     )
     counter = Counter()
     fuzzed = fuzz(work.catalog, server, asking, campaign, counter.step)
@@ -136,5 +123,5 @@ def _failure(found: FoundFailure, kept: Failed) -> Failure:
 
 def _as_asked(rule: Rule, *, strict: bool) -> Rule:
     """A rule, as serious as the command line asks for; a configured severity stands."""
-    is_configured = rule.severity != rule.scheme_severity
+    is_configured = rule is not find_rule(rule.id)
     return rule if strict or is_configured or rule.id not in ACCEPTING else rule.with_severity("warning")

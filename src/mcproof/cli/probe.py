@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.cli.calling import (
-    gates_of,
-    given_arguments,
-    keep_failures,
-    live_server,
-    permissions_of,
-    refuse_several,
-    tell_permissions,
-)
+from mcproof.cli.calling import call_one, gates_of, keep_failures
 from mcproof.cli.options import (
     Parser,
     add_calls,
@@ -25,15 +17,18 @@ from mcproof.cli.options import (
     words,
 )
 from mcproof.cli.planning import Command
-from mcproof.cli.session import check_targets
 from mcproof.errors import UsageError, nearest
 from mcproof.report.model import BROKEN
 
 if TYPE_CHECKING:
     import argparse
 
+    from mcproof.cli.calling import Prepared
     from mcproof.cli.session import Work
+    from mcproof.live.reach import Asking
+    from mcproof.live.servers import Server
     from mcproof.pipeline import Depth
+    from mcproof.proof.interview import Inquiry
     from mcproof.report.model import TargetReport
 
 COMMAND = Command("probe", ("wire",), fail_on=BROKEN, calls=True)
@@ -75,12 +70,22 @@ def add_probing(parser: Parser) -> None:
 
 def run(command: Command, options: argparse.Namespace, *, explores: bool) -> int:
     """Probe one live server, and report."""
+    from mcproof.proof.interview import Inquiry
     from mcproof.proof.proving import default_checks
 
-    refuse_several(options)
     checks = chosen_checks(options) or default_checks(explores=explores)
-    options.min_grade = options.max_tokens = None
-    return check_targets(command, options, lambda work, depth: _probe(work, depth, options, checks, explores=explores))
+
+    def look(work: Work, depth: Depth, prepared: Prepared) -> TargetReport:
+        server, asking, permissions, arguments, limit, target = prepared
+        return _probe(
+            work,
+            depth,
+            server,
+            asking,
+            Inquiry(permissions, checks, explores, arguments, options.oversize, limit, target),
+        )
+
+    return call_one(command, options, look)
 
 
 def chosen_checks(options: argparse.Namespace) -> list[str]:
@@ -95,19 +100,11 @@ def chosen_checks(options: argparse.Namespace) -> list[str]:
     return [name for name in known if name in chosen]
 
 
-def _probe(work: Work, depth: Depth, options: argparse.Namespace, checks: list[str], *, explores: bool) -> TargetReport:
+def _probe(work: Work, depth: Depth, server: Server, asking: Asking, inquiry: Inquiry) -> TargetReport:
     from mcproof.proof.contract import with_predictions
-    from mcproof.proof.interview import Inquiry
     from mcproof.proof.proving import prove
-    from mcproof.proof.store import described
     from mcproof.report.terminal import Counter
 
-    server, asking = live_server(work, options)
-    permissions = permissions_of(work.catalog, options)
-    arguments = given_arguments(options, permissions)
-    tell_permissions(permissions)
-    limit = options.max_call_ms / 1000
-    inquiry = Inquiry(permissions, checks, explores, arguments, options.oversize, limit, described(work.source))
     counter = Counter()
     proof = prove(work.catalog, server, asking, inquiry, counter.step)
     counter.clear()

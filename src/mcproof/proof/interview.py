@@ -182,19 +182,16 @@ class Interview:
         if asked.baseline is None:
             return asked
         await self._send(tool, asked.baseline, {"name": tool.name, "arguments": asked.baseline.arguments})
-        smallest = self._sent[-1]
-        if smallest.reply is None or smallest.reply.outcome != "rejected" or tool.name in self._inquiry.arguments:
+        smallest = self._sent[-1].reply
+        if smallest is None or smallest.outcome != "rejected" or tool.name in self._inquiry.arguments:
             return asked
         fuller = fuller_arguments(tool.schema if tool.schema is not None else {})
         if fuller is None:
             return asked
         case = asked.baseline._replace(what="a valid call with every argument", arguments=fuller)
         await self._send(tool, case, {"name": tool.name, "arguments": fuller})
-        fullest = self._sent.pop()
-        if fullest.reply is None or fullest.reply.outcome == "rejected":
-            return asked
-        self._sent[-1] = fullest
-        return self._questions(tool, fuller) if fullest.reply.outcome == "accepted" else asked
+        fullest = self._sent[-1].reply
+        return self._questions(tool, fuller) if fullest is not None and fullest.outcome == "accepted" else asked
 
     async def _send(self, item: Item, case: Case, params: dict[str, Any], method: str = "tools/call") -> None:
         number, reply = await self._sender.send(method, params)

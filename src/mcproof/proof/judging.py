@@ -68,13 +68,29 @@ def flaws_in(reply: Reply, revision: str | None, output: OutputContract) -> tupl
     return tuple(flaws_of(reply.answer.result, revision, output))
 
 
+def passed(case: Case, reply: Reply) -> bool | None:
+    """Whether a probe passed; None where there is nothing to pass."""
+    is_answered = reply.outcome in ("accepted", "rejected")
+    if case.is_exploratory or case.probe == "baseline":
+        return None if is_answered else False
+    if case.probe == "oversized":
+        return is_answered
+    if case.probe == "bad_version" and case.expects == "success":
+        return reply.outcome == "accepted"
+    if case.probe == "bad_cursor":
+        return is_answered
+    return reply.outcome == "rejected"
+
+
 def failed_as(case: Case, reply: Reply, flaws: tuple[Flaw, ...]) -> Kind | None:
     """What kind of failure the answer to a probe is; None where it is none."""
     if (harm := _HARM.get(reply.outcome)) is not None:
         return harm
     if any(flaw.kind in _VIOLATIONS for flaw in flaws):
         return "protocol_violation"
-    return "accepted" if case.expects == "rejection" and reply.outcome == "accepted" else None
+    if case.expects == "rejection" and reply.outcome == "accepted":
+        return "accepted" if passed(case, reply) is False or case.probe == "oversized" else None
+    return "protocol_violation" if passed(case, reply) is False else None
 
 
 def judged(

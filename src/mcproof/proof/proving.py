@@ -9,7 +9,7 @@ from mcproof.proof import protocol
 from mcproof.proof.cases import FAULT_OF, Case, Skipped
 from mcproof.proof.contract import cell_of
 from mcproof.proof.interview import Interview
-from mcproof.proof.judging import failed_as, flaws_in
+from mcproof.proof.judging import failed_as, flaws_in, passed
 from mcproof.proof.store import Failed, failure_id
 from mcproof.report.model import ProbeResult, Untested
 from mcproof.trial import CHECKS, Trial, Trials, spelt
@@ -99,13 +99,13 @@ class _Evidence:
             return ProbeResult(tool, case.probe, fault, outcome, None, case.reason)
         if reply is None:
             return ProbeResult(tool, case.probe, fault, "not_tested", None, "the server had gone before it was sent")
-        passed = _passed(case, reply)
+        has_passed = passed(case, reply)
         reason = case.what if weakness is None or case.probe == "baseline" else f"{case.what}; {WEAK}"
         if case.probe == "baseline" and weakness is not None:
             reason = weakness
         request = spelt(case.arguments)
         return ProbeResult(
-            tool, case.probe, fault, reply.outcome, passed, reason, case.is_exploratory, request, self._words(reply)
+            tool, case.probe, fault, reply.outcome, has_passed, reason, case.is_exploratory, request, self._words(reply)
         )
 
     def _words(self, reply: Reply) -> str:
@@ -137,7 +137,7 @@ class _Evidence:
     def _store(self, sent: Sent, case: Case, reply: Reply, flaws: tuple[Flaw, ...]) -> str | None:
         """Keep what failed, to be sent again; its id."""
         outcome = failed_as(case, reply, flaws)
-        if outcome is None or (outcome == "accepted" and _passed(case, reply)):
+        if outcome is None:
             return None
         tool = sent.item.name if sent.item.kind == "tool" else None
         params = {"name": tool, "arguments": case.arguments} if tool is not None else case.arguments
@@ -196,23 +196,9 @@ def trial_of(item: Item, case: Case, reply: Reply, method: str, revision: str | 
     )
 
 
-def _passed(case: Case, reply: Reply) -> bool | None:
-    """Whether a probe passed; None where there is nothing to pass."""
-    is_answered = reply.outcome in ("accepted", "rejected")
-    if case.is_exploratory or case.probe == "baseline":
-        return None if is_answered else False
-    if case.probe == "oversized":
-        return is_answered
-    if case.probe == "bad_version" and case.expects == "success":
-        return reply.outcome == "accepted"
-    if case.probe == "bad_cursor":
-        return is_answered
-    return reply.outcome == "rejected"
-
-
 def _weakness(sent: list[Sent], revision: str | None) -> str | None:
-    """Why the probes of a tool prove little; None where they do."""
-    for each in sent:
+    """Why the probes of a tool prove little, going by the last valid call; None where they do not."""
+    for each in reversed(sent):
         if each.case.probe == "baseline" and each.reply is not None:
             what = _ENDS.get(each.reply.outcome, "fails")
             if each.reply.outcome == "accepted":

@@ -12,13 +12,14 @@ from mcproof.live.interrupts import on_signals
 from mcproof.live.listing import list_everything
 from mcproof.live.secrets import plain_secrets
 from mcproof.live.session import Reply, Session
-from mcproof.proof.judging import Judgement, judged
+from mcproof.proof.judging import judged, passed
 from mcproof.proof.protocol import PROBES
 from mcproof.proof.sending import Request, Sender
 
 if TYPE_CHECKING:
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
+    from mcproof.proof.judging import Judgement
     from mcproof.proof.store import Failed
 
 Verdict = Literal["fixed", "still failing", "could not tell"]
@@ -68,9 +69,10 @@ async def _sent_again(failed: Failed, session: Session, secrets: list[str]) -> R
     probe = next((each for each in PROBES if each.name == failed.probe and each.ask is not None), None)
     if probe is not None and probe.ask is not None:
         case, reply = await probe.ask(session)
-        if reply.outcome == "accepted" and case.expects == "success":
-            return Replayed("fixed", "it is answered as it should be", session.hidden(reply.words))
-        return _told(failed, Judgement(_kind(reply), reply.why), reply, session)
+        answer = session.hidden(reply.words)
+        if passed(case, reply):
+            return Replayed("fixed", "it is answered as it should be", answer)
+        return Replayed("still failing", f"{reply.outcome}: {case.what}", answer)
     tool: dict[str, Any] = {}
     if failed.tool is not None:
         connection = await session.connection()
@@ -96,10 +98,6 @@ async def _sent_again(failed: Failed, session: Session, secrets: list[str]) -> R
         secrets=secrets,
     )
     return _told(failed, judgement, reply, session)
-
-
-def _kind(reply: Reply) -> Any:
-    return {"malformed": "protocol_violation", "rejected": "clean"}.get(reply.outcome, reply.outcome)
 
 
 def _told(failed: Failed, judgement: Judgement, reply: Reply, session: Session) -> Replayed:

@@ -10,7 +10,7 @@ from mcproof.report.text import failing_words, plural
 from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
 if TYPE_CHECKING:
-    from mcproof.report.model import Gain, Gate, Score, TargetReport, Tokens
+    from mcproof.report.model import Descriptions, Gain, Gate, Score, TargetReport, Tokens
 
 LARGE = {
     "A": (" ### ", "#   #", "#####", "#   #", "#   #"),
@@ -30,6 +30,7 @@ def card(report: TargetReport, style: Style) -> str:
         _headline(report, score, tokens, style),
         _deductions(report, score, style),
         _advice(score, style),
+        _descriptions(report.descriptions, style),
         _bars(tokens, style),
         _input_findings(report, style),
         _verdict(report, style),
@@ -106,6 +107,20 @@ def _gain(gain: Gain, score: Score, style: Style) -> str:
     arrow = style.symbol("→", "->")
     change = f", {score.grade} {arrow} {gain.grade}" if gain.grade != score.grade else ""
     return f"{gain.remedy}: {style.paint(f'+{gain.points or gain.cost}', 'good')}{change}"
+
+
+def _descriptions(descriptions: Descriptions | None, style: Style) -> str:
+    """What the descriptions are worth, and the worst of them with what costs each most."""
+    if descriptions is None or not descriptions.tools:
+        return ""
+    lines = [style.paint("Descriptions", "bold") + f": {descriptions.mean:.2f} of 1.00 on average"]
+    names = [style.text(each.tool, NAME_WIDTH) for each in descriptions.weakest]
+    column = max(map(display_width, names), default=0)
+    for name, each in zip(names, descriptions.weakest, strict=True):
+        padding = " " * (column - display_width(name))
+        what, _, cost = style.text(each.reason, 80).rpartition("-")
+        lines.append(f"  {name}{padding}  {each.score:.2f}  {what}{style.symbol('−', '-')}{cost}")
+    return "\n".join(lines) + "\n"
 
 
 def _bars(tokens: Tokens, style: Style) -> str:

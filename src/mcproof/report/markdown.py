@@ -120,6 +120,8 @@ def _summary(report: TargetReport, groups: list[Group], run: RunReport) -> str:
         parts.append(scope_of(report))
     if report.tokens is not None:
         parts.append(plural(report.tokens.total, "token"))
+    if report.score is not None and report.descriptions is not None and report.descriptions.tools:
+        parts.append(f"descriptions {report.descriptions.mean:.2f} of 1.00")
     if report.compared_with is not None:
         parts.append(f"from {code(repository_path(report.compared_with))}")
     if report.title != report.target:

@@ -159,6 +159,26 @@ class Tokens(NamedTuple):
     tools: dict[str, int]
 
 
+class Weakness(NamedTuple):
+    """A description that is worse than most, and what costs it most."""
+
+    tool: str
+    score: float
+    reason: str
+
+
+class Descriptions(NamedTuple):
+    """How useful the descriptions of the tools are to an agent, each from 0 to 1."""
+
+    tools: dict[str, float]
+    weakest: list[Weakness]
+    """The lowest few of those that lack something, the worst first."""
+
+    @property
+    def mean(self) -> float:
+        return sum(self.tools.values()) / len(self.tools) if self.tools else 0.0
+
+
 class Gate(NamedTuple):
     """A limit that was asked for."""
 
@@ -312,6 +332,7 @@ class TargetReport(NamedTuple):
     suppressed: list[Reported] = []  # noqa: RUF012
     score: Score | None = None
     tokens: Tokens | None = None
+    descriptions: Descriptions | None = None
     gates: list[Gate] = []  # noqa: RUF012
     fail_on: str = "error"
     untested: list[Untested] = []  # noqa: RUF012

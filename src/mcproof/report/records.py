@@ -141,6 +141,7 @@ def _graded(report: TargetReport) -> dict[str, Any]:
         },
         "rules": {each.rule: each.times for each in sorted(score.deductions)},
         "tokens": {"total": tokens.total, "tools": tokens.tools},
+        **({} if report.descriptions is None else {"descriptions": report.descriptions.tools}),
         "gates": [gate._asdict() for gate in report.gates],
     }
 

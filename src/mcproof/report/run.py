@@ -10,6 +10,7 @@ from mcproof.report.changes import BREAKING
 from mcproof.report.model import (
     Cell,
     Deduction,
+    Descriptions,
     Failure,
     Fix,
     Fuzzing,
@@ -27,6 +28,7 @@ from mcproof.report.model import (
     Tokens,
     Trouble,
     Untested,
+    Weakness,
 )
 from mcproof.report.proof_records import cell_record, fuzzing_record, probe_record
 from mcproof.report.records import SCHEMA_VERSION, encode, finding_line, listed, notice_record, printable, summary_of
@@ -79,6 +81,7 @@ def _target(report: TargetReport) -> Iterator[str]:
         "gates": [gate._asdict() for gate in report.gates],
         "scores": {} if report.score is None else {"grade": _score(report.score)},
         "tokens": None if report.tokens is None else report.tokens._asdict(),
+        "descriptions": None if report.descriptions is None else _descriptions(report.descriptions),
         "not_tested": [each._asdict() for each in report.untested],
         "summary": {**summary_of(report), "suppressed": len(report.suppressed)},
     }
@@ -92,6 +95,10 @@ def _target(report: TargetReport) -> Iterator[str]:
     yield from listed("matrix", (encode(cell_record(each)) for each in report.matrix))
     fuzzing = None if report.fuzzing is None else fuzzing_record(report.fuzzing)
     yield f',\n"fuzzing": {printable(encode(fuzzing))}}}'
+
+
+def _descriptions(descriptions: Descriptions) -> dict[str, Any]:
+    return {"tools": descriptions.tools, "weakest": [each._asdict() for each in descriptions.weakest]}
 
 
 def _lines(members: dict[str, Any]) -> str:
@@ -203,6 +210,10 @@ def _run(document: dict[str, Any]) -> RunReport:
     )
 
 
+def _read_descriptions(record: dict[str, Any]) -> Descriptions:
+    return Descriptions(record["tools"], [Weakness(**each) for each in record["weakest"]])
+
+
 def _harmless(record: dict[str, Any]) -> dict[str, Any]:
     """A record whose texts are mcproof's own, which renderers print as they are: nobody else may put more into them."""
     return {key: safe(value) if isinstance(value, str) else value for key, value in record.items()}
@@ -223,6 +234,8 @@ def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: d
         suppressed=[_read_finding(each, rules) for each in record["suppressed"]],
         score=_read_score(score) if score is not None else None,
         tokens=Tokens(**tokens) if tokens is not None else None,
+        # What was written before descriptions had scores has none.
+        descriptions=_read_descriptions(record["descriptions"]) if record.get("descriptions") is not None else None,
         gates=[Gate(**each) for each in record["gates"]],
         fail_on=record["fail_on"],
         untested=[Untested(each["what"], each["why"], tuple(each["rules"])) for each in record["not_tested"]],

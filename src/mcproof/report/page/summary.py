@@ -79,6 +79,8 @@ def facts(report: TargetReport, findings: Findings, words: Words) -> str:
         entries.append(("Looked at", scope_of(report)))
     if report.tokens is not None:
         entries.append(("Context cost", plural(report.tokens.total, "token")))
+    if report.score is not None and report.descriptions is not None and report.descriptions.tools:
+        entries.append(("Descriptions", f"{report.descriptions.mean:.2f} of 1.00"))
     if report.protocol:
         entries.append(("Protocol", text(report.protocol, 40)))
     if report.compared_with is not None:

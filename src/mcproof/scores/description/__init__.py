@@ -1,0 +1,107 @@
+"""How useful a tool's description is to an agent: a score from 0 to 1, and what each thing that is missing costs.
+
+No model is asked and nothing is learned: a description is read sentence by sentence for six things that an agent needs.
+What says nothing, or says it again, counts for nothing, so that length alone wins nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.scores.description import judging
+from mcproof.scores.description.reading import read, stems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog import Catalog, Tool
+    from mcproof.scores.description.judging import Loss
+    from mcproof.scores.description.reading import Reading
+
+COMPONENTS = {
+    "purpose": (0.20, judging.purpose),
+    "usage": (0.15, judging.usage),
+    "limits": (0.10, judging.limits),
+    "parameters": (0.20, judging.parameters),
+    "examples": (0.10, judging.examples),
+    "completeness": (0.25, judging.completeness),
+}
+"""What makes a description, how much of the score each part is, and who judges it."""
+READ_PARAMETERS = 200
+"""How many parameters are looked at."""
+_LEAST_COST = 0.005
+
+
+class Component(NamedTuple):
+    """One of the things that a description should tell."""
+
+    name: str
+    score: float
+    weight: float
+    """Its part of the score; none where there is nothing to tell, as of the parameters of a tool that takes none."""
+    reasons: tuple[str, ...]
+    """What is missing, each with what it costs of the whole score, such as "no return format: -0.15"."""
+
+
+class DescriptionScore(NamedTuple):
+    score: float
+    components: tuple[Component, ...]
+
+    @property
+    def reasons(self) -> list[str]:
+        """What is missing, the costliest first; what costs something in several components is named once."""
+        costs: dict[str, float] = {}
+        for reason in (reason for component in self.components for reason in component.reasons):
+            what, _, cost = reason.rpartition(": -")
+            costs[what] = costs.get(what, 0.0) + float(cost)
+        return [f"{what}: -{cost:.2f}" for what, cost in sorted(costs.items(), key=lambda each: -each[1])]
+
+
+def describe_score(tool: Tool) -> DescriptionScore:
+    """The score of one description, with what each thing that is missing costs."""
+    components = [_component(*each) for each in _judged(tool)]
+    return DescriptionScore(sum(each.score * each.weight for each in components), tuple(components))
+
+
+def description_scores(catalog: Catalog) -> dict[str, float]:
+    """The scores by tool, to two decimals; of several tools of one name, the lowest."""
+    scores: dict[str, float] = {}
+    for tool in catalog.tools:
+        score = round(sum(weight * _score(losses) for _, weight, losses in _judged(tool)), 2)
+        scores[tool.label] = min(score, scores.get(tool.label, score))
+    return scores
+
+
+def _judged(tool: Tool) -> Iterator[tuple[str, float, list[Loss]]]:
+    """The components of a description, each with its part of the score and with what it lacks."""
+    reading = read(tool.description, stems_of(tool.name))
+    # A leading underscore is how servers say that a parameter is none of the caller's business.
+    shown = {name: schema for name, schema in islice(tool.parameters.items(), READ_PARAMETERS) if name[:1] != "_"}
+    subject = judging.Subject(tool, reading, shown)
+    nothing = _nothing(tool, reading)
+    whole = 1.0 if shown else 1.0 - COMPONENTS["parameters"][0]
+    for name, (weight, judge) in COMPONENTS.items():
+        applies = bool(shown) or name != "parameters"
+        losses = [nothing] if nothing is not None else judge(subject)
+        yield name, weight / whole if applies else 0.0, losses if applies else []
+
+
+def _nothing(tool: Tool, reading: Reading) -> Loss | None:
+    """What a description costs in every component that tells nothing of the tool."""
+    if not tool.description.strip():
+        return judging.Loss("no description", 1.0)
+    content = frozenset[str]().union(*(sentence.content for sentence in reading.sentences))
+    if not content:
+        return judging.Loss("says nothing about the tool", 1.0)
+    return None if content - stems_of(tool.name) else judging.Loss("only repeats the name", 1.0)
+
+
+def _score(losses: list[Loss]) -> float:
+    return max(0.0, 1.0 - sum(loss.share for loss in losses))
+
+
+def _component(name: str, weight: float, losses: list[Loss]) -> Component:
+    costs = ((loss.what, loss.share * weight) for loss in losses)
+    reasons = tuple(f"{what}: -{cost:.2f}" for what, cost in costs if cost >= _LEAST_COST)
+    return Component(name, _score(losses), weight, reasons)
