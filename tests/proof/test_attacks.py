@@ -19,6 +19,7 @@ import pytest
 from cli.running import environment
 from live.running import processes
 from mcproof.catalog import Tool
+from mcproof.errors import InputError
 from mcproof.live.peer import Answer
 from mcproof.live.secrets import hiding
 from mcproof.live.session import Reply
@@ -227,6 +228,20 @@ def test_a_stored_failure_has_an_outcome_that_there_is() -> None:
     store([FAILURE._replace(outcome="\x1b[31m\n::error::mine")])
     assert mcproof("replay").output == ""
     assert "`outcome` is none that there is" in refused("replay", FAILURE.id)
+
+
+@pytest.mark.parametrize("link", [".mcproof", ".mcproof/failures", ".mcproof/.gitignore", STORED])
+def test_nothing_is_stored_through_a_link(link: str, here: Path) -> None:
+    elsewhere = here / "elsewhere"
+    (here / link).parent.mkdir(parents=True, exist_ok=True)
+    if link.endswith((".mcproof", "failures")):
+        elsewhere.mkdir()
+    else:
+        elsewhere.write_text("mine")
+    (here / link).symlink_to(elsewhere)
+    with pytest.raises(InputError, match="is a link"):
+        store([FAILURE])
+    assert list(elsewhere.iterdir()) == [] if elsewhere.is_dir() else elsewhere.read_text() == "mine"
 
 
 def test_a_pipe_among_the_stored_failures_is_not_waited_for() -> None:

@@ -73,17 +73,21 @@ def store(failures: list[Failed], folder: str = FOLDER) -> None:
     if not failures:
         return
     place = os.path.join(folder, "failures")
+    ignore = os.path.join(folder, ".gitignore")
+    files = [os.path.join(place, f"{each.id}.json") for each in failures]
+    for name in (folder, place, ignore, *files):
+        if os.path.islink(name):  # a stranger's repository may have it lead to any file of ours
+            raise InputError("is a link, which is not followed; nothing was stored", file=name)
     try:
         os.makedirs(place, exist_ok=True)
-        ignore = os.path.join(folder, ".gitignore")
         if not os.path.exists(ignore):
             write_file(ignore, b"*\n")
     except OSError as error:
         raise InputError(f"cannot be written: {(error.strerror or str(error)).lower()}", file=place) from None
-    for each in failures:
+    for each, name in zip(failures, files, strict=True):
         record = {"schema_version": SCHEMA_VERSION, "kind": KIND, **each._asdict()}
         text = json.dumps(record, indent=2) + "\n"
-        write_file(os.path.join(place, f"{each.id}.json"), text.encode())
+        write_file(name, text.encode())
 
 
 def load(id: str, folder: str = FOLDER) -> Failed:
