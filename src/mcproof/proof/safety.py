@@ -90,7 +90,7 @@ def _refusal(tool: Tool) -> str | None:
     given = tool.fields.get("annotations")
     hints = given if isinstance(given, dict) else {}
     words = words_of(tool.name)
-    if hints.get("destructiveHint") is True:
+    if hints.get("destructiveHint"):  # "true" and 1 are no booleans, and mean it all the same
         return "`destructiveHint` is true"
     if (word := _first(words, DESTRUCTIVE)) is not None:
         return f"`{word}` in its name is destructive"
