@@ -87,10 +87,19 @@ def test_a_destructive_hint_wins_over_everything() -> None:
 
 
 @pytest.mark.parametrize("hint", [False, None, "true", 1, [], {}])
-def test_only_true_is_a_hint(hint: Any) -> None:
+def test_only_true_lets_a_tool_be_called(hint: Any) -> None:
     assert not asked("create_user", readOnlyHint=hint).is_granted
+
+
+@pytest.mark.parametrize("hint", [False, None, 0, "", []])
+def test_what_is_not_meant_as_a_hint_is_none(hint: Any) -> None:
     assert asked("find", destructiveHint=hint).is_granted
     assert asked("find", destructiveHint=hint).is_presumed
+
+
+@pytest.mark.parametrize("hint", ["true", 1, {"value": True}])
+def test_a_destructive_hint_that_is_no_boolean_is_heeded(hint: Any) -> None:
+    assert not asked("find", destructiveHint=hint).is_granted
 
 
 @pytest.mark.parametrize("annotations", [None, [], "readOnlyHint", 7])

@@ -82,17 +82,24 @@ def permissions_of(catalog: Catalog, options: argparse.Namespace) -> list[Permis
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UsageError(f"no tool is called `{pattern}`{nearest(pattern, names)}; there are {_named(names)}")
     chosen = [tool for tool in catalog.tools if not wanted or _matches(tool, wanted)]
+    refused = {tool.name: each for tool in chosen[::-1] if not (each := _permission(tool, options)).is_granted}
     seen: set[str] = set()
     permissions = []
     for tool in chosen:
-        granted = permission(tool, allow_writes=options.allow_writes)
+        granted = _permission(tool, options)
         if tool.name and tool.name in seen:
             granted = Permission(tool, False, "another tool has the same name")
+        elif granted.is_granted and tool.name in refused:  # nobody knows which of the two a server calls
+            granted = Permission(tool, False, f"another tool has the same name: {refused[tool.name].reason}")
         if _matches(tool, skipped):
             granted = Permission(tool, False, "left out by --skip")
         seen.add(tool.name)
         permissions.append(granted)
     return permissions
+
+
+def _permission(tool: Tool, options: argparse.Namespace) -> Permission:
+    return permission(tool, allow_writes=options.allow_writes)
 
 
 def _matches(tool: Tool, patterns: list[str]) -> bool:

@@ -125,7 +125,9 @@ def _environment(stored: dict[str, object], given: object) -> dict[str, str]:
     names = stored.get("env")
     known = given if isinstance(given, dict) else {}
     found = {}
-    for name in map(str, names) if isinstance(names, list) else ():
+    for name in names if isinstance(names, list) else ():
+        if not isinstance(name, str) or not name.isprintable() or not name.isascii():
+            raise InputError("the stored failure names a variable that is none; name a TARGET")
         if name in os.environ:
             found[name] = os.environ[name]
         elif name not in known:

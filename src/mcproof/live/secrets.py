@@ -194,6 +194,8 @@ def _longest_first(secrets: Iterable[str]) -> list[str]:
 def _parts(secret: str) -> Iterator[str]:
     """A secret in the ways that a server may repeat it."""
     import json
+    from base64 import b64encode, urlsafe_b64encode
+    from urllib.parse import quote
 
     whole = (secret, secret.strip(), *_long_lines(secret))
     inside = [part for part in re.split(r"[\s;,=]+", secret) if len(part) >= 8]  # the parts of a cookie, say
@@ -203,6 +205,10 @@ def _parts(secret: str) -> Iterator[str]:
         yield json.dumps(part)[1:-1]
         yield json.dumps(part, ensure_ascii=False)[1:-1]
         yield repr(part)[1:-1]
+        if len(part) >= 8:
+            yield quote(part, safe="", errors="replace")
+            coded = part.encode(errors="replace")
+            yield from (b64encode(coded).decode(), urlsafe_b64encode(coded).decode().rstrip("="))
 
 
 def _long_lines(secret: str) -> list[str]:

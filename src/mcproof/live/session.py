@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.live.connection import in_seconds
@@ -53,14 +54,15 @@ class Reply(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The answer as it came, cropped, or why there is none."""
+        """The answer as it came but for its number, cropped, or why there is none."""
         if self.answer is None or self.why:
             return self.why
-        raw = self.answer.raw
-        text = raw[: 4 * SHOWN].decode(errors="replace")
-        if len(raw) <= SHOWN:
+        raw = self.answer.raw[: 4 * SHOWN].decode(errors="replace")
+        text = _without_number(raw, self.answer)
+        length = len(self.answer.raw) - len(raw) + len(text)
+        if length <= SHOWN:
             return text
-        size = f"… ({len(raw):,} bytes)"
+        size = f"… ({length:,} bytes)"
         return f"{text[: SHOWN - len(size)]}{size}"  # so that nobody crops it again
 
 
@@ -118,7 +120,8 @@ class Session:
             wrong = next((each for each in anomalies if each.kind in NOT_AN_ANSWER), None)
             self._is_noisy = self._is_noisy or any(each.kind in _NOISE for each in anomalies)
             if wrong is not None:
-                return Reply("malformed", answer, self._hide(f"{wrong.kind.replace('-', ' ')}: {wrong.detail}"))
+                detail = _without_number(wrong.detail, answer)
+                return Reply("malformed", answer, self._hide(f"{wrong.kind.replace('-', ' ')}: {detail}"))
         return Reply("rejected" if is_refusal(answer) else "accepted", answer)
 
     def _nothing(self, connection: Connection, limit: float) -> Reply:
@@ -154,6 +157,14 @@ class Session:
     def hidden(self, text: str) -> str:
         """A text of the server's without the secrets that it was given, as much of it as a report keeps."""
         return self._hide(shown(text))
+
+
+def _without_number(text: str, answer: Answer) -> str:
+    """The text of an answer with 0 for the number of its request: that is ours, and tells what else was asked."""
+    number = answer.envelope.get("id")
+    if type(number) is not int or abs(number) >= 10**18:
+        return text
+    return re.sub(rf'("id"\s{{0,9}}:\s{{0,9}}){number}(?!\d)', r"\g<1>0", text, count=1)
 
 
 def is_refusal(answer: Answer) -> bool:

@@ -13,6 +13,7 @@ from mcproof.generation.sampling import Sampler
 from mcproof.generation.values import valid_arguments
 from mcproof.jsontext import escape
 from mcproof.proof.judging import Judgement, fault_of, judged, signature
+from mcproof.proof.sending import SUSPECTS
 from mcproof.proof.shrinking import shrunk
 from mcproof.proof.store import Failed, failure_id
 from mcproof.report.model import Untested
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from mcproof.live.session import Reply, Session
     from mcproof.proof.safety import Permission
     from mcproof.proof.sending import Sender
-    from mcproof.trial import Expectation, Outcome
+    from mcproof.trial import Expectation, Kind, Outcome
 
 MOST_CRASHES, MOST_HANGS = 10, 3
 """After how many of them a tool is known to be broken, and not called any more."""
 MOST_FAILURES = 20
-"""How many different failures of one tool are kept; the others are only counted."""
+"""How many different failures of each kind are kept of one tool; the others are only counted."""
 _FRUITLESS = 1_000
 """After how many draws in a row that led nowhere there is nothing more to draw."""
 _HOW = "--args gives one"
@@ -124,7 +125,20 @@ class Called:
         """Send the cases of this tool, then make those that failed smaller."""
         name = self.tool.name
         cases = cases_of(self._schema, self._campaign.seed, name, self._campaign.arguments.get(name))
-        recent: dict[int, GeneratedCase] = {}
+        try:
+            await self._send_all(cases, sender, is_late, tell)
+        finally:  # a server that is gone, or an interrupt, takes nothing back
+            self.unexplained = list(sender.unexplained)
+            self.outcomes["crash"] += len(sender.unexplained)
+        self._found = {key: await self._smaller(failure, sender, is_late) for key, failure in self._found.items()}
+        self._is_done = True
+
+    async def _send_all(
+        self, cases: Iterator[GeneratedCase], sender: Sender, is_late: Callable[[], bool], tell: Callable[[], None]
+    ) -> None:
+        """Send one case after the other, as many as are wanted, or as there is time for."""
+        name = self.tool.name
+        recent: dict[int, tuple[GeneratedCase, Judgement]] = {}
         for case in cases:
             if self.sent >= self._campaign.cases or self._is_known_broken(len(sender.unexplained)):
                 break
@@ -132,12 +146,11 @@ class Called:
                 self.stopped = f"the time was up after {self.sent:,} cases"
                 break
             number, reply = await sender.send("tools/call", {"name": name, "arguments": case.arguments})
-            recent[number] = case
-            if len(recent) > 30:
-                del recent[next(iter(recent))]
             if reply is not None:
                 self.sent += 1
-                self._count(number, case, reply, sender)
+                recent[number] = case, self._count(number, case, reply, sender)
+                if len(recent) > SUSPECTS + 1:
+                    del recent[next(iter(recent))]
             if sender.corrections:
                 self._correct(sender, recent)
             if not self.sent % 20:
@@ -145,10 +158,6 @@ class Called:
                 await asyncio.sleep(0)
         await sender.finish()
         self._correct(sender, recent)
-        self.unexplained = list(sender.unexplained)
-        self.outcomes["crash"] += len(sender.unexplained)
-        self._found = {key: await self._smaller(failure, sender) for key, failure in self._found.items()}
-        self._is_done = True
 
     def _is_known_broken(self, unexplained: int) -> bool:
         if self.outcomes["crash"] + unexplained >= MOST_CRASHES or self.outcomes["hang"] >= MOST_HANGS:
@@ -165,7 +174,7 @@ class Called:
             secrets=self._secrets,
         )
 
-    def _count(self, number: int, case: GeneratedCase, reply: Reply, sender: Sender) -> None:
+    def _count(self, number: int, case: GeneratedCase, reply: Reply, sender: Sender) -> Judgement:
         judgement = self._judge(case, reply)
         if case.is_valid:
             self._valid += 1
@@ -175,30 +184,40 @@ class Called:
             self.outcomes["leak"] += 1
         if judgement.outcome != "clean" or judgement.flaws:
             self._keep(number, case, judgement, reply, sender.session)
+        return judgement
 
-    def _correct(self, sender: Sender, recent: dict[int, GeneratedCase]) -> None:
-        """Take back what was said of calls that turned out to have done harm later."""
+    def _correct(self, sender: Sender, recent: dict[int, tuple[GeneratedCase, Judgement]]) -> None:
+        """Take back the outcome of calls that turned out to have done harm later; what they leaked stays leaked."""
         for number, reply in sender.corrections.items():
             if number in recent:
-                self.outcomes["clean"] -= 1
-                self._count(number, recent[number], reply, sender)
+                case, before = recent[number]
+                self._forget(case, before)
+                judgement = self._judge(case, reply)
+                self.outcomes[judgement.outcome] += 1
+                self._keep(number, case, judgement, reply, sender.session)
         sender.corrections.clear()
+
+    def _forget(self, case: GeneratedCase, judgement: Judgement) -> None:
+        self.outcomes[judgement.outcome] -= 1
+        key = _key(case, judgement.outcome, judgement.what)
+        if (known := self._found.pop(key, None)) is not None and known.times > 1:
+            self._found[key] = known._replace(times=known.times - 1)
 
     def _keep(self, number: int, case: GeneratedCase, judgement: Judgement, reply: Reply, session: Session) -> None:
         """Remember a failure, or that it came again; with nothing in it that is secret."""
         for outcome, what in judgement.failures:
-            key = (outcome, *(_violated(case) if outcome == "accepted" else (signature(what),)))
+            key = _key(case, outcome, what)
             known = self._found.get(key)
             if known is not None:
                 self._found[key] = known._replace(times=known.times + 1)
-            elif len(self._found) < MOST_FAILURES:
+            elif sum(kind == outcome for kind, *_ in self._found) < MOST_FAILURES:
                 flaws = tuple(flaw._replace(detail=session.hidden(flaw.detail)) for flaw in judgement.flaws)
                 shown = Judgement(outcome, session.hidden(what), flaws)
                 self._found[key] = FoundFailure(self.tool, number, case, shown, session.hidden(reply.words), 1)
 
-    async def _smaller(self, failure: FoundFailure, sender: Sender) -> FoundFailure:
-        """The same failure with the least that is needed for it."""
-        if failure.judgement.outcome == "clean":  # it is not the arguments
+    async def _smaller(self, failure: FoundFailure, sender: Sender, is_late: Callable[[], bool]) -> FoundFailure:
+        """The same failure with the least that is needed for it, as far as there is time to find out."""
+        if failure.judgement.outcome == "clean" or is_late():  # where it is clean, it is not the arguments
             return failure
         oracle = Oracle(self._schema)
         wanted = failure.judgement
@@ -217,7 +236,13 @@ class Called:
             )
 
         arguments = await shrunk(
-            sender.session, self.tool.name, failure.case.arguments, may_be_sent, fails, is_slow=wanted.outcome == "hang"
+            sender.session,
+            self.tool.name,
+            failure.case.arguments,
+            may_be_sent,
+            fails,
+            is_slow=wanted.outcome == "hang",
+            is_late=is_late,
         )
         if arguments is failure.case.arguments:
             return failure
@@ -275,6 +300,11 @@ class Called:
         if self._valid and self._valid == self._refused:
             calls = "the only valid call was" if self._valid == 1 else f"all {self._valid:,} valid calls were"
             yield Untested(f"the logic of tool {self.tool.label}", f"{calls} refused, so it was never reached")
+
+
+def _key(case: GeneratedCase, outcome: Kind, what: str) -> tuple[str, ...]:
+    """What two failures have in common that are told as one."""
+    return (outcome, *(_violated(case) if outcome == "accepted" else (signature(what),)))
 
 
 def _violated(case: GeneratedCase) -> tuple[str, str]:

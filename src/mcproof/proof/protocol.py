@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.live.connection import CLIENT, meta_of
+from mcproof.live.connection import CLIENT, in_seconds, meta_of
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.reach import unintroduced
 from mcproof.live.session import Reply, Session, is_refusal
@@ -89,7 +89,10 @@ async def _not_json(session: Session) -> tuple[Case, Reply]:
     try:
         connection = await own.connection()
         try:
-            await connection.transport.send_bytes(text.encode())
+            async with asyncio.timeout(own.limit):
+                await connection.transport.send_bytes(text.encode())
+        except TimeoutError:
+            return case, Reply("hang", None, f"no answer within {in_seconds(own.limit)}")
         except (ConnectError, LostError) as error:
             return case, Reply("crash", None, session.hidden(error.message))
         await asyncio.sleep(_MOMENT)

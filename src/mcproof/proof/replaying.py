@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from mcproof.answers import OutputContract
 from mcproof.generation.oracle import Oracle
 from mcproof.live.errors import ConnectError
+from mcproof.live.interrupts import on_signals
 from mcproof.live.listing import list_everything
 from mcproof.live.secrets import plain_secrets
 from mcproof.live.session import Reply, Session
@@ -34,8 +35,21 @@ class Replayed(NamedTuple):
 
 
 def replay(failed: Failed, server: Server, asking: Asking) -> Replayed:
-    """Send a failure again, to a server that was started for it."""
-    return asyncio.run(_replay(failed, server, asking))
+    """Send a failure again, to a server that was started for it. Raises KeyboardInterrupt, and leaves nothing then."""
+    return asyncio.run(_until_interrupted(failed, server, asking))
+
+
+async def _until_interrupted(failed: Failed, server: Server, asking: Asking) -> Replayed:
+    task = asyncio.create_task(_replay(failed, server, asking))
+
+    def interrupt() -> None:
+        task.cancel()
+
+    with on_signals(interrupt):
+        await asyncio.wait([task])
+    if task.cancelled():
+        raise KeyboardInterrupt
+    return task.result()
 
 
 async def _replay(failed: Failed, server: Server, asking: Asking) -> Replayed:
@@ -44,6 +58,9 @@ async def _replay(failed: Failed, server: Server, asking: Asking) -> Replayed:
         return await _sent_again(failed, session, plain_secrets(server.named_secrets))
     except ConnectError as error:
         return Replayed("could not tell", error.message)
+    except asyncio.CancelledError:
+        await session.leave(at_once=True)
+        raise
     finally:
         await session.leave()
 

@@ -2,7 +2,7 @@
 
 The first match decides: a destructive hint or word, then what the hint says of whether a tool only reads, then a
 mutating word.
-Words are whole words of the name, however it is spelt: `deleteUser`, `delete_user`, `user.delete`.
+Words are whole words of the name, however it is spelt: `deleteUser`, `delete_user`, `user.delete`, `delete2`.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _refusal(tool: Tool) -> str | None:
     given = tool.fields.get("annotations")
     hints = given if isinstance(given, dict) else {}
     words = words_of(tool.name)
-    if hints.get("destructiveHint") is True:
+    if hints.get("destructiveHint"):  # "true" and 1 are no booleans, and mean it all the same
         return "`destructiveHint` is true"
     if (word := _first(words, DESTRUCTIVE)) is not None:
         return f"`{word}` in its name is destructive"
@@ -104,4 +104,5 @@ def _verbs(words: list[str]) -> list[str]:
 
 
 def _first(words: Iterable[str], known: frozenset[str]) -> str | None:
-    return next((word for word in words if word in known), None)
+    """The first word that is known, also where it is numbered: `delete2`."""
+    return next((word for word in words if word.strip("0123456789") in known), None)

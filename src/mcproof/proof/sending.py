@@ -10,6 +10,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.live.errors import ConnectError
 from mcproof.live.session import Reply
 from mcproof.trial import spelt
 
@@ -25,6 +26,7 @@ AT_ONCE = 5
 QUICK = 2.0
 """How long a server may take to show that it still answers, after one request that it did not."""
 _HARM = ("crash", "hang")
+_NOT_AGAIN = "which request did that is not known, as the server cannot be started again"
 
 
 class Request(NamedTuple):
@@ -47,6 +49,8 @@ class Sender:
         self.unexplained: list[str] = []
         """Ends of the server that no single request explains."""
         self._recent: deque[Request] = deque(maxlen=SUSPECTS)
+        self._is_own = not session.is_connected
+        """Whether the server was asked nothing before that is not among the recent requests."""
         self._last = 0
 
     async def send(self, method: str, params: dict[str, Any]) -> tuple[int, Reply | None]:
@@ -58,6 +62,7 @@ class Sender:
         request = Request(self._last, method, params)
         if not self.session.is_connected:
             self._recent.clear()
+            self._is_own = True
         reply = await self.session.ask(method, params)
         if reply.outcome == "crash":
             return request.number, await self._blamed(request, reply)
@@ -82,8 +87,8 @@ class Sender:
     async def _hung(self, request: Request, reply: Reply, *, is_gone: bool) -> Reply:
         if not is_gone:
             return reply._replace(why=f"{reply.why}; it still answers other requests")
-        if self._recent and self.session.can_restart:
-            alone = await self.alone(request)
+        if self._has_suspects and self.session.can_restart:
+            alone = await self._alone_after(request, reply)
             if alone.outcome not in _HARM:
                 await self._find_culprit(reply)
                 return alone
@@ -91,33 +96,57 @@ class Sender:
 
     async def _blamed(self, request: Request, reply: Reply) -> Reply | None:
         """Whether a request crashed the server, or one before it did."""
-        if not self._recent:
+        if not self._has_suspects:
             return reply
         if not self.session.can_restart:
-            if not reply.why.startswith("the server cannot be reached"):
+            if not self._recent or not reply.why.startswith("the server cannot be reached"):
                 return reply
             self.corrections[self._recent[-1].number] = Reply("crash", None, f"it was answered, and then {reply.why}")
             self._recent.clear()
             return None
-        alone = await self.alone(request)
+        alone = await self._alone_after(request, reply)
         if alone.outcome in _HARM:
             return alone
         await self._find_culprit(reply)
         return alone
 
+    @property
+    def _has_suspects(self) -> bool:
+        """Whether another request than the last may have done harm."""
+        return bool(self._recent) or not self._is_own
+
+    async def _alone_after(self, request: Request, end: Reply) -> Reply:
+        """What becomes of a server that is asked this alone, after another came to an end.
+
+        Raises ConnectError where none can be started any more; that one came to an end stays known.
+        """
+        try:
+            return await self.alone(request)
+        except ConnectError:
+            self.unexplained.append(f"{end.why}; {_NOT_AGAIN}{_named(request)}")
+            raise
+
     async def _find_culprit(self, end: Reply) -> None:
         """Correct what was said of the request that ended the server some time after it was answered."""
         suspects = list(self._recent)[::-1]
         self._recent.clear()
+        why = f"none of the last {len(suspects)} requests does that alone"
+        if not suspects:
+            why = "the request under way does not do that alone, and those before it were to other tools"
         if self.session.can_restart and not self.unexplained:  # what no request explains once, none does twice
             for first in range(0, len(suspects), AT_ONCE):
                 asked = suspects[first : first + AT_ONCE]
-                for request, reply in zip(asked, await asyncio.gather(*map(self.alone, asked)), strict=True):
-                    if reply.outcome in _HARM:
+                replies = await asyncio.gather(*map(self.alone, asked), return_exceptions=True)
+                for request, reply in zip(asked, replies, strict=True):
+                    if isinstance(reply, ConnectError):
+                        why = _NOT_AGAIN
+                    elif isinstance(reply, BaseException):
+                        raise reply
+                    elif reply.outcome in _HARM:
                         self.corrections[request.number] = reply
                         return
-        last = f"; the last was {suspects[0].method} with {spelt(suspects[0].params)}" if suspects else ""
-        self.unexplained.append(f"{end.why}; none of the last {len(suspects)} requests does that alone{last}")
+        last = _named(suspects[0]) if suspects else ""
+        self.unexplained.append(f"{end.why}; {why}{last}")
 
     async def alone(self, request: Request) -> Reply:
         """What becomes of a server that is started for this request and asked nothing else."""
@@ -131,6 +160,10 @@ class Sender:
             return reply if gone is None else _after(reply, gone)
         finally:
             await session.leave(at_once=True)
+
+
+def _named(request: Request) -> str:
+    return f"; the last was {request.method} with {spelt(request.params)}"
 
 
 def _after(reply: Reply, gone: Reply) -> Reply:

@@ -25,6 +25,7 @@ async def shrunk(
     fails: Callable[[Any, Reply], bool],
     *,
     is_slow: bool,
+    is_late: Callable[[], bool] = lambda: False,
 ) -> Any:
     """The least arguments that still fail the same way, as far as the budget goes."""
     left = MOST_SLOW_CALLS if is_slow else MOST_CALLS
@@ -34,7 +35,7 @@ async def shrunk(
     while progressed:
         progressed = False
         for candidate in reductions(best):
-            if left <= 0 or monotonic() > end:
+            if left <= 0 or monotonic() > end or is_late():
                 return best
             if not may_be_sent(candidate):
                 continue

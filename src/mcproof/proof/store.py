@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import InputError
 from mcproof.files import write_file
 from mcproof.finding import identity_of
 from mcproof.live.servers import Command
+from mcproof.trial import KINDS
 
 if TYPE_CHECKING:
     from mcproof.targets.argument import Input
@@ -71,17 +73,21 @@ def store(failures: list[Failed], folder: str = FOLDER) -> None:
     if not failures:
         return
     place = os.path.join(folder, "failures")
+    ignore = os.path.join(folder, ".gitignore")
+    files = [os.path.join(place, f"{each.id}.json") for each in failures]
+    for name in (folder, place, ignore, *files):
+        if os.path.islink(name):  # a stranger's repository may have it lead to any file of ours
+            raise InputError("is a link, which is not followed; nothing was stored", file=name)
     try:
         os.makedirs(place, exist_ok=True)
-        ignore = os.path.join(folder, ".gitignore")
         if not os.path.exists(ignore):
             write_file(ignore, b"*\n")
     except OSError as error:
         raise InputError(f"cannot be written: {(error.strerror or str(error)).lower()}", file=place) from None
-    for each in failures:
+    for each, name in zip(failures, files, strict=True):
         record = {"schema_version": SCHEMA_VERSION, "kind": KIND, **each._asdict()}
         text = json.dumps(record, indent=2) + "\n"
-        write_file(os.path.join(place, f"{each.id}.json"), text.encode())
+        write_file(name, text.encode())
 
 
 def load(id: str, folder: str = FOLDER) -> Failed:
@@ -91,13 +97,15 @@ def load(id: str, folder: str = FOLDER) -> Failed:
         raise InputError(f"`{id}` is not the id of a failure, which has twelve digits and letters from a to f")
     name = os.path.join(place, f"{id}.json")
     try:
+        if not stat.S_ISREG(os.stat(name).st_mode):  # a pipe would be waited for
+            raise InputError("no stored failure: not a file", file=name)
         with open(name, "rb") as file:
             data = file.read(_LARGEST)
     except FileNotFoundError:
         raise InputError("there is no such failure; `mcproof replay` lists those that are stored", file=name) from None
     except OSError as error:
         raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=name) from None
-    return _read(data, name)
+    return _read(data, name)._replace(id=id)  # whatever it calls itself
 
 
 def _read(data: bytes, name: str) -> Failed:
@@ -119,6 +127,8 @@ def _read(data: bytes, name: str) -> Failed:
     for field in Failed._fields:
         if not isinstance(record.get(field), types.get(field, str)):
             raise InputError(f"a damaged failure: `{field}` is missing or of a wrong type", file=name)
+    if record["outcome"] not in KINDS:
+        raise InputError("a damaged failure: `outcome` is none that there is", file=name)
     limit = record["max_call_ms"]
     if isinstance(limit, bool) or not 0 < limit <= _LONGEST_CALL:
         raise InputError("a damaged failure: `max_call_ms` is no length of time", file=name)
