@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import json
 import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.fix import changes_of, required_by
@@ -17,7 +16,7 @@ from mcproof.jsontext import Edit, escape, resolve
 from mcproof.pythontext import PythonText, UncertainError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from mcproof.catalog import Catalog
     from mcproof.finding import Finding
@@ -283,8 +282,7 @@ class _Proof:
             files = self._project.files_with(repairs)
         except UncertainError:
             return False
-        with _instead({os.path.realpath(each.file): each.after for each in files}):
-            found = discover(self._project.target)
+        found = discover(self._project.target, {os.path.realpath(each.file): each.after for each in files})
         if found.problems != self._source.problems:
             return False
         facts = [[each._replace(lines=()) for each in seen.tools] for seen in (found, self._source)]
@@ -296,25 +294,6 @@ class _Proof:
         for repair in repairs:
             resolve(document, repair.pointer).update(repair.members)
         return document
-
-
-@contextmanager
-def _instead(texts: Mapping[str, bytes]) -> Iterator[None]:
-    """Let discovery read these files as if they held this."""
-    from mcproof.targets.python_source import modules
-
-    names = vars(modules)
-    read = names["read_bytes"]
-
-    def read_instead(file: str, problems: list[Any]) -> bytes | None:
-        text = texts.get(os.path.realpath(file))
-        return read(file, problems) if text is None else text
-
-    names["read_bytes"] = read_instead
-    try:
-        yield
-    finally:
-        names["read_bytes"] = read
 
 
 def _items(display: ast.Dict) -> Iterator[tuple[ast.expr | None, ast.expr]]:

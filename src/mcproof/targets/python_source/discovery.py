@@ -17,7 +17,7 @@ from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Insta
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mcproof.catalog import SourceTool
     from mcproof.targets.python_source.places import Place
@@ -59,21 +59,24 @@ class Discovered(NamedTuple):
     """The files that hold something."""
 
 
-def discover(target: str) -> Discovered:
-    """The catalog that the Python source at `target` would serve. Nothing of it is imported or run."""
+def discover(target: str, instead: Mapping[str, bytes] | None = None) -> Discovered:
+    """The catalog that the Python source at `target` would serve. Nothing of it is imported or run.
+
+    `instead` is what to read as the content of files, by their real paths, to see what a change would do.
+    """
     collecting = gc.isenabled()
     gc.disable()  # syntax trees are large, and nothing of them is garbage before the end
     try:
-        return _discovered(target)
+        return _discovered(target, instead)
     finally:
         if collecting:
             gc.enable()
 
 
-def _discovered(target: str) -> Discovered:
+def _discovered(target: str, instead: Mapping[str, bytes] | None) -> Discovered:
     problems: list[Problem] = []
     files = python_files(target, problems)
-    modules = Modules(files, target, problems)
+    modules = Modules(files, target, problems, instead)
     candidates = modules.candidates()
     speaks_of_mcp = any(b"mcp" in (modules.data(path) or b"").lower() for path in candidates)
     servers = Servers()

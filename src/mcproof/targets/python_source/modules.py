@@ -13,7 +13,7 @@ from mcproof.targets.python_source.values import Scope
 from mcproof.targets.python_source.walking import Problem, decoded, is_test, may_register, read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _NEVER_OURS = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_extensions", "mcp_types"))
 _HIGHEST_CLIMB = 12
@@ -69,7 +69,9 @@ class Module:
 class Modules:
     """Every module that was looked at, found by file or by import."""
 
-    def __init__(self, files: Iterable[str], top: str, problems: list[Problem]) -> None:
+    def __init__(
+        self, files: Iterable[str], top: str, problems: list[Problem], instead: Mapping[str, bytes] | None = None
+    ) -> None:
         self.files = {os.path.abspath(file): file for file in files}
         self.top = os.path.abspath(top)
         self.problems = problems
@@ -78,6 +80,8 @@ class Modules:
         self._candidates: frozenset[str] = frozenset()
         self._modules: dict[str, Module | None] = {}
         self._data: dict[str, bytes | None] = {}
+        self._instead = instead or {}
+        """What to read as the content of files, by their real paths, in place of what they hold."""
         self._found: dict[tuple[str, str], str | None] = {}
         self._folders: dict[str, bool] = {}
 
@@ -101,7 +105,8 @@ class Modules:
 
     def data(self, path: str) -> bytes | None:
         if path not in self._data:
-            self._data[path] = read_bytes(self.files.get(path, path), self.problems)
+            text = self._instead.get(os.path.realpath(path)) if self._instead else None
+            self._data[path] = read_bytes(self.files.get(path, path), self.problems) if text is None else text
         return self._data[path]
 
     def is_candidate(self, path: str) -> bool:
