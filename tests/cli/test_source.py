@@ -38,10 +38,60 @@ def test_a_capture_of_source_is_judged_like_the_source(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
     (tmp_path / "captured.json").write_text(run("capture", str(tmp_path)).stdout)
     rules = [
-        [finding["rule"] for finding in json.loads(run("lint", "--format", "json", str(target)).stdout)["findings"]]
+        sorted(
+            finding["rule"]
+            for finding in json.loads(run("lint", "--ruleset", "grade,polish", "--format", "json", str(target)).stdout)[
+                "findings"
+            ]
+        )
         for target in (tmp_path / "server.py", tmp_path / "captured.json")
     ]
     assert rules[0] == rules[1] != []
+
+
+def test_polish_runs_on_source_where_nobody_chooses(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "captured.json").write_text(run("capture", str(tmp_path)).stdout)
+    source, captured = (
+        {finding["ruleset"] for finding in json.loads(run("lint", "--format", "json", str(target)).stdout)["findings"]}
+        for target in (tmp_path / "server.py", tmp_path / "captured.json")
+    )
+    assert "polish" in source
+    assert "polish" not in captured
+
+
+def test_a_finding_stands_at_the_parameter_that_causes_it(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    found = json.loads(run("lint", "--select", "MP002", "--format", "json", str(tmp_path)).stdout)["findings"]
+    lines = SERVER.splitlines()
+    assert found
+    for finding in found:
+        name = finding["subject"].removeprefix("parameter:")
+        assert lines[finding["line"] - 1][finding["column"] - 1 :].startswith(name)
+        assert finding["file"] == str(tmp_path / "server.py")
+
+
+def test_what_the_source_does_not_settle_is_not_spoken_of(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(
+        "import os\nfrom mcp.server.fastmcp import FastMCP\nmcp = FastMCP('x')\n"
+        "@mcp.tool(description=os.environ['TEXT'])\ndef find(query: str) -> str: ...\n"
+    )
+    rules = {
+        finding["rule"] for finding in json.loads(run("lint", "--format", "json", str(tmp_path)).stdout)["findings"]
+    }
+    assert not rules & {"MP001", "MP020", "MP023", "tool-no-description", "tool-short-description"}
+
+
+def test_a_file_with_a_syntax_error_is_a_finding_and_hides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "broken.py").write_text("from mcp.server.fastmcp import FastMCP\n@mcp.tool()\ndef broken(:\n")
+    done = run("lint", "--format", "json", str(tmp_path))
+    found = [each for each in json.loads(done.stdout)["findings"] if each["rule"] == "CAT-010"]
+    assert [(each["file"], each["line"]) for each in found] == [(str(tmp_path / "broken.py"), 3)]
+    assert done.returncode == 1
+    assert len(json.loads(run("capture", str(tmp_path)).stdout)["tools"]) == len(
+        json.loads(run("capture", str(tmp_path / "server.py")).stdout)["tools"]
+    )
 
 
 def test_a_folder_with_snapshots_only_is_read_as_before(tmp_path: Path) -> None:
