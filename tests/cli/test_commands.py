@@ -251,13 +251,6 @@ def test_demo_runs_without_any_file_of_the_user(tmp_path: Path) -> None:
     assert "grade " in done.stdout
 
 
-def test_a_target_of_a_later_version_is_refused_with_what_to_do() -> None:
-    line = fails("lint", "server.py")
-    assert "server.py" in line
-    assert "`tools/list`" in line
-    assert "-- python FILE" in line
-
-
 def test_a_ruleset_is_explained_by_its_rules() -> None:
     assert "SCH-004" in run("explain", "STRICT").stdout
     assert document_of(run("explain", "strict", "--format", "json"), "explain")["rules"][0] == "SCH-001"

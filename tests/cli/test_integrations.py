@@ -19,6 +19,7 @@ from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, environment, write
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+ON_CATALOGS = [hook for hook in HOOKS if "files" in hook]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="the action runs in bash")
 
@@ -31,7 +32,7 @@ def run_hook(hook: dict[str, Any], *names: str, cwd: Path) -> subprocess.Complet
     return subprocess.run(command, cwd=cwd, env=environment(), capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
+@pytest.mark.parametrize("hook", ON_CATALOGS, ids=lambda hook: hook["id"])
 def test_a_hook_takes_several_files_at_once(hook: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path / "clean.json", [CLEAN_TOOL])
     write(tmp_path / "loose.json", [LOOSE_TOOL, FAULTY_TOOL])
@@ -52,14 +53,24 @@ def test_the_fixing_hook_changes_the_file_that_is_loose_and_no_other(tmp_path: P
     assert json.loads(loose.read_text())[0]["inputSchema"]["additionalProperties"] is False
 
 
+def test_the_hook_on_source_looks_at_the_project_when_a_python_file_changes(tmp_path: Path) -> None:
+    hook = next(hook for hook in HOOKS if hook["id"] == "mcproof-source")
+    assert (hook["types"], hook["pass_filenames"]) == (["python"], False)
+    lines = ["from mcp.server.fastmcp import FastMCP", "mcp = FastMCP('x')", "@mcp.tool()", "def find(query): ..."]
+    (tmp_path / "server.py").write_text("\n".join(lines), encoding="utf-8")
+    done = run_hook(hook, *hook["args"], cwd=tmp_path)
+    assert "server.py:4:5: error MP001 find" in done.stdout
+    assert done.returncode == 1
+
+
 @pytest.mark.parametrize("name", ["tools.json", "catalogs/weather-tools.json", "mcp_catalog.json", "a/b.tools.json"])
 def test_a_hook_looks_at_files_that_are_called_like_catalogs(name: str) -> None:
-    assert all(re.search(hook["files"], name) for hook in HOOKS)
+    assert all(re.search(hook["files"], name) for hook in ON_CATALOGS)
 
 
 @pytest.mark.parametrize("name", ["package.json", "mytools.json", "tools.json5", "catalog.json/x", "tsconfig.json"])
 def test_a_hook_leaves_other_files_alone(name: str) -> None:
-    assert not any(re.search(hook["files"], name) for hook in HOOKS)
+    assert not any(re.search(hook["files"], name) for hook in ON_CATALOGS)
 
 
 # --- the action ---------------------------------------------------------------------------------------------------

@@ -43,12 +43,13 @@ Usage: mcproof COMMAND [OPTIONS] TARGET...
 Commands:
 {commands}
 
-A TARGET is a snapshot (the answer to `tools/list` saved as JSON), a folder of those, - for standard input, a URL, or
-FILE.json#NAME of a client configuration. -- COMMAND ARG... at the end starts a server.
+A TARGET is a snapshot (the answer to `tools/list` saved as JSON), a folder of those, Python source (a file or a folder),
+- for standard input, a URL, or FILE.json#NAME of a client configuration. -- COMMAND ARG... at the end starts a server.
 
   mcproof grade -- python server.py      how good is it, and what would help most
   mcproof prove -- python server.py      does it keep what its schemas promise
   mcproof lint https://host/mcp          every finding about a live server
+  mcproof lint src/                      every finding about the tools that Python source registers, without running it
   mcproof lint tools.json                every finding about a snapshot, with the line it is about
   mcproof schema-lint tools.json --fix   print the catalog with tightened schemas
 
