@@ -43,7 +43,7 @@ Usage: mcproof COMMAND [OPTIONS] TARGET...
 Commands:
 {commands}
 
-A TARGET is a snapshot (the answer to `tools/list` saved as JSON), a folder of those, Python source (a file or a folder),
+A TARGET is a snapshot (the answer to `tools/list` saved as JSON), a folder of those, Python source (a file or folder),
 - for standard input, a URL, or FILE.json#NAME of a client configuration. -- COMMAND ARG... at the end starts a server.
 
   mcproof grade -- python server.py      how good is it, and what would help most
