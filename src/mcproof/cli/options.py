@@ -61,8 +61,9 @@ def add_targets(parser: argparse.ArgumentParser) -> None:
         "targets",
         metavar="TARGET",
         nargs="*",
-        help="a snapshot, a folder of snapshots, Python source, -, a URL, FILE.json#NAME of a client configuration, or a "
-        "name of the configuration; without any, all that the configuration names. -- COMMAND ARG... at the end starts a server",
+        help="a snapshot, a folder of snapshots, Python source, -, a URL, FILE.json#NAME of a client configuration, "
+        "or a name of the configuration; without any, all that the configuration names. "
+        "-- COMMAND ARG... at the end starts a server",
     )
 
 
