@@ -82,6 +82,26 @@ def test_what_the_source_does_not_settle_is_not_spoken_of(tmp_path: Path) -> Non
     assert not rules & {"MP001", "MP020", "MP023", "tool-no-description", "tool-short-description"}
 
 
+def test_what_two_rulesets_say_of_one_place_is_shown_once(tmp_path: Path) -> None:
+    lines = ["from mcp.server.fastmcp import FastMCP", "mcp = FastMCP('x')", "@mcp.tool()", "def find(query): ..."]
+    (tmp_path / "server.py").write_text("\n".join(lines))
+    shown = run("lint", "--format", "concise", str(tmp_path)).stdout.splitlines()
+    assert sum("has no description" in line for line in shown) == 2
+    assert any(line.endswith("[also MP001]") for line in shown)
+    assert any(line.endswith("[also prop-no-description]") for line in shown)
+
+
+def test_a_change_in_source_is_shown_where_it_is_written(tmp_path: Path) -> None:
+    head = "from mcp.server.fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool()\n"
+    (tmp_path / "server.py").write_text(f"{head}def find(query: str) -> str: ...\n")
+    (tmp_path / "old.json").write_text(run("capture", str(tmp_path / "server.py")).stdout)
+    (tmp_path / "server.py").write_text(f"{head}def find(query: str, units: str) -> str: ...\n")
+    done = run("diff", "--format", "json", str(tmp_path / "old.json"), str(tmp_path / "server.py"))
+    (change,) = json.loads(done.stdout)["changes"]
+    assert (change["file"], change["line"], change["column"]) == (str(tmp_path / "server.py"), 4, 22)
+    assert done.returncode == 1
+
+
 def test_a_file_with_a_syntax_error_is_a_finding_and_hides_nothing(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
     (tmp_path / "broken.py").write_text("from mcp.server.fastmcp import FastMCP\n@mcp.tool()\ndef broken(:\n")

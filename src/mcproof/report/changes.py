@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.finding import identity_of, level_of
 from mcproof.report.build import find_spans, snippet_at
 from mcproof.report.model import Reported, RuleFacts
+from mcproof.report.source_places import SourceLines, place_at
 from mcproof.report.text import place_of, plural
 
 if TYPE_CHECKING:
@@ -37,30 +38,39 @@ def report_changes(old: Catalog, new: Catalog, changes: list[Change]) -> list[Re
             places[at] = (catalog, span, positions[span.anchor])
     seen: dict[tuple[str, ...], int] = {}
     reported = []
+    texts = SourceLines()
     for at, change in enumerate(changes):
         catalog, span, (line, column) = places[at]
         item, origin = change.item, catalog.origin
         snippet = snippet_at(catalog.document, line, column, span)
         key = (change.kind.id, item.kind, item.given_name, change.pointer)
         twin = seen[key] = seen.get(key, -1) + 1
-        reported.append(
-            Reported(
-                kind_facts(change.kind, change.breaking),
-                item.subject,
-                item.pointer,
-                f"parameter:{change.parameter}" if change.parameter is not None else item.subject,
-                change.pointer,
-                change.message,
-                None,
-                catalog.name if origin is None else origin.file,
-                line if origin is None else origin.line,
-                column if origin is None else None,
-                None,
-                identity_of(*key, str(twin)),
-                column + max(1, snippet.end - snippet.start) if origin is None else None,
-                snippet,
-            )
+        each = Reported(
+            kind_facts(change.kind, change.breaking),
+            item.subject,
+            item.pointer,
+            f"parameter:{change.parameter}" if change.parameter is not None else item.subject,
+            change.pointer,
+            change.message,
+            None,
+            catalog.name if origin is None else origin.file,
+            line if origin is None else origin.line,
+            column if origin is None else None,
+            None,
+            identity_of(*key, str(twin)),
+            column + max(1, snippet.end - snippet.start) if origin is None else None,
+            snippet,
         )
+        if catalog.source is not None:
+            place = place_at(catalog, _place(change))
+            each = each._replace(
+                file=place.file,
+                line=place.line,
+                column=place.column,
+                end_column=place.end_column,
+                snippet=texts.snippet(place),
+            )
+        reported.append(each)
     return reported
 
 

@@ -414,6 +414,15 @@ class Group(NamedTuple):
     also: list[str]
 
 
+_SAID_TWICE = {
+    "tool-no-description": "no description",
+    "MP001": "no description",
+    "prop-no-description": "no description of a parameter",
+    "MP002": "no description of a parameter",
+}
+"""Rules of two rulesets that say the same of one place, though it is no fault of the taxonomy."""
+
+
 def group_by_fault(findings: Iterable[Reported]) -> list[Group]:
     """Put findings together that report one fault at one place, the most serious in front, and of these one with a fix.
 
@@ -421,9 +430,9 @@ def group_by_fault(findings: Iterable[Reported]) -> list[Group]:
     """
     groups: dict[tuple[object, ...], list[Reported]] = {}
     for number, each in enumerate(findings):
-        fault = each.rule.fault
-        key = (number,) if fault is None or each.rule.ruleset == "wire" else (fault, each.item_pointer, each.pointer)
-        groups.setdefault(key, []).append(each)
+        fault = each.rule.fault if each.rule.ruleset != "wire" else None
+        said = fault or _SAID_TWICE.get(each.rule.id)
+        groups.setdefault((number,) if said is None else (said, each.item_pointer, each.pointer), []).append(each)
     result = []
     for members in groups.values():
         shown = min(members, key=lambda each: (LEVELS.index(each.rule.level), each.fix is None))

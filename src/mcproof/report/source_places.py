@@ -30,14 +30,16 @@ class Placed(NamedTuple):
 
 def placed(catalog: Catalog, findings: list[Finding]) -> list[Placed]:
     """The place of each finding: of what it points at, or of the nearest thing around that is written somewhere."""
-    source = catalog.source
-    assert source is not None  # noqa: S101 (whoever asks knows)
-    found = []
-    for finding in findings:
-        pointer = finding.near if isinstance(finding.near, str) else finding.item.pointer + finding.pointer
-        place = _nearest(source, pointer) if pointer else None
-        found.append(Placed(catalog.name, None, None, None) if place is None else place)
-    return found
+    return [
+        place_at(catalog, each.near if isinstance(each.near, str) else each.item.pointer + each.pointer)
+        for each in findings
+    ]
+
+
+def place_at(catalog: Catalog, pointer: str) -> Placed:
+    """Where a part of a catalog from source is written; only the target's name for what is written nowhere."""
+    found = _nearest(catalog.source, pointer) if catalog.source is not None and pointer else None
+    return Placed(catalog.name, None, None, None) if found is None else found
 
 
 def _nearest(source: Discovered, pointer: str) -> Placed | None:
