@@ -117,6 +117,7 @@ def examine(
         gates=_gates(plan, score, tokens),
         fail_on=plan.fail_on,
         untested=[*plan.left_out, *_unobserved(catalog, plan)],
+        polish=_polish(catalog, plan, judged),
         seconds=perf_counter() - start,
     )
 
@@ -139,6 +140,19 @@ def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Score | None,
     if not expected or not expected <= {rule.id for rule in plan.rules}:
         return None, tokens
     return score_of(grade(catalog, judged.costing)), tokens
+
+
+def _polish(catalog: Catalog, plan: Plan, judged: Judged) -> int | None:
+    """The polish score, if all of its rules ran that nobody left out on purpose."""
+    running = {rule.id for rule in plan.rules if rule.ruleset == "polish"}
+    if not running:
+        return None
+    from mcproof.scores.polish import polish
+
+    left_out = {name for each in plan.left_out for name in each.rules}
+    if not {rule.id for rule in rules_of("polish")} - left_out <= running:
+        return None
+    return polish(catalog, judged.costing).score
 
 
 def _descriptions(catalog: Catalog) -> Descriptions:

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OPTIONAL = {
-    "lint": {"notices", "suppressed"},
+    "lint": {"notices", "polish", "suppressed"},
     "grade": {"descriptions", "notices"},
     "error": set(),
     "rules": set(),
     "explain": set(),
     "config": set(),
-    "run": {"name", "version", "grade", "descriptions", "probes", "matrix", "fuzzing"},
+    "run": {"name", "version", "grade", "polish", "descriptions", "probes", "matrix", "fuzzing"},
     "probe": {"notices", "suppressed"},
     "prove": {"notices", "suppressed"},
     "fuzz": {"notices", "suppressed"},

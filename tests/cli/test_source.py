@@ -91,6 +91,17 @@ def test_what_two_rulesets_say_of_one_place_is_shown_once(tmp_path: Path) -> Non
     assert any(line.endswith("[also prop-no-description]") for line in shown)
 
 
+def test_the_polish_score_is_shown_where_all_its_rules_ran(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    target = str(tmp_path / "server.py")
+    document = json.loads(run("lint", "--format", "json", "--report", str(tmp_path / "run.json"), target).stdout)
+    score = document["summary"]["polish"]
+    assert 0 < score < 100
+    assert f"polish score {score} of 100" in run("lint", target).stdout
+    assert f"polish score {score} of 100" in run("report", str(tmp_path / "run.json")).stdout
+    assert "polish" not in json.loads(run("lint", "--select", "MP001", "--format", "json", target).stdout)["summary"]
+
+
 def test_a_change_in_source_is_shown_where_it_is_written(tmp_path: Path) -> None:
     head = "from mcp.server.fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool()\n"
     (tmp_path / "server.py").write_text(f"{head}def find(query: str) -> str: ...\n")

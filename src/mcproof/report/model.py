@@ -339,6 +339,8 @@ class TargetReport(NamedTuple):
     seconds: float = 0.0
     compared_with: str | None = None
     """The older catalog that a comparison started from."""
+    polish: int | None = None
+    """The polish score, where all rules behind it ran."""
     probes: list[ProbeResult] = []  # noqa: RUF012
     matrix: list[Cell] = []  # noqa: RUF012
     fuzzing: Fuzzing | None = None

@@ -55,7 +55,12 @@ def _rule_members(rule: RuleFacts) -> str:
 
 def lint_document(run: RunReport) -> Iterator[str]:
     """What `lint` and `schema-lint` print."""
-    return documents(run, lambda report, notices: document_of({}, report, {"summary": summary_of(report), **notices}))
+    return documents(run, lambda report, notices: document_of({}, report, _lint_tail(report, notices)))
+
+
+def _lint_tail(report: TargetReport, notices: dict[str, Any]) -> dict[str, Any]:
+    polish = {} if report.polish is None else {"polish": report.polish}
+    return {"summary": {**summary_of(report), **polish}, **notices}
 
 
 def grade_document(run: RunReport) -> Iterator[str]:

@@ -79,7 +79,10 @@ def _target(report: TargetReport) -> Iterator[str]:
         "passed": report.passed,
         "fail_on": report.fail_on,
         "gates": [gate._asdict() for gate in report.gates],
-        "scores": {} if report.score is None else {"grade": _score(report.score)},
+        "scores": {
+            **({} if report.score is None else {"grade": _score(report.score)}),
+            **({} if report.polish is None else {"polish": {"score": report.polish}}),
+        },
         "tokens": None if report.tokens is None else report.tokens._asdict(),
         "descriptions": None if report.descriptions is None else _descriptions(report.descriptions),
         "not_tested": [each._asdict() for each in report.untested],
@@ -185,7 +188,7 @@ def _contradiction(document: dict[str, Any]) -> str | None:
                 return f"no change is of severity `{finding['severity']}`"
     if document["single_target"] and len(document["targets"]) > 1:
         return "it has more targets than one, and says that there is one"
-    if document["command"] == "grade" and not all(each["scores"] and each["tokens"] for each in targets):
+    if document["command"] == "grade" and not all("grade" in each["scores"] and each["tokens"] for each in targets):
         return "it is of a grade, and has none"
     if document["command"] == "diff" and any(each["compared_with"] is None for each in targets):
         return "it is of a comparison, and does not say with what"
@@ -233,6 +236,7 @@ def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: d
         findings=[_read_finding(each, rules) for each in record["findings"]],
         suppressed=[_read_finding(each, rules) for each in record["suppressed"]],
         score=_read_score(score) if score is not None else None,
+        polish=record["scores"]["polish"]["score"] if "polish" in record["scores"] else None,
         tokens=Tokens(**tokens) if tokens is not None else None,
         # What was written before descriptions had scores has none.
         descriptions=_read_descriptions(record["descriptions"]) if record.get("descriptions") is not None else None,

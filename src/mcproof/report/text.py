@@ -102,7 +102,7 @@ def summary(report: TargetReport, groups: list[Group], style: Style) -> str:
     hidden = f" ({len(report.suppressed):,} suppressed)" if report.suppressed else ""
     if not report.findings:
         tick = style.paint(style.symbol("✓", "ok:"), "good")
-        return f"{tick} no findings in {scope}{hidden}\n"
+        return f"{tick} no findings in {scope}{hidden}\n{_polish(report)}"
     levels = [group.shown.level for group in groups]
     counts = [(level, levels.count(level)) for level in LEVELS]
     parts = [style.paint(plural(count, level), level) for level, count in counts if count]
@@ -112,7 +112,11 @@ def summary(report: TargetReport, groups: list[Group], style: Style) -> str:
         whose = shell_word(report.target) if report.connection is None else "FILE"
         how = "--fix" if report.connection is not None or report.findings[0].file == report.target else "--diff"
         lines.append(f"{fixable:,} can be fixed by machine: mcproof schema-lint {whose} {how}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + f"\n{_polish(report)}"
+
+
+def _polish(report: TargetReport) -> str:
+    return "" if report.polish is None else f"polish score {report.polish} of 100\n"
 
 
 def failing_words(fail_on: str) -> str:
