@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -165,13 +164,19 @@ def test_a_link_that_leads_back_is_no_circle(tmp_path: Path) -> None:
     assert names(discover(str(tmp_path))) == ["a"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="everything can be read by the administrator")
-def test_a_file_that_may_not_be_read_is_reported(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, {"server.py": GOOD, "secret.py": GOOD})
-    (tmp_path / "secret.py").chmod(0)
+    opened = open
+
+    def refuse(file: str, *arguments: Any, **options: Any) -> Any:
+        if str(file).endswith("secret.py"):
+            raise PermissionError(13, "Permission denied")
+        return opened(file, *arguments, **options)
+
+    monkeypatch.setattr("builtins.open", refuse)
     result = discover(str(tmp_path))
     assert names(result) == ["a"]
-    assert result.problems[0].what.startswith("cannot be read: ")
+    assert result.problems[0].what == "cannot be read: Permission denied"
 
 
 def test_a_folder_that_is_named_like_a_file_is_a_folder(tmp_path: Path) -> None:
