@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.live.connection import in_seconds
 from mcproof.live.errors import ConnectError, LostError
-from mcproof.live.interrupts import all_of, on_signals
+from mcproof.live.interrupts import Interruptible
 from mcproof.live.listing import list_everything
 from mcproof.live.reach import reach
 from mcproof.live.secrets import hiding, hiding_in_catalogs
@@ -126,35 +127,19 @@ def capture_all(servers: Iterable[Server], asking: Asking, done: Callable[[Serve
     """
     listed = list(servers)
     results: list[Capture | ConnectError | None] = [None] * len(listed)
-    interrupted = False
+    work = Interruptible()
 
-    async def run() -> None:
-        room = asyncio.Semaphore(AT_ONCE)
+    async def one(number: int, room: asyncio.Semaphore) -> None:
+        async with room:
+            try:
+                results[number] = await capture(listed[number], asking)
+            except ConnectError as error:
+                results[number] = error
+            except Exception as error:  # one server must not take the others down with it
+                message = f"internal error, please report it: {type(error).__name__}"
+                results[number] = ConnectError(message, file=listed[number].label)
+            done(listed[number])
 
-        async def one(number: int) -> None:
-            async with room:
-                try:
-                    results[number] = await capture(listed[number], asking)
-                except ConnectError as error:
-                    results[number] = error
-                except Exception as error:  # one server must not take the others down with it
-                    message = f"internal error, please report it: {type(error).__name__}"
-                    results[number] = ConnectError(message, file=listed[number].label)
-                done(listed[number])
-
-        tasks = [asyncio.create_task(one(number)) for number in range(len(listed))]
-
-        def interrupt() -> None:
-            nonlocal interrupted
-            interrupted = True
-            for task in tasks:
-                task.cancel()
-
-        with on_signals(interrupt):
-            await all_of(tasks)
-
-    try:
-        asyncio.run(run())
-    except KeyboardInterrupt:  # before or after the signals were ours
-        interrupted = True
-    return Captures(results, interrupted)
+    room = asyncio.Semaphore(AT_ONCE)
+    work.run(*(partial(one, number, room) for number in range(len(listed))))
+    return Captures(results, work.is_interrupted)

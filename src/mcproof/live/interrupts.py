@@ -5,13 +5,40 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
 
 
-async def all_of(tasks: list[asyncio.Task[None]]) -> None:
+class Interruptible:
+    """Work that goes on until it is done, or until the user wants to stop."""
+
+    def __init__(self) -> None:
+        self.is_interrupted = False
+        """Whether the user wanted to stop; known to the work itself as soon as it is so."""
+
+    def run(self, *jobs: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        """Do these jobs at once, where an error in one ends the others; whether no interrupt came first."""
+        try:
+            asyncio.run(self._run(jobs))
+        except KeyboardInterrupt:  # before or after the signals were ours
+            self.is_interrupted = True
+        return not self.is_interrupted
+
+    async def _run(self, jobs: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
+        tasks = [asyncio.create_task(job()) for job in jobs]
+
+        def interrupt() -> None:
+            self.is_interrupted = True
+            for task in tasks:
+                task.cancel()
+
+        with _on_signals(interrupt):
+            await _all_of(tasks)
+
+
+async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
     """Wait for tasks of which any may have been cancelled; an error in one ends the others."""
     try:
         if tasks:
@@ -27,7 +54,7 @@ async def all_of(tasks: list[asyncio.Task[None]]) -> None:
 
 
 @contextlib.contextmanager
-def on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
+def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
     """Let Ctrl-C and a request to terminate cancel tasks, which then leave nothing running.
 
     Asked again, they do not wait for servers to end by themselves any more.

@@ -6,12 +6,11 @@ what broke, and by which call, is found out when something did.
 
 from __future__ import annotations
 
-import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.live.errors import ConnectError
-from mcproof.live.interrupts import all_of, on_signals
+from mcproof.live.interrupts import Interruptible
 from mcproof.live.secrets import plain_secrets
 from mcproof.live.session import Session
 from mcproof.proof.barrage import Called
@@ -57,11 +56,7 @@ def fuzz(
 ) -> Fuzzed:
     """Call every tool that may be called; an interrupt keeps what was found by then."""
     run = _Run(catalog, server, asking, campaign, progress)
-    try:
-        interrupted = asyncio.run(run.all())
-    except KeyboardInterrupt:  # before or after the signals were ours
-        interrupted = True
-    return run.fuzzed(interrupted=interrupted)
+    return run.fuzzed(interrupted=not run.all())
 
 
 class _Run:
@@ -87,24 +82,15 @@ class _Run:
             if each.is_granted
         ]
         self._told = 0.0
-        self._is_interrupted = False
+        self._work = Interruptible()
 
-    async def all(self) -> bool:
-        """Call everything; whether an interrupt came."""
+    def all(self) -> bool:
+        """Call everything; whether no interrupt came first."""
         waiting = iter(self._called)
         workers = min(self._campaign.processes, len(self._called))
-        tasks = [asyncio.create_task(self._work(waiting)) for _ in range(workers)]
+        return self._work.run(*[lambda: self._call(waiting)] * workers)
 
-        def interrupt() -> None:
-            self._is_interrupted = True
-            for task in tasks:
-                task.cancel()
-
-        with on_signals(interrupt):
-            await all_of(tasks)
-        return self._is_interrupted
-
-    async def _work(self, waiting: Iterator[Called]) -> None:
+    async def _call(self, waiting: Iterator[Called]) -> None:
         """Call one tool after the other with one process, which is started anew where a call ends it."""
         session = Session(self._server, self._asking, self._campaign.limit)
         try:
@@ -114,7 +100,7 @@ class _Run:
                 except ConnectError as error:
                     called.stopped = f"the server has gone: {error.message}"
         finally:
-            await session.leave(at_once=self._is_interrupted)
+            await session.leave(at_once=self._work.is_interrupted)
 
     def _is_late(self) -> bool:
         return self._deadline is not None and monotonic() > self._deadline

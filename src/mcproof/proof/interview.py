@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.cases import fuller_arguments
 from mcproof.live.errors import ConnectError
-from mcproof.live.interrupts import all_of, on_signals
+from mcproof.live.interrupts import Interruptible
 from mcproof.live.session import Reply, Session
 from mcproof.proof import protocol
 from mcproof.proof.cases import Case, Questions, Skipped, questions
@@ -74,17 +73,13 @@ class Interview:
         self._sent: list[Sent] = []
         self._total = sum(each.is_granted for each in inquiry.permissions) + len(inquiry.checks)
         self._done = 0
-        self._is_interrupted = False
+        self._work = Interruptible()
 
     def hold(self) -> bool:
         """Send everything; whether an interrupt came first."""
-        try:
-            asyncio.run(self._run())
-        except KeyboardInterrupt:  # before or after the signals were ours
-            self._is_interrupted = True
-        if self._is_interrupted and not self.trouble:
+        if not self._work.run(self._ask_everything) and not self.trouble:
             self.trouble = "interrupted"
-        return self._is_interrupted
+        return self._work.is_interrupted
 
     def sent(self) -> dict[int, list[Sent]]:
         """What was sent, by the identity of the item, with what turned out later."""
@@ -107,16 +102,6 @@ class Interview:
         """What a tool was asked, or would have been."""
         return self.asked.get(id(tool)) or self._questions(tool)
 
-    async def _run(self) -> None:
-        task = asyncio.create_task(self._ask_everything())
-
-        def interrupt() -> None:
-            self._is_interrupted = True
-            task.cancel()
-
-        with on_signals(interrupt):
-            await all_of([task])
-
     async def _ask_everything(self) -> None:
         try:
             await self._ask_server()
@@ -126,7 +111,7 @@ class Interview:
         except ConnectError as error:
             self.trouble = f"the server has gone: {error.message}"
         finally:
-            await self._session.leave(at_once=self._is_interrupted)
+            await self._session.leave(at_once=self._work.is_interrupted)
 
     def _step(self, label: str) -> None:
         self._done += 1

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.answers import OutputContract
 from mcproof.generation.oracle import Oracle
 from mcproof.live.errors import ConnectError
-from mcproof.live.interrupts import on_signals
+from mcproof.live.interrupts import Interruptible
 from mcproof.live.listing import list_everything
 from mcproof.live.secrets import plain_secrets
 from mcproof.live.session import Reply, Session
@@ -36,33 +35,21 @@ class Replayed(NamedTuple):
 
 def replay(failed: Failed, server: Server, asking: Asking) -> Replayed:
     """Send a failure again, to a server that was started for it. Raises KeyboardInterrupt, and leaves nothing then."""
-    return asyncio.run(_until_interrupted(failed, server, asking))
+    work = Interruptible()
+    found: list[Replayed] = []
 
+    async def send_again() -> None:
+        session = Session(server, asking, failed.max_call_ms / 1000)
+        try:
+            found.append(await _sent_again(failed, session, plain_secrets(server.named_secrets)))
+        except ConnectError as error:
+            found.append(Replayed("could not tell", error.message))
+        finally:
+            await session.leave(at_once=work.is_interrupted)
 
-async def _until_interrupted(failed: Failed, server: Server, asking: Asking) -> Replayed:
-    task = asyncio.create_task(_replay(failed, server, asking))
-
-    def interrupt() -> None:
-        task.cancel()
-
-    with on_signals(interrupt):
-        await asyncio.wait([task])
-    if task.cancelled():
+    if not work.run(send_again) and not found:
         raise KeyboardInterrupt
-    return task.result()
-
-
-async def _replay(failed: Failed, server: Server, asking: Asking) -> Replayed:
-    session = Session(server, asking, failed.max_call_ms / 1000)
-    try:
-        return await _sent_again(failed, session, plain_secrets(server.named_secrets))
-    except ConnectError as error:
-        return Replayed("could not tell", error.message)
-    except asyncio.CancelledError:
-        await session.leave(at_once=True)
-        raise
-    finally:
-        await session.leave()
+    return found[0]
 
 
 async def _sent_again(failed: Failed, session: Session, secrets: list[str]) -> Replayed:
