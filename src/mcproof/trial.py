@@ -24,6 +24,9 @@ Kind = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak
 KINDS: tuple[Kind, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
 """What a case of fuzzing can come to; a leak beside whatever else an answer is."""
 
+SEVERAL = "several calls in a row"
+"""What was sent where no single request explains what became of the server."""
+
 SHOWN = 400
 """How many characters of a request or an answer a report keeps; many servers send a megabyte back."""
 

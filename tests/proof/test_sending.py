@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ANSWERED = Reply("accepted", Answer(b"{}", {"result": {}}))
 CRASHED = Reply("crash", None, "the server exited with code 3")
+HUNG = Reply("hang", None, "no answer within 1 second")
 
 
 class Played:
@@ -66,7 +67,7 @@ def outcomes(session: Played, names: str, *, looks: bool) -> tuple[dict[str, str
         await sender.finish()
         for number, reply in sender.corrections.items():
             said[numbers[number]] = reply.outcome
-        return said, sender.unexplained
+        return said, [f"{end.outcome}: {end.why}" for end in sender.unexplained]
 
     return asyncio.run(play())
 
@@ -84,27 +85,41 @@ def test_a_server_that_ends_right_after_an_answer_is_blamed_on_that_request(dead
     assert unexplained == []
 
 
-@pytest.mark.parametrize("looks", [True, False])
-def test_a_server_that_ends_for_no_single_request_is_blamed_as_a_whole(looks: bool) -> None:
-    class Tired(Played):
-        """It ends at its twentieth request, whatever that is."""
+class Tired(Played):
+    """It comes to its end at its twentieth request, whatever that is: it crashes, or answers nothing any more."""
 
-        asked = 0
+    def __init__(self, end: Reply) -> None:
+        super().__init__("", 0)
+        self._end = end
+        self._asked = 0
 
-        def another(self) -> Played:
-            return Tired("", 0)
+    def another(self) -> Played:
+        return Tired(self._end)
 
-        async def ask(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Reply:
-            self.asked += 1
-            if self.asked == 20:
-                self.asked = 0
-                await self.leave()
-                return CRASHED
+    async def ask(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Reply:
+        self._asked += 1
+        if self._asked < 20:
             return await super().ask(method, params)
+        if self._end.outcome == "crash":
+            await self.leave()
+        return self._end
 
-    said, unexplained = outcomes(Tired("", 0), "abcdefghijklmnopqrstuvwxy", looks=looks)
+    async def absence(self, limit: float | None = None) -> Reply | None:
+        reply = await self.ask("ping", None)
+        return reply if reply.outcome != "accepted" else None
+
+    async def leave(self, *, at_once: bool = False) -> None:
+        await super().leave()
+        self._asked = 0
+
+
+@pytest.mark.parametrize("looks", [True, False])
+@pytest.mark.parametrize("end", [CRASHED, HUNG])
+def test_a_server_that_ends_for_no_single_request_is_blamed_as_a_whole(end: Reply, looks: bool) -> None:
+    said, unexplained = outcomes(Tired(end), "abcdefghijklmnopqrstuvwxy", looks=looks)
     assert set(said.values()) == {"accepted"}
     assert len(unexplained) >= 1
+    assert unexplained[0].startswith(f"{end.outcome}: ")
     assert "none of the last" in unexplained[0]
 
 

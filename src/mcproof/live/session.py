@@ -38,6 +38,8 @@ class Reply(NamedTuple):
     answer: Answer | None
     why: str = ""
     """What there is to say where no answer came, or none that is one."""
+    arrived: bool = True
+    """Whether the request reached the server; not where that had gone before."""
 
     @property
     def result(self) -> dict[str, Any]:
@@ -136,7 +138,7 @@ class Session:
         why = self._hide(error.message)
         if status is None:
             await self.leave(at_once=True)
-            return Reply("crash", None, why)
+            return Reply("crash", None, why, arrived=isinstance(error, LostError))
         return Reply("rejected" if status == _TOO_LARGE else "malformed", None, why)
 
     async def absence(self, limit: float | None = None) -> Reply | None:

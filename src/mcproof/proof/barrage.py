@@ -109,7 +109,7 @@ class Called:
         self.tool = tool
         self.outcomes: dict[str, int] = dict.fromkeys(KINDS, 0)
         self.sent = 0
-        self.unexplained: list[str] = []
+        self.unexplained: list[Reply] = []
         self.stopped = ""
         """Why not all cases were sent."""
         self._campaign = campaign
@@ -129,7 +129,8 @@ class Called:
             await self._send_all(cases, sender, is_late, tell)
         finally:  # a server that is gone, or an interrupt, takes nothing back
             self.unexplained = list(sender.unexplained)
-            self.outcomes["crash"] += len(sender.unexplained)
+            for end in sender.unexplained:
+                self.outcomes[end.outcome] += 1
         self._found = {key: await self._smaller(failure, sender, is_late) for key, failure in self._found.items()}
         self._is_done = True
 

@@ -16,7 +16,7 @@ from mcproof.live.session import Session
 from mcproof.proof.barrage import Called
 from mcproof.proof.sending import Sender
 from mcproof.report.model import Untested
-from mcproof.trial import KINDS, Trial, Trials
+from mcproof.trial import KINDS, SEVERAL, Trial, Trials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from mcproof.catalog import Catalog
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
+    from mcproof.live.session import Reply
     from mcproof.proof.barrage import Campaign, FoundFailure
     from mcproof.proof.safety import Permission
     from mcproof.proof.store import Failed
+    from mcproof.trial import Outcome
 
 _TOLD_EVERY = 0.1
 """Seconds between two signs of progress."""
@@ -124,10 +126,15 @@ class _Run:
         trials = [
             Trials(each.tool, listed, self._catalog.protocol) for each in self._called if (listed := each.trials())
         ]
-        ends = [end for each in self._called for end in each.unexplained]
+        ends: dict[Outcome, list[Reply]] = {}
+        for end in [end for each in self._called for end in each.unexplained]:
+            ends.setdefault(end.outcome, []).append(end)
         if ends:
-            trial = Trial("fuzz", "several calls in a row", "answer", "crash", answer=ends[0], times=len(ends))
-            trials.insert(0, Trials(self._catalog.server, [trial], self._catalog.protocol))
+            open_ends = [
+                Trial("fuzz", SEVERAL, "answer", outcome, answer=listed[0].why, times=len(listed))
+                for outcome, listed in ends.items()
+            ]
+            trials.insert(0, Trials(self._catalog.server, open_ends, self._catalog.protocol))
         untested = [Untested(f"tool {each.tool.label}", each.reason) for each in self._refused()]
         for each in self._called:
             untested += each.untested("interrupted" if interrupted else "the server has gone")

@@ -90,7 +90,7 @@ class Interview:
         return of_item
 
     @property
-    def unexplained(self) -> list[str]:
+    def unexplained(self) -> list[Reply]:
         """Ends of the server that no single request explains."""
         return self._sender.unexplained
 

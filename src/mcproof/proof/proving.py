@@ -12,7 +12,7 @@ from mcproof.proof.interview import Interview
 from mcproof.proof.judging import failed_as, flaws_in, passed
 from mcproof.proof.store import Failed, failure_id
 from mcproof.report.model import ProbeResult, Untested
-from mcproof.trial import CHECKS, Trial, Trials, spelt
+from mcproof.trial import CHECKS, SEVERAL, Trial, Trials, spelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,8 +118,8 @@ class _Evidence:
             trials = [trial for each in self._sent_to(item) if (trial := self._trial(each)) is not None]
             if item is self._catalog.server:
                 trials += [
-                    Trial("calls", "several calls in a row", "answer", "crash", answer=self._interview.hidden(why))
-                    for why in self._interview.unexplained
+                    Trial("calls", SEVERAL, "answer", end.outcome, answer=self._words(end))
+                    for end in self._interview.unexplained
                 ]
             if trials:
                 found.append(Trials(item, trials, revision))

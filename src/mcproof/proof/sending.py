@@ -46,8 +46,8 @@ class Sender:
         """Whether it looks after every answer whether the server is still there, or only when something went wrong."""
         self.corrections: dict[int, Reply] = {}
         """What turned out later about requests that seemed to be answered."""
-        self.unexplained: list[str] = []
-        """Ends of the server that no single request explains."""
+        self.unexplained: list[Reply] = []
+        """Ends of the server that no single request explains: how, and why it is not known which did it."""
         self._recent: deque[Request] = deque(maxlen=SUSPECTS)
         self._is_own = not session.is_connected
         """Whether the server was asked nothing before that is not among the recent requests."""
@@ -99,7 +99,7 @@ class Sender:
         if not self._has_suspects:
             return reply
         if not self.session.can_restart:
-            if not self._recent or not reply.why.startswith("the server cannot be reached"):
+            if not self._recent or reply.arrived:
                 return reply
             self.corrections[self._recent[-1].number] = Reply("crash", None, f"it was answered, and then {reply.why}")
             self._recent.clear()
@@ -123,7 +123,7 @@ class Sender:
         try:
             return await self.alone(request)
         except ConnectError:
-            self.unexplained.append(f"{end.why}; {_NOT_AGAIN}{_named(request)}")
+            self._leave_open(end, f"{_NOT_AGAIN}{_named(request)}")
             raise
 
     async def _find_culprit(self, end: Reply) -> None:
@@ -146,7 +146,10 @@ class Sender:
                         self.corrections[request.number] = reply
                         return
         last = _named(suspects[0]) if suspects else ""
-        self.unexplained.append(f"{end.why}; {why}{last}")
+        self._leave_open(end, f"{why}{last}")
+
+    def _leave_open(self, end: Reply, why: str) -> None:
+        self.unexplained.append(Reply(end.outcome, None, f"{end.why}; {why}"))
 
     async def alone(self, request: Request) -> Reply:
         """What becomes of a server that is started for this request and asked nothing else."""
