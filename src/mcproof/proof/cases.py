@@ -8,10 +8,10 @@ from mcproof.acceptance import KINDS, acceptance, accepts_anything, kinds_of, un
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.values import valid_arguments
 from mcproof.jsontext import escape
-from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
+from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mcproof.catalog import Tool
     from mcproof.schemas import SchemaTree
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 MEGABYTE = 1024 * 1024
 NO_SUCH_FIELD = "mcproof_unexpected"
+SCHEMA_CHECKS = ("missing_required", "wrong_type", "extra_field", "oversized")
+"""The probes of one tool: each breaks one promise of its schema."""
 FAULT_OF = {
+    "unknown_tool": UNKNOWN_METHOD.id,
+    "unknown_method": UNKNOWN_METHOD.id,
     "missing_required": MISSING_REQUIRED.id,
     "wrong_type": TYPE_MISMATCH.id,
     "extra_field": UNEXPECTED_FIELD.id,
@@ -44,6 +48,13 @@ class Case(NamedTuple):
     keyword: str = ""
     pointer: str = ""
     place: str = ""
+    any_answer_passes: bool = False
+    """Whether it is enough that an answer comes, whatever the schema or the protocol would like it to be."""
+
+    @property
+    def fault(self) -> str | None:
+        """The fault that an acceptance would prove."""
+        return FAULT_OF.get(self.probe)
 
     @property
     def is_exploratory(self) -> bool:
@@ -76,7 +87,7 @@ def questions(tool: Tool, checks: list[str], *, given: dict[str, Any] | None, si
     made = valid_arguments(schema) if given is None else None
     base = given if made is None else made.value
     asked = _Asked(tool, schema, base, size, explores)
-    cases = [getattr(asked, check)() for check in checks if check in FAULT_OF]
+    cases = [getattr(asked, check)() for check in SCHEMA_CHECKS if check in checks]
     tool.forget_tree()
     if base is None:
         return Questions(tool, None, cases, made.problem if made is not None else "")
@@ -180,10 +191,7 @@ class _Asked:
         text = "a" * self._size
         value: Any = text if texts[name] is self._parameters[name] else [text]
         arguments = {**self._base, name: value}
-        what = f"a text of {self._size:,} characters for `{name}`"
-        if is_bounded and self._explores and self._breaks(arguments, by_name=True):
-            return self._case(probe, what, arguments, "maxLength", f"/{escape(name)}", _place(name))
-        return Case(probe, what, "answer", arguments, is_bounded, "", f"/{escape(name)}", _place(name))
+        return self._large([name], arguments, is_bounded=is_bounded)
 
     def _oversized_inside(self) -> Case | None:
         """The same for a text inside an argument, where the valid call has one."""
@@ -191,13 +199,22 @@ class _Asked:
         if path is None:
             return None
         arguments = _with_text(self._base, path, "a" * self._size)
-        named = ".".join(map(str, path))
-        what = f"a text of {self._size:,} characters for `{named}`"
-        pointer = "".join(f"/{escape(str(step))}" for step in path)
-        is_bounded = self._oracle.refuses(arguments)
-        if is_bounded and self._explores:
-            return self._case("oversized", what, arguments, "maxLength", pointer, _place(str(path[0])))
-        return Case("oversized", what, "answer", arguments, is_bounded, "", pointer, _place(str(path[0])))
+        return self._large(path, arguments, is_bounded=self._oracle.refuses(arguments))
+
+    def _large(self, path: Sequence[str | int], arguments: dict[str, Any], *, is_bounded: bool) -> Case:
+        """A text of a megabyte at the end of a path; where everything is to be proven, a bound counts as a promise."""
+        is_promise = is_bounded and self._explores and self._breaks(arguments, by_name=True)
+        return Case(
+            "oversized",
+            f"a text of {self._size:,} characters for `{'.'.join(map(str, path))}`",
+            "rejection" if is_promise else "answer",
+            arguments,
+            is_bounded,
+            "maxLength" if is_promise else "",
+            "".join(f"/{escape(str(step))}" for step in path),
+            _place(str(path[0])),
+            any_answer_passes=True,
+        )
 
     @property
     def _has_parameters(self) -> bool:

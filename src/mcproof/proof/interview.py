@@ -45,6 +45,7 @@ class Sent(NamedTuple):
 
     item: Item
     case: Case | Skipped
+    params: dict[str, Any] = {}  # noqa: RUF012 (a default that nobody changes)
     number: int = 0
     reply: Reply | None = None
     method: str = "tools/call"
@@ -135,7 +136,7 @@ class Interview:
                 self._sent.append(Sent(server, Skipped(probe.name, reason, False)))
             elif probe.ask is not None:
                 case, reply = await probe.ask(self._session)
-                self._sent.append(Sent(server, case, 0, reply, probe.name))
+                self._sent.append(Sent(server, case, reply=reply, method=probe.name))
                 if reply.outcome == "crash" and not self._session.can_restart:
                     await self._session.leave(at_once=True)  # the next request would be blamed for it
             else:
@@ -180,4 +181,4 @@ class Interview:
 
     async def _send(self, item: Item, case: Case, params: dict[str, Any], method: str = "tools/call") -> None:
         number, reply = await self._sender.send(method, params)
-        self._sent.append(Sent(item, case, number, reply, method))
+        self._sent.append(Sent(item, case, params, number, reply, method))

@@ -10,7 +10,6 @@ from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.reach import unintroduced
 from mcproof.live.session import Reply, Session, is_refusal
 from mcproof.proof.cases import Case
-from mcproof.registry import UNKNOWN_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,8 +21,6 @@ NO_SUCH_URI = "mcproof://no-such-resource"
 NO_SUCH_NAME = "mcproof_no_such_thing"
 _MOMENT = 0.2
 """How long an answer to what is no message may take, in seconds; it is not needed, but would look like another's."""
-
-FAULT_OF = {"unknown_tool": UNKNOWN_METHOD.id, "unknown_method": UNKNOWN_METHOD.id}
 
 
 class Probe(NamedTuple):
@@ -42,7 +39,8 @@ class Probe(NamedTuple):
     @property
     def case(self) -> Case:
         """The request as a case; it is to be refused."""
-        return Case(self.name, self.what, "rejection", {"method": self.method, "params": self.params})
+        shown = {"method": self.method, "params": self.params}
+        return Case(self.name, self.what, "rejection", shown, any_answer_passes=self.is_advice)
 
 
 async def _bad_version(session: Session) -> tuple[Case, Reply]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.answers import OutputContract
 from mcproof.proof import protocol
-from mcproof.proof.cases import FAULT_OF, Case, Skipped
+from mcproof.proof.cases import FAULT_OF, SCHEMA_CHECKS, Case, Skipped
 from mcproof.proof.contract import cell_of
 from mcproof.proof.interview import Interview
 from mcproof.proof.judging import failed_as, flaws_in, passed
@@ -70,7 +70,7 @@ class _Evidence:
             if self._inquiry.explores:
                 asked = self._interview.questions_of(permission.tool)
                 matrix += [
-                    cell_of(permission.tool, rows[probe], asked, weakness) for probe in FAULT_OF if probe in rows
+                    cell_of(permission.tool, rows[probe], asked, weakness) for probe in SCHEMA_CHECKS if probe in rows
                 ]
         trials = self._trials()
         return Proof(trials, results, matrix, list(self._untested()), list(self._stored.values()), interrupted)
@@ -84,8 +84,8 @@ class _Evidence:
         sent = self._sent_to(tool)
         weakness = _weakness(sent, self._catalog.protocol)
         rows = {each.case.probe: self._result(each, weakness) for each in sent}
-        for probe in self._inquiry.checks:
-            if probe in FAULT_OF and probe not in rows:
+        for probe in SCHEMA_CHECKS:
+            if probe in self._inquiry.checks and probe not in rows:
                 reason = permission.reason if not permission.is_granted else self._interview.trouble or "not reached"
                 rows[probe] = ProbeResult(tool.name, probe, FAULT_OF[probe], "not_tested", None, reason)
         return rows, weakness
@@ -93,7 +93,7 @@ class _Evidence:
     def _result(self, sent: Sent, weakness: str | None) -> ProbeResult:
         case, reply = sent.case, sent.reply
         tool = sent.item.name if sent.item.kind == "tool" else None
-        fault = FAULT_OF.get(case.probe) or protocol.FAULT_OF.get(case.probe)
+        fault = FAULT_OF.get(case.probe)
         if isinstance(case, Skipped):
             outcome = "not_tested" if case.is_applicable else "not_applicable"
             return ProbeResult(tool, case.probe, fault, outcome, None, case.reason)
@@ -140,9 +140,7 @@ class _Evidence:
         if outcome is None:
             return None
         tool = sent.item.name if sent.item.kind == "tool" else None
-        params = {"name": tool, "arguments": case.arguments} if tool is not None else case.arguments
-        if tool is None and "params" in params:
-            params = params["params"]
+        params = sent.params
         inquiry = self._inquiry
         failed = Failed(
             failure_id(inquiry.target, tool, case.probe, outcome, params),
@@ -185,7 +183,7 @@ def trial_of(item: Item, case: Case, reply: Reply, method: str, revision: str | 
         case.what,
         case.expects,
         reply.outcome,
-        FAULT_OF.get(case.probe) or protocol.FAULT_OF.get(case.probe),
+        case.fault,
         case.keyword,
         case.pointer,
         case.place,
