@@ -26,6 +26,7 @@ COMMANDS = {
     "prove": "show which promises of its schemas a live server keeps, tool by tool",
     "fuzz": "call the tools of a live server with generated arguments until something breaks",
     "replay": "send a stored failure again: fixed, or still failing",
+    "run": "run suites: tests of MCP servers in YAML",
     "validate": "check suites of tests without starting anything",
     "schema": "print the JSON Schema of suites, for editors",
     "diff": "show what changed between two catalogs, and whether it breaks callers",

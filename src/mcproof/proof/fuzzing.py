@@ -64,6 +64,13 @@ def fuzz(
     return run.fuzzed(interrupted=interrupted)
 
 
+async def fuzz_within(catalog: Catalog, server: Server, asking: Asking, campaign: Campaign) -> Fuzzed:
+    """The same for who has an event loop already, and minds interrupts."""
+    run = _Run(catalog, server, asking, campaign, lambda *_: None)
+    await all_of(run.workers())
+    return run.fuzzed(interrupted=False)
+
+
 class _Run:
     """One campaign: the tools that wait, the processes that call them, and what they saw."""
 
@@ -91,9 +98,7 @@ class _Run:
 
     async def all(self) -> bool:
         """Call everything; whether an interrupt came."""
-        waiting = iter(self._called)
-        workers = min(self._campaign.processes, len(self._called))
-        tasks = [asyncio.create_task(self._work(waiting)) for _ in range(workers)]
+        tasks = self.workers()
 
         def interrupt() -> None:
             self._is_interrupted = True
@@ -103,6 +108,12 @@ class _Run:
         with on_signals(interrupt):
             await all_of(tasks)
         return self._is_interrupted
+
+    def workers(self) -> list[asyncio.Task[None]]:
+        """The tasks that call everything between them."""
+        waiting = iter(self._called)
+        count = min(self._campaign.processes, len(self._called))
+        return [asyncio.create_task(self._work(waiting)) for _ in range(count)]
 
     async def _work(self, waiting: Iterator[Called]) -> None:
         """Call one tool after the other with one process, which is started anew where a call ends it."""

@@ -108,7 +108,7 @@ class Interview:
         return self.asked.get(id(tool)) or self._questions(tool)
 
     async def _run(self) -> None:
-        task = asyncio.create_task(self._ask_everything())
+        task = asyncio.create_task(self.ask_everything())
 
         def interrupt() -> None:
             self._is_interrupted = True
@@ -117,7 +117,8 @@ class Interview:
         with on_signals(interrupt):
             await all_of([task])
 
-    async def _ask_everything(self) -> None:
+    async def ask_everything(self) -> None:
+        """Send everything, for who has an event loop already."""
         try:
             await self._ask_server()
             for permission in self._inquiry.permissions:
