@@ -53,6 +53,7 @@ FILE.json#NAME of a client configuration. -- COMMAND ARG... at the end starts a 
   mcproof prove -- python server.py      does it keep what its schemas promise
   mcproof lint https://host/mcp          every finding about a live server
   mcproof lint tools.json                every finding about a snapshot, with the line it is about
+  mcproof run                            the tests in mcproof.yaml
   mcproof schema-lint tools.json --fix   print the catalog with tightened schemas
 
 Exit codes: 0 nothing found, 1 findings or a failed gate, 2 could not do the job.

@@ -7,6 +7,7 @@ tests errors, and no other server's.
 from __future__ import annotations
 
 import asyncio
+import json
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ from mcproof.live.session import Session
 from mcproof.proof.safety import Permission
 from mcproof.report.model import TestFailure, TestResult
 from mcproof.suite.judging import Judge, call_default, quality_default
+from mcproof.suite.matchers import shown
 from mcproof.suite.model import METHODS
 from mcproof.suite.steps import run_program
 from mcproof.targets.snapshot import read_snapshot
@@ -321,7 +323,7 @@ class _Run:
             reasons = dict.fromkeys(("negative_path.failures", "negative_path.gate_passed"), _failed(proof.probes))
             return _Judged(judge.failures(block.expect, {"negative_path": counted._asdict()}, reasons), note)
         failures = [
-            judge.failure(each.probe, f"{each.probe}: {each.outcome}, {each.reason}", "a refusal", each.answer)
+            judge.failure(each.probe, f"{each.probe}: {each.outcome}, {each.reason}", "a refusal", _inside(each.answer))
             for each in proof.probes
             if each.passed is False
         ]
@@ -403,6 +405,17 @@ def _said(reply: Reply) -> str:
     texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
     said = " ".join(text for text in texts if isinstance(text, str))
     return f"isError is true: {said[:300]}" if said else "isError is true"
+
+
+def _inside(answer: str) -> str:
+    """An answer without its envelope, whose number depends on what was asked before."""
+    try:
+        envelope = json.loads(answer)
+    except (ValueError, RecursionError):  # cropped, or never JSON
+        return answer
+    if not isinstance(envelope, dict) or not {"result", "error"} & envelope.keys():
+        return answer
+    return shown(envelope.get("result", envelope.get("error")))
 
 
 def _failed(probes: list[ProbeResult]) -> str:
