@@ -1,7 +1,8 @@
 """A server for the tests of suites: `python -I -S suited.py` on standard input and output; `answer` is all of it.
 
 Tools: `echo` gives its arguments back, `add` adds, `fail` fails, `refuse` is refused, `die` ends the server, `sleep`
-writes the file `note` and never answers, `clock` tells another time at every call, `secret` tells the variable SECRET.
+writes the file `note` and never answers, `clock` tells another time at every call, `secret` tells the variable SECRET,
+`flaky` fails at its first call.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 import uuid
 from typing import Any
 
+CALLED: list[str] = []
 NUMBER = {"type": "number", "description": "A number.", "maximum": 1000}
 TOOLS: list[dict[str, Any]] = [
     {
@@ -37,7 +39,7 @@ TOOLS: list[dict[str, Any]] = [
     },
     *(
         {"name": name, "description": name, "inputSchema": {"type": "object", "properties": {"x": {}}}}
-        for name in ("fail", "refuse", "die", "sleep", "clock", "secret")
+        for name in ("fail", "refuse", "die", "sleep", "clock", "secret", "flaky")
     ),
 ]
 
@@ -94,7 +96,9 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
         time.sleep(3600)
     if name == "clock":
         return text(f"at 2026-07-28T10:11:{time.time_ns() % 60:02}Z", structuredContent={"id": str(uuid.uuid4())})
+    CALLED.append(str(name))
     others = {
+        "flaky": text("now", is_error=CALLED.count("flaky") == 1),
         "fail": text("it failed", is_error=True),
         "refuse": error(-32000, "refused"),
         "secret": text(f"the secret is {os.environ.get('SECRET')}"),

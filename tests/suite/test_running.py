@@ -276,6 +276,16 @@ def test_fail_fast_skips_what_comes_after_the_first_failure(tmp_path: Path) -> N
     assert done.returncode == 1
 
 
+def test_a_test_is_tried_again_and_says_so_when_it_passes_late(tmp_path: Path) -> None:
+    tests = [tool("at once", "echo", **ECHO), tool("late", "flaky"), tool("never", "fail")]
+    write_suite(tmp_path, {"s": STDIO}, tools=tests)
+    outcomes = outcomes_of(run_json(tmp_path, "--retry", "2"))
+    assert outcomes["tools/at once"] == ("passed", "")
+    assert outcomes["tools/late"] == ("passed", "passed at attempt 2")
+    assert outcomes["tools/never"][0] == "failed"
+    assert outcomes_of(run_json(tmp_path))["tools/late"][0] == "failed"
+
+
 def test_steps_run_before_and_after_and_a_failed_one_is_an_error(tmp_path: Path) -> None:
     note = tmp_path / "note"
     touch = {"run": [sys.executable, "-c", f"open({str(note)!r}, 'a').write('x')"]}

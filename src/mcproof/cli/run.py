@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
-from mcproof.cli.options import Parser, add_outputs, seconds, words
+from mcproof.cli.options import Parser, add_outputs, seconds, whole_number, words
 from mcproof.cli.validate import add_suites
 from mcproof.errors import InputError, McproofError
 
@@ -31,6 +31,13 @@ def parser() -> Parser:
         help="run only tests with one of these tags; comma-separated, repeatable",
     )
     parser.add_argument("--fail-fast", action="store_true", help="stop at the first test that fails")
+    parser.add_argument(
+        "--retry",
+        type=whole_number("times", 0, 100),
+        default=0,
+        metavar="N",
+        help="try a test that does not pass up to N times more; one that passes then says so",
+    )
     parser.add_argument(
         "--timeout",
         type=seconds,
@@ -131,7 +138,7 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     store = SnapshotStore(suite.file, updates=options.update_snapshots)
     store.read()
     counter = Counter()
-    ran = run_suite(suite, tests, Running(options.fail_fast, options.timeout), store, counter.step)
+    ran = run_suite(suite, tests, Running(options.fail_fast, options.timeout, options.retry), store, counter.step)
     counter.clear()
     store.save()
     if store.written:

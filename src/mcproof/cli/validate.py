@@ -57,15 +57,19 @@ def _read(file: str) -> tuple[Suite | None, list[Problem]]:
 
 def _text(file: str, suite: Suite | None, problems: list[Problem], style: Style) -> str:
     from mcproof.report.text import plural
+    from mcproof.suite.deprecated import warnings_of
 
     if suite is None:
         return "".join(f"{style.text(str(problem), 2000)}\n" for problem in problems)
+    warned = [f"{style.text(str(each), 2000)} (warning)\n" for each in warnings_of(suite)]
     tick = style.paint(style.symbol("✓", "ok:"), "good")
-    return f"{tick} {style.text(file)}: {plural(len(suite.tests), 'test')} on {plural(len(suite.servers), 'server')}\n"
+    counted = f"{plural(len(suite.tests), 'test')} on {plural(len(suite.servers), 'server')}"
+    return "".join([*warned, f"{tick} {style.text(file)}: {counted}\n"])
 
 
 def _print_json(checked: list[tuple[str, Suite | None, list[Problem]]]) -> None:
     from mcproof.report.records import SCHEMA_VERSION, encode, printable
+    from mcproof.suite.deprecated import warnings_of
 
     suites: list[dict[str, Any]] = [
         {
@@ -74,6 +78,7 @@ def _print_json(checked: list[tuple[str, Suite | None, list[Problem]]]) -> None:
             "servers": 0 if suite is None else len(suite.servers),
             "tests": 0 if suite is None else len(suite.tests),
             "problems": [problem._asdict() for problem in problems],
+            "warnings": [] if suite is None else [warning._asdict() for warning in warnings_of(suite)],
         }
         for file, suite, problems in checked
     ]

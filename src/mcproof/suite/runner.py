@@ -52,6 +52,8 @@ class Running(NamedTuple):
     fails_fast: bool = False
     timeout: float | None = None
     """How long an answer may take, in seconds, where the suite does not say."""
+    retries: int = 0
+    """How often a part of a test that did not pass is tried again."""
 
 
 class Ran(NamedTuple):
@@ -248,10 +250,21 @@ class _Run:
             if self._stopped:
                 return
             self._progress(len(self._done), len(self._tests), test.name)
-            results = [await self._part(test, block) for block in _parts(test)]
+            results = [await self._patiently(test, block) for block in _parts(test)]
             self._done[number] = results
             if self._running.fails_fast and any(each.outcome in ("failed", "error") for each in results):
                 self._stopped = "an earlier test failed (--fail-fast)"
+
+    async def _patiently(self, test: SuiteTest, block: str) -> TestResult:
+        """A part of a test, again where it does not pass, as often as is allowed; what passed late says so."""
+        result = await self._part(test, block)
+        for attempt in range(self._running.retries):
+            if result.outcome == "passed":
+                break
+            result = await self._part(test, block)
+            if result.outcome == "passed":
+                result = result._replace(message=f"passed at attempt {attempt + 2}; {result.message}".rstrip("; "))
+        return result
 
     async def _part(self, test: SuiteTest, block: str) -> TestResult:
         host = self._hosts[test.server]

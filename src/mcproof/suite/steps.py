@@ -41,7 +41,7 @@ async def run_program(step: Step, folder: str) -> str | None:
         finally:
             if process.returncode is None:
                 with contextlib.suppress(OSError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                    _kill(process)
                 await process.wait()
         if code == 0:
             return None
@@ -49,3 +49,11 @@ async def run_program(step: Step, folder: str) -> str | None:
         said.seek(max(0, end - _SHOWN))
         words = said.read(_SHOWN).decode(errors="replace").strip()
         return f"exit code {code}" + (f": {words}" if words else "")
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """End a program, and what it has started where the system knows groups of processes."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
