@@ -218,6 +218,32 @@ def test_a_lenient_server_fails_the_probe_that_it_does_not_refuse(tmp_path: Path
     assert message.startswith("wrong_type: accepted")
 
 
+def test_a_block_of_which_no_probe_applies_does_not_pass(tmp_path: Path) -> None:
+    free = {"name": "free", "description": "Take no arguments.", "inputSchema": {"type": "object"}}
+    block = {"checks": ["missing_required"]}
+    write_suite(tmp_path, {"s": {"command": small(tools=[free])}}, tools=[tool("a", "free", negative_path=block)])
+    assert outcomes_of(run_json(tmp_path))["negative_path/a"] == (
+        "failed",
+        "negative_path.checks_run: no probe could be judged: missing_required: the tool has no parameters",
+    )
+
+
+def test_probes_of_a_tool_that_refuses_everything_prove_little(tmp_path: Path) -> None:
+    block = {"checks": ["missing_required"]}
+    entry = {"command": small("refuses-everything")}
+    write_suite(tmp_path, {"s": entry}, tools=[tool("a", "search", negative_path=block)])
+    said = outcomes_of(run_json(tmp_path))["negative_path/a"]
+    assert said == ("passed", "the valid call fails too, so this proves little")
+
+
+def test_a_crash_under_fuzzing_is_told_with_the_arguments(tmp_path: Path) -> None:
+    entry = {"command": small("dies-of-full")}
+    write_suite(tmp_path, {"s": entry}, tools=[tool("a", "search", fuzz={"cases": 10})])
+    outcome, message = outcomes_of(run_json(tmp_path))["fuzz/a"]
+    assert outcome == "failed"
+    assert message.startswith('crash at {"query": ')
+
+
 def test_a_crash_fails_its_test_and_the_next_has_a_new_server(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("dies", "die"), tool("lives", "echo", **ECHO)])
     done = run_json(tmp_path)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mcproof.report.model import ProbeResult, TestOutcome
     from mcproof.suite.model import Fuzz, NegativePath, ServerEntry, Step, Suite, SuiteTest
     from mcproof.suite.snapshots import SnapshotStore
+    from mcproof.trial import Trials
 
 PROBE_LIMIT = 10.0
 """How long an answer to a probe may take, in seconds, where nobody says."""
@@ -340,8 +341,10 @@ class _Run:
             for each in proof.probes
             if each.passed is False
         ]
+        failures += [judge.failure("", f"crash: {end}") for end in _unexplained(proof.trials)]
         if not failures and not counted.checks_run:
-            why = "; ".join(f"{each.probe}: {each.reason}" for each in proof.probes if each.passed is None)
+            left_out = [each for each in proof.probes if each.passed is None and each.probe in block.checks]
+            why = "; ".join(f"{each.probe}: {each.reason}" for each in left_out)
             message = f"no probe could be judged: {why}"
             failures = [judge.failure("negative_path.checks_run", message, "at least 1", "0")]
         return _Judged(failures, note)
@@ -349,6 +352,7 @@ class _Run:
     async def _fuzz(self, test: SuiteTest, block: Fuzz, host: _Host, judge: Judge) -> list[TestFailure]:
         from mcproof.proof.barrage import Campaign
         from mcproof.proof.fuzzing import fuzz_within
+        from mcproof.trial import spelt
 
         catalog, permission = await self._permitted(test, host)
         if permission is None:
@@ -356,10 +360,10 @@ class _Run:
         arguments = {test.subject: dict(test.arguments)} if test.arguments is not None else {}
         campaign = Campaign([permission], arguments, block.seed, block.cases, block.max_call_ms / 1000)
         fuzzed = await fuzz_within(catalog, host.server, host.asking, campaign)
-        cases, outcomes = sum(fuzzed.cases.values()), fuzzed.outcomes
+        cases, outcomes, ends = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained(fuzzed.trials)
         facts = {
             "cases_run": cases,
-            "crashes": outcomes["crash"],
+            "crashes": outcomes["crash"] + len(ends),
             "hangs": outcomes["hang"],
             "protocol_violations": outcomes["protocol_violation"],
             "leaks": outcomes["leak"],
@@ -372,10 +376,9 @@ class _Run:
         failures = []
         for each in fuzzed.failures:
             if each.judgement.outcome != "accepted":
-                from mcproof.trial import spelt
-
-                what = f"{each.judgement.outcome.replace('_', ' ')}: {each.judgement.what or each.case.what}"
-                failures.append(judge.failure("fuzz", what, "a clean answer", f"for {spelt(each.case.arguments)}"))
+                outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.what or each.case.what
+                failures.append(judge.failure("", f"{outcome} at {spelt(each.case.arguments)}: {why}"))
+        failures += [judge.failure("", f"crash: {end}") for end in ends]
         if not facts["gate_passed"] and not failures:
             failures = [judge.failure("fuzz.cases_run", "no case could be sent", "at least 1", "0")]
         return failures
@@ -418,6 +421,12 @@ def _said(reply: Reply) -> str:
     texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
     said = " ".join(text for text in texts if isinstance(text, str))
     return f"isError is true: {said[:300]}" if said else "isError is true"
+
+
+def _unexplained(trials: list[Trials]) -> list[str]:
+    """Ends of the server that no single call explains."""
+    of_server = [trial for each in trials if each.item.kind == "server" for trial in each.trials]
+    return [trial.answer for trial in of_server if trial.probe in ("calls", "fuzz") and trial.outcome == "crash"]
 
 
 def _inside(answer: str) -> str:
