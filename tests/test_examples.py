@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -51,3 +52,14 @@ def test_make_demo_starts_the_embedded_server_and_lints_grades_and_proves_it(tmp
     assert b"$ mcproof lint -- python -m mcproof.demo.server" in done.stdout
     assert b"error[WIR-001] sends lines that are not JSON: weather server is ready" in done.stdout
     assert b"grade C, needs work" in done.stdout
+
+
+def test_the_suite_of_the_example_server_passes() -> None:
+    folder = ROOT / "examples" / "suite"
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # where `python` is this one
+    command = [sys.executable, "-m", "mcproof", "run"]
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.endswith(b"5 tests: 5 passed\n")

@@ -31,10 +31,12 @@ OPTIONAL = {
     "rules": set(),
     "explain": set(),
     "config": set(),
-    "run": {"name", "version", "grade", "polish", "descriptions", "probes", "matrix", "fuzzing"},
+    "run": {"name", "version", "grade", "polish", "descriptions", "probes", "matrix", "fuzzing", "tests"},
     "probe": {"notices", "suppressed"},
     "prove": {"notices", "suppressed"},
     "fuzz": {"notices", "suppressed"},
+    "tests": set(),
+    "validate": {"error"},
     "diff": set(),
     "baseline": set(),
 }

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mcproof.live.listing import Listing
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
+    from mcproof.wire import Ending
 
 AT_ONCE = 8
 """How many servers are asked at the same time."""
@@ -55,6 +56,15 @@ async def _capture(server: Server, asking: Asking) -> Capture:
         listing = await list_everything(connection)
     finally:
         ending = await connection.transport.close()
+    return _captured(server, connection, listing, ending)
+
+
+async def capture_over(server: Server, connection: Connection) -> Capture:
+    """List everything over a connection that stays open. Raises ConnectError or LostError."""
+    return _captured(server, connection, await list_everything(connection), None)
+
+
+def _captured(server: Server, connection: Connection, listing: Listing, ending: Ending | None) -> Capture:
     hide = hiding(server.secrets)
     wire = Wire(
         connection.transport.name,

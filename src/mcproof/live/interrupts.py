@@ -35,10 +35,15 @@ class Interruptible:
                 task.cancel()
 
         with _on_signals(interrupt):
-            await _all_of(tasks)
+            await _done(tasks)
 
 
-async def _all_of(tasks: list[asyncio.Task[None]]) -> None:
+async def all_of(*jobs: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Do these jobs at once, as a part of work that minds interrupts; an error in one ends the others."""
+    await _done([asyncio.create_task(job()) for job in jobs])
+
+
+async def _done(tasks: list[asyncio.Task[None]]) -> None:
     """Wait for tasks of which any may have been cancelled; an error in one ends the others."""
     try:
         if tasks:

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.live.errors import ConnectError
-from mcproof.live.interrupts import Interruptible
+from mcproof.live.interrupts import Interruptible, all_of
 from mcproof.live.secrets import plain_secrets
 from mcproof.live.session import Session
 from mcproof.proof.barrage import Called
@@ -19,7 +19,8 @@ from mcproof.report.model import Untested
 from mcproof.trial import KINDS, SEVERAL, Trial, Trials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
+    from typing import Any
 
     from mcproof.catalog import Catalog
     from mcproof.live.reach import Asking
@@ -61,6 +62,13 @@ def fuzz(
     return run.fuzzed(interrupted=not run.all())
 
 
+async def fuzz_within(catalog: Catalog, server: Server, asking: Asking, campaign: Campaign) -> Fuzzed:
+    """The same for who has an event loop already, and minds interrupts."""
+    run = _Run(catalog, server, asking, campaign, lambda *_: None)
+    await all_of(*run.workers())
+    return run.fuzzed(interrupted=False)
+
+
 class _Run:
     """One campaign: the tools that wait, the processes that call them, and what they saw."""
 
@@ -88,9 +96,13 @@ class _Run:
 
     def all(self) -> bool:
         """Call everything; whether no interrupt came first."""
+        return self._work.run(*self.workers())
+
+    def workers(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+        """What calls everything between them."""
         waiting = iter(self._called)
-        workers = min(self._campaign.processes, len(self._called))
-        return self._work.run(*[lambda: self._call(waiting)] * workers)
+        count = min(self._campaign.processes, len(self._called))
+        return [lambda: self._call(waiting)] * count
 
     async def _call(self, waiting: Iterator[Called]) -> None:
         """Call one tool after the other with one process, which is started anew where a call ends it."""

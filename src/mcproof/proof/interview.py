@@ -78,7 +78,7 @@ class Interview:
 
     def hold(self) -> bool:
         """Send everything; whether an interrupt came first."""
-        if not self._work.run(self._ask_everything) and not self.trouble:
+        if not self._work.run(self.ask_everything) and not self.trouble:
             self.trouble = "interrupted"
         return self._work.is_interrupted
 
@@ -103,7 +103,8 @@ class Interview:
         """What a tool was asked, or would have been."""
         return self.asked.get(id(tool)) or self._questions(tool)
 
-    async def _ask_everything(self) -> None:
+    async def ask_everything(self) -> None:
+        """Send everything, for who has an event loop already."""
         try:
             await self._ask_server()
             for permission in self._inquiry.permissions:

@@ -51,6 +51,13 @@ def prove(
     return _Evidence(catalog, inquiry, interview).proof(interrupted=interrupted)
 
 
+async def prove_within(catalog: Catalog, server: Server, asking: Asking, inquiry: Inquiry) -> Proof:
+    """The same for who has an event loop already, and minds interrupts."""
+    interview = Interview(catalog, server, asking, inquiry, lambda *_: None)
+    await interview.ask_everything()
+    return _Evidence(catalog, inquiry, interview).proof(interrupted=False)
+
+
 class _Evidence:
     """What an interview has shown."""
 

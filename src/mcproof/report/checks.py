@@ -8,12 +8,13 @@ from mcproof.finding import LEVELS
 from mcproof.registry import CRASHED
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.proof import PROBED_RULES, PROBING, UNASKED, not_tested, rules_of, told_by_probes
+from mcproof.report.tests import failure_sentence, says_more
 from mcproof.suppress import ACCEPTED, COMMENTED, IGNORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.model import Reported, RunReport, TargetReport
+    from mcproof.report.model import Reported, RunReport, TargetReport, TestFailure, TestResult
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
@@ -79,6 +80,7 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
     if report.fuzzing is not None:
         for reason in not_tested(report):
             yield from (Check("fuzz", what, "skipped", message=reason.why) for what in reason.whats)
+    yield from map(_test_check, report.tests)
     found = {each.rule.id for each in (*report.findings, *report.suppressed)}
     untested = _untested(report)
     for rule in run.rules if run.command != "diff" else ():
@@ -125,6 +127,23 @@ def _probe_checks(report: TargetReport) -> Iterator[Check]:
             detail = mine[0].rule.fix if mine else ""
             exchange = f"sent {result.request}, answered {result.answer}" if result.request else ""
             yield Check("probe", name, "failed" if fails else "passed", level, said, detail, exchange=exchange)
+
+
+_OUTCOMES: dict[str, Outcome] = {"passed": "passed", "failed": "failed", "error": "error"}
+
+
+def _test_check(test: TestResult) -> Check:
+    """A test of a suite, with every expectation that was not met."""
+    told = [failure_sentence(each) + _difference(each) for each in test.failures]
+    outcome = _OUTCOMES.get(test.outcome, "skipped")
+    kind = test.outcome if outcome in ("failed", "error") else "note"
+    detail = "; ".join(told)
+    detail = "" if detail == test.message else detail
+    return Check(test.block, test.label, outcome, kind, test.message, detail, test.file, test.line)
+
+
+def _difference(failure: TestFailure) -> str:
+    return f" [expected {failure.expected}, got {failure.got}]" if says_more(failure) else ""
 
 
 def _by_rule(findings: list[Reported]) -> dict[tuple[str | None, str], list[Reported]]:

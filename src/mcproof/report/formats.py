@@ -83,6 +83,7 @@ _DOCUMENTS = {
     "probe": ("proof_records", "probe_document"),
     "prove": ("proof_records", "prove_document"),
     "fuzz": ("proof_records", "fuzz_document"),
+    "run": ("tests", "run_tests_document"),
 }
 """Where the JSON documents of the commands are written that print another than `lint` does."""
 
@@ -103,6 +104,10 @@ def render_target(report: TargetReport, command: str, format: str, style: Style,
         from mcproof.report.changes import changes_text
 
         return changes_text(report, format, style)
+    if command == "run":
+        from mcproof.report.tests import tests_concise, tests_text
+
+        return tests_concise(report, style) if format == "concise" else tests_text(report, style)
     if format == "concise":
         from mcproof.report.text import concise
 

@@ -8,6 +8,7 @@ from mcproof.finding import LEVELS
 from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
 from mcproof.report.terminal import safe, without_commands
+from mcproof.report.tests import failure_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 def document(run: RunReport) -> Iterator[str]:
     """An annotation for each finding, the most serious first: GitHub shows ten of a kind."""
-    annotations = [*_troubles(run), *_notices(run)]
+    annotations = [*_troubles(run), *_notices(run), *_tests(run)]
     annotations += [_annotation(group) for report in run.targets for group in group_by_fault(report.findings)]
     for level, command in sorted(annotations, key=lambda each: LEVELS.index(each[0])):
         yield f"::{_COMMANDS[level]} {command}\n"
@@ -36,6 +37,13 @@ def _troubles(run: RunReport) -> Iterator[tuple[Level, str]]:
 def _notices(run: RunReport) -> Iterator[tuple[Level, str]]:
     for notice in run.notices:
         yield notice.level, _command(notice.file, {"line": notice.line}, notice.kind, notice.message)
+
+
+def _tests(run: RunReport) -> Iterator[tuple[Level, str]]:
+    for test in (test for report in run.targets for test in report.tests):
+        if test.outcome in ("failed", "error"):
+            more = [failure_sentence(each) for each in test.failures[1:]]
+            yield "error", _command(test.file, {"line": test.line}, test.label, test.message, *more)
 
 
 def _annotation(group: Group) -> tuple[Level, str]:

@@ -36,6 +36,11 @@ def _issues(run: RunReport) -> Iterator[tuple[str, dict[str, Any]]]:
             file = trouble.file or report.target
             path = repository_path(file)
             yield path, _issue("mcproof", "blocker", trouble.message, path, trouble.line)
+        for test in report.tests:
+            if test.outcome in ("failed", "error"):
+                path = repository_path(test.file or report.target)
+                issue = _issue("mcproof-test", "critical", f"{test.label}: {test.message}", path, test.line)
+                yield f"{path}\0{test.block}\0{test.name}", issue
         for each in report.findings:
             path = relative_path(each.file, each.line)
             identity = f"{path}\0{each.fingerprint}"

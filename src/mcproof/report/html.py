@@ -30,6 +30,7 @@ from mcproof.report.page.summary import (
     untested,
     verdict,
 )
+from mcproof.report.page.tests import list_of_tests
 from mcproof.report.page.trials import proportions, trial_sections, untested_reasons
 from mcproof.report.proof import TRYING
 from mcproof.report.text import plural
@@ -172,6 +173,10 @@ def _one(run: RunReport, findings: Findings, rules: dict[str, RuleUse], words: W
         yield f"</div></div>\n{trouble_box(report.trouble)}"
         yield from _notices(run)
         return
+    if run.command == "run":
+        yield "</div></div>\n"
+        yield from _section("findings", "Tests", list_of_tests(report.tests))
+        return
     if report.score is not None and words.noun == "finding":
         yield scale(report.score)
     yield f"{proportions(report, run.command)}</div></div>\n{facts(report, findings, words)}"
@@ -240,6 +245,9 @@ def _several(run: RunReport, all_findings: list[Findings], rules: dict[str, Rule
         yield f'<div class="inside" id="t{number}">\n'
         if report.trouble is not None:
             yield trouble_box(report.trouble)
+        elif run.command == "run":
+            yield f'<p class="headline">{headline(report, findings, words, run.command)}</p>\n'
+            yield from list_of_tests(report.tests)
         else:
             if run.command in TRYING:
                 yield f'<p class="headline">{headline(report, findings, words, run.command)}</p>\n'

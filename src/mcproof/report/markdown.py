@@ -12,6 +12,7 @@ from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
 from mcproof.report.proof import TRYING, split_static, static_sentence, summary_sentence, told_by_failures
 from mcproof.report.terminal import safe
+from mcproof.report.tests import failure_sentence, sentence_of
 from mcproof.report.text import plural, scope_of
 
 if TYPE_CHECKING:
@@ -71,6 +72,9 @@ def _verdict(run: RunReport) -> str:
 
 
 def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
+    if run.command == "run":
+        yield from _tests(report)
+        return
     findings, static = split_static(report.findings) if run.command in TRYING else (report.findings, 0)
     groups = group_by_fault(findings)
     sentence = summary_sentence(report, run.command)
@@ -104,6 +108,28 @@ def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
                 said = f"{SUPPRESSED[by]} {code(_place(file, line))}"
                 said += f": {escaped(reason)}" if reason else ""
                 yield f"| {code(each.rule.id)} | {_where(each)} | {said} |\n"
+        yield f"\n{_UNFOLD}\n"
+
+
+_OUTCOMES = {"passed": "✅", "failed": "🔴", "error": "❗"}
+
+
+def _tests(report: TargetReport) -> Iterator[str]:
+    """The tests that did not pass, one row each, and the others folded away."""
+    yield f"\n## {escaped(report.target)}\n\n**{escaped(sentence_of(report.tests))}**\n"
+    bad = [test for test in report.tests if test.outcome in ("failed", "error")]
+    others = [test for test in report.tests if test.outcome not in ("failed", "error")]
+    if bad:
+        yield "\n| | test | where | why |\n| --- | --- | --- | --- |\n"
+    for test in bad:
+        told = "<br>".join(escaped(failure_sentence(each)) for each in test.failures) or escaped(test.message)
+        where = code(_place(test.file, test.line)) if test.file is not None else ""
+        yield f"| {_OUTCOMES[test.outcome]} | {escaped(test.label)} | {where} | {told} |\n"
+    if others:
+        yield f"\n{_FOLD}<summary>{plural(len(others), 'other test')}</summary>\n\n"
+        for test in others:
+            said = f": {escaped(test.message)}" if test.message else ""
+            yield f"- {_OUTCOMES.get(test.outcome, '➖')} {escaped(test.label)}{said}\n"
         yield f"\n{_UNFOLD}\n"
 
 

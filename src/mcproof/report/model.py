@@ -273,6 +273,43 @@ class Fuzzing(NamedTuple):
     """How many cases each tool was called with."""
 
 
+TestOutcome = Literal["passed", "failed", "error", "skipped", "not_applicable"]
+
+
+class TestFailure(NamedTuple):
+    """One expectation of a test that was not met."""
+
+    target: str
+    """Which value it is about; empty where it is about the test as a whole."""
+    message: str
+    expected: str = ""
+    got: str = ""
+    """Both cropped."""
+
+
+class TestResult(NamedTuple):
+    """What one test of a suite came to."""
+
+    name: str
+    block: str
+    """`tools`, `resources`, `prompts`, `tool_quality`; `negative_path` or `fuzz` for a block in a test; `setup` or
+    `teardown` for a step that failed."""
+    server: str
+    outcome: TestOutcome
+    """`failed` is the server's fault; `error` says that the test could not be made."""
+    message: str = ""
+    """Why it did not pass, in one line."""
+    failures: tuple[TestFailure, ...] = ()
+    file: str | None = None
+    line: int | None = None
+    seconds: float = 0.0
+
+    @property
+    def label(self) -> str:
+        """The name, with the part of the test that it is about where that is not the test itself."""
+        return f"{self.name} ({self.block})" if self.block in ("negative_path", "fuzz") else self.name
+
+
 class Notice(NamedTuple):
     """Something about the configuration, the baseline or a comment that somebody should tidy up."""
 
@@ -344,6 +381,8 @@ class TargetReport(NamedTuple):
     probes: list[ProbeResult] = []  # noqa: RUF012
     matrix: list[Cell] = []  # noqa: RUF012
     fuzzing: Fuzzing | None = None
+    tests: list[TestResult] = []  # noqa: RUF012
+    """The tests of a suite, in its order."""
 
     @property
     def failing(self) -> int:
@@ -360,7 +399,9 @@ class TargetReport(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        return self.trouble is None and not self.failing and all(gate.passed for gate in self.gates)
+        if self.trouble is not None or any(test.outcome in ("failed", "error") for test in self.tests):
+            return False
+        return not self.failing and all(gate.passed for gate in self.gates)
 
     @property
     def title(self) -> str:

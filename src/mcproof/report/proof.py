@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.report.tests import sentence_of
 from mcproof.report.text import plural
 from mcproof.trial import CHECKS, KINDS
 
@@ -159,6 +160,8 @@ def was_tested(report: TargetReport) -> bool:
 
 def summary_sentence(report: TargetReport, command: str) -> str:
     """What a manager wants to know of a server that was tried; for any other command, nothing."""
+    if command == "run":
+        return sentence_of(report.tests)
     if command == "prove":
         return promise_sentence(report.matrix)
     if command == "probe":

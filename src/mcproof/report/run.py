@@ -24,6 +24,8 @@ from mcproof.report.model import (
     Score,
     Snippet,
     TargetReport,
+    TestFailure,
+    TestResult,
     TextEdit,
     Tokens,
     Trouble,
@@ -33,6 +35,7 @@ from mcproof.report.model import (
 from mcproof.report.proof_records import cell_record, fuzzing_record, probe_record
 from mcproof.report.records import SCHEMA_VERSION, encode, finding_line, listed, notice_record, printable, summary_of
 from mcproof.report.terminal import safe
+from mcproof.report.tests import record_of
 from mcproof.suppress import Suppression
 
 if TYPE_CHECKING:
@@ -61,7 +64,9 @@ def run_document(run: RunReport) -> Iterator[str]:
         yield ",\n" if number else "\n"
         yield from _target(report)
     seconds = {report.target: round(report.seconds, 4) for report in run.targets}
-    timings = {"started": run.started, "seconds": round(run.seconds, 4), "targets": seconds}
+    timings: dict[str, Any] = {"started": run.started, "seconds": round(run.seconds, 4), "targets": seconds}
+    if run.command == "run":
+        timings["tests"] = {each.target: [round(test.seconds, 4) for test in each.tests] for each in run.targets}
     yield f'\n],\n"timings": {printable(encode(timings))}}}\n'
 
 
@@ -97,7 +102,9 @@ def _target(report: TargetReport) -> Iterator[str]:
     yield ",\n"
     yield from listed("matrix", (encode(cell_record(each)) for each in report.matrix))
     fuzzing = None if report.fuzzing is None else fuzzing_record(report.fuzzing)
-    yield f',\n"fuzzing": {printable(encode(fuzzing))}}}'
+    yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
+    yield from listed("tests", (encode(record_of(each)) for each in report.tests))
+    yield "}"
 
 
 def _descriptions(descriptions: Descriptions) -> dict[str, Any]:
@@ -203,7 +210,7 @@ def _run(document: dict[str, Any]) -> RunReport:
     return RunReport(
         document["command"],
         document["mcproof"],
-        [_read_target(each, rules, timings["targets"]) for each in document["targets"]],
+        [_read_target(each, rules, timings) for each in document["targets"]],
         list(rules.values()),
         [Notice(each["kind"], each["message"], each["file"], each["line"]) for each in document["notices"]],
         document["exit_code"],
@@ -222,7 +229,7 @@ def _harmless(record: dict[str, Any]) -> dict[str, Any]:
     return {key: safe(value) if isinstance(value, str) else value for key, value in record.items()}
 
 
-def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: dict[str, float]) -> TargetReport:
+def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], timings: dict[str, Any]) -> TargetReport:
     target = record["target"]
     if "error" in record:
         return TargetReport(target, Trouble(**record["error"]))
@@ -243,13 +250,26 @@ def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], seconds: d
         gates=[Gate(**each) for each in record["gates"]],
         fail_on=record["fail_on"],
         untested=[Untested(each["what"], each["why"], tuple(each["rules"])) for each in record["not_tested"]],
-        seconds=seconds.get(target, 0.0),
+        seconds=timings["targets"].get(target, 0.0),
         compared_with=record["compared_with"],
         # What was written before servers were tried has none of these.
         probes=[_read_probe(each) for each in record.get("probes", ())],
         matrix=[_read_cell(each) for each in record.get("matrix", ())],
         fuzzing=_read_fuzzing(record["fuzzing"]) if record.get("fuzzing") is not None else None,
+        tests=_read_tests(record.get("tests", []), timings.get("tests", {}).get(target, [])),
     )
+
+
+def _read_tests(records: list[dict[str, Any]], seconds: list[float]) -> list[TestResult]:
+    taken = [*seconds[: len(records)], *[0.0] * (len(records) - len(seconds))]
+    return [
+        TestResult(
+            failures=tuple(TestFailure(**each) for each in record["failures"]),
+            seconds=spent,
+            **_without(record, "failures"),
+        )
+        for record, spent in zip(records, taken, strict=True)
+    ]
 
 
 def _read_probe(record: dict[str, Any]) -> ProbeResult:

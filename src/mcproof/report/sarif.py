@@ -87,6 +87,8 @@ def _invocation(run: RunReport, left_out: int) -> dict[str, Any]:
     invocation: dict[str, Any] = {"executionSuccessful": run.exit_code in (0, 1), "exitCode": run.exit_code}
     troubles = [report.trouble for report in run.targets if report.trouble is not None]
     failures = [_notification("error", each.message, each.file, each.line) for each in troubles]
+    tests = [test for report in run.targets for test in report.tests if test.outcome in ("failed", "error")]
+    failures += [_notification("error", f"{test.label}: {test.message}", test.file, test.line) for test in tests]
     if left_out:
         what = f"{left_out:,} findings are left out, the least serious: code scanning takes {MOST_RESULTS:,} at most"
         failures.append(_notification("warning", what, None, None))

@@ -1,0 +1,148 @@
+"""`mcproof run`."""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
+from mcproof.cli.options import Parser, add_outputs, seconds, whole_number, words
+from mcproof.cli.validate import add_suites
+from mcproof.errors import InputError, McproofError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from mcproof.report.model import TargetReport
+    from mcproof.suite.model import Suite, SuiteTest
+
+
+def parser() -> Parser:
+    parser = Parser("run", "Run suites: tests of MCP servers in YAML.")
+    add_suites(parser)
+    add_outputs(parser)
+    parser.add_argument("--filter", metavar="TEXT", default="", help="run only tests with this text in their names")
+    parser.add_argument(
+        "--tag",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="run only tests with one of these tags; comma-separated, repeatable",
+    )
+    parser.add_argument("--fail-fast", action="store_true", help="stop at the first test that fails")
+    parser.add_argument(
+        "--retry",
+        type=whole_number("times", 0, 100),
+        default=0,
+        metavar="N",
+        help="try a test that does not pass up to N times more; one that passes then says so",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="how long an answer may take where the suite does not say (default 30, and 10 for probes)",
+    )
+    parser.add_argument(
+        "--update-snapshots", action="store_true", help="take what comes now for right: write the snapshots"
+    )
+    parser.add_argument("--allow-update-in-ci", action="store_true", help="let --update-snapshots work in a CI job")
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    from mcproof.cli.outputs import Outputs
+    from mcproof.cli.session import now
+    from mcproof.report.model import RunReport, TargetReport, Trouble
+    from mcproof.suite.finding import suite_files
+    from mcproof.suite.snapshots import refuse_update
+
+    options = parser().parse_args(arguments)
+    if options.update_snapshots:
+        refuse_update(os.environ, is_allowed=options.allow_update_in_ci)
+    files = suite_files(options.suites)
+    is_single = len(files) == 1
+    outputs = Outputs("run", options, is_single=is_single)
+    outputs.refuse_to_replace(dict.fromkeys(files, "a suite"))
+    chosen = _chosen(files, options)
+    start, started = perf_counter(), now()
+    reports: list[TargetReport] = []
+    interrupted = False
+    for suite, tests in chosen:
+        try:
+            report, interrupted = _run(suite, tests, options)
+        except McproofError as error:
+            report = TargetReport(suite.file, Trouble.of(error))
+        reports.append(report)
+        outputs.show(report)
+        if interrupted or (options.fail_fast and not report.passed):
+            break
+    from mcproof import __version__
+
+    code = INTERRUPTED if interrupted else _exit_code(reports)
+    finished = RunReport(
+        command="run",
+        version=__version__,
+        targets=reports,
+        exit_code=code,
+        is_single=is_single,
+        started=started,
+        seconds=perf_counter() - start,
+    )
+    outputs.write(finished)
+    outputs.print(finished)
+    return code
+
+
+def _exit_code(reports: list[TargetReport]) -> int:
+    """Tests that could not be made weigh more than tests that failed: nobody knows what they would have shown."""
+    if any(report.trouble is not None for report in reports):
+        return FAILED
+    if any(test.outcome == "error" for report in reports for test in report.tests):
+        return FAILED
+    return OK if all(report.passed for report in reports) else FINDINGS
+
+
+def _chosen(files: list[str], options: argparse.Namespace) -> list[tuple[Suite, list[SuiteTest]]]:
+    """The suites, read before anything is started, each with the tests that are asked for."""
+    from mcproof.suite.reading import read_suite
+
+    tags = set(words(options.tag))
+    part = options.filter.casefold()
+    chosen = []
+    known: set[str] = set()
+    for suite in [read_suite(file, os.environ) for file in files]:
+        known.update(tag for test in suite.tests for tag in test.tags)
+        tests = [
+            test
+            for test in suite.tests
+            if part in test.name.casefold() and (not tags or not tags.isdisjoint(test.tags))
+        ]
+        if tests:
+            chosen.append((suite, tests))
+    if not chosen:
+        there = f"; the tags are {', '.join(sorted(known)) or 'none'}" if tags else ""
+        raise InputError(f"nothing to check: no test is left by --filter and --tag{there}")
+    return chosen
+
+
+def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetReport, bool]:
+    from mcproof.report.model import TargetReport
+    from mcproof.report.terminal import Counter, tell
+    from mcproof.report.text import COUNTED, plural
+    from mcproof.suite.runner import Running, run_suite
+    from mcproof.suite.snapshots import SnapshotStore
+
+    start = perf_counter()
+    store = SnapshotStore(suite.file, updates=options.update_snapshots)
+    store.read()
+    counter = Counter()
+    ran = run_suite(suite, tests, Running(options.fail_fast, options.timeout, options.retry), store, counter.step)
+    counter.clear()
+    store.save()
+    if store.written:
+        tell(f"{store.file}: {plural(store.written, 'snapshot')} written")
+    counts = dict.fromkeys(COUNTED, 0)  # no catalog was looked at for its own sake
+    report = TargetReport(suite.file, counts=counts, tests=ran.results, seconds=perf_counter() - start)
+    return report, ran.interrupted

@@ -1,0 +1,27 @@
+"""`mcproof schema`."""
+
+from __future__ import annotations
+
+import sys
+
+from mcproof.cli.main import OK
+from mcproof.cli.options import Parser
+
+EPILOG = """\
+An editor with a YAML language server checks a suite as you write it:
+
+  mcproof schema > mcproof.schema.json
+  # yaml-language-server: $schema=mcproof.schema.json   (the first line of the suite)
+"""
+
+
+def parser() -> Parser:
+    return Parser("schema", "Print the JSON Schema of suites, for editors.", epilog=EPILOG)
+
+
+def command(arguments: list[str]) -> int:
+    from importlib.resources import files
+
+    parser().parse_args(arguments)
+    sys.stdout.write((files("mcproof.suite") / "suite.schema.json").read_text(encoding="utf-8"))
+    return OK

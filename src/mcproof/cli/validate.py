@@ -1,0 +1,87 @@
+"""`mcproof validate`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mcproof.cli.main import FAILED, OK
+from mcproof.cli.options import Parser, add_format
+from mcproof.report.terminal import Style
+
+if TYPE_CHECKING:
+    from mcproof.suite.model import Suite
+    from mcproof.suite.problems import Problem
+
+
+def parser() -> Parser:
+    parser = Parser("validate", "Check suites without starting anything: every mistake with its line and column.")
+    add_suites(parser)
+    add_format(parser, "text", "json")
+    return parser
+
+
+def add_suites(parser: Parser) -> None:
+    """The suites that are meant."""
+    parser.add_argument(
+        "suites",
+        metavar="SUITE",
+        nargs="*",
+        help="a suite in YAML; without any, mcproof.yaml, mcproof.yml, mcptest.yaml or mcptest.yml of this folder",
+    )
+
+
+def command(arguments: list[str]) -> int:
+    from mcproof.suite.finding import suite_files
+
+    options = parser().parse_args(arguments)
+    checked = [(file, *_read(file)) for file in suite_files(options.suites)]
+    if options.format == "json":
+        _print_json(checked)
+    else:
+        style = Style.of(sys.stdout)
+        for file, suite, problems in checked:
+            sys.stdout.write(_text(file, suite, problems, style))
+    return FAILED if any(problems for _, _, problems in checked) else OK
+
+
+def _read(file: str) -> tuple[Suite | None, list[Problem]]:
+    from mcproof.suite.problems import SuiteError
+    from mcproof.suite.reading import read_suite
+
+    try:
+        return read_suite(file, None), []
+    except SuiteError as error:
+        return None, error.problems
+
+
+def _text(file: str, suite: Suite | None, problems: list[Problem], style: Style) -> str:
+    from mcproof.report.text import plural
+    from mcproof.suite.deprecated import warnings_of
+
+    if suite is None:
+        return "".join(f"{style.text(str(problem), 2000)}\n" for problem in problems)
+    warned = [f"{style.text(str(each), 2000)} (warning)\n" for each in warnings_of(suite)]
+    tick = style.paint(style.symbol("✓", "ok:"), "good")
+    counted = f"{plural(len(suite.tests), 'test')} on {plural(len(suite.servers), 'server')}"
+    return "".join([*warned, f"{tick} {style.text(file)}: {counted}\n"])
+
+
+def _print_json(checked: list[tuple[str, Suite | None, list[Problem]]]) -> None:
+    from mcproof.report.records import SCHEMA_VERSION, encode, printable
+    from mcproof.suite.deprecated import warnings_of
+
+    suites: list[dict[str, Any]] = [
+        {
+            "suite": file,
+            "valid": suite is not None,
+            "servers": 0 if suite is None else len(suite.servers),
+            "tests": 0 if suite is None else len(suite.tests),
+            "problems": [problem._asdict() for problem in problems],
+            "warnings": [] if suite is None else [warning._asdict() for warning in warnings_of(suite)],
+        }
+        for file, suite, problems in checked
+    ]
+    first = next((problem for each in suites for problem in each["problems"]), None)
+    document = {"schema_version": SCHEMA_VERSION, **({} if first is None else {"error": first}), "suites": suites}
+    sys.stdout.write(printable(encode(document)) + "\n")

@@ -1,0 +1,105 @@
+"""What the tests of a suite came to, in sentences and for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.report.text import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.report.model import RunReport, TargetReport, TestFailure, TestResult
+    from mcproof.report.terminal import Style
+
+OUTCOMES = ("passed", "failed", "error", "skipped", "not_applicable")
+_WORDS = {"error": "could not be made", "not_applicable": "not applicable"}
+_MARKS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
+_COLOURS = {"passed": "good", "failed": "error", "error": "error"}
+
+
+def sentence_of(tests: list[TestResult]) -> str:
+    """How many tests there were, and how they ended."""
+    counted = {outcome: sum(test.outcome == outcome for test in tests) for outcome in OUTCOMES}
+    parts = [f"{count:,} {_WORDS.get(outcome, outcome)}" for outcome, count in counted.items() if count]
+    return f"{plural(len(tests), 'test')}: {', '.join(parts)}" if tests else "no tests"
+
+
+def tests_text(report: TargetReport, style: Style) -> Iterator[str]:
+    """A line for each test, the reasons below those that did not pass, and the sum."""
+    yield style.paint(style.text(report.target), "bold") + "\n"
+    for test in report.tests:
+        yield from _lines(test, style)
+    yield f"\n{style.paint(sentence_of(report.tests), 'bold')}\n"
+
+
+def _lines(test: TestResult, style: Style) -> Iterator[str]:
+    mark = style.symbol(*_MARKS.get(test.outcome, ("-", "-")))
+    yield f"  {style.paint(mark, _COLOURS.get(test.outcome, 'dim'))} {style.text(test.label)}"
+    if test.message and test.outcome in ("passed", "skipped", "not_applicable"):
+        yield style.paint(f"  {style.text(test.message)}", "dim")
+    yield "\n"
+    if test.outcome == "error":
+        yield f"      {style.text(test.message, 1000)}\n"
+    for failure in test.failures:
+        yield f"      {style.text(failure_sentence(failure), 1000)}\n"
+        if says_more(failure):
+            yield f"        {style.paint('expected', 'dim')} {style.text(failure.expected, 400)}\n"
+            yield f"        {style.paint('got', 'dim')}      {style.text(failure.got, 400)}\n"
+    if test.failures and test.line is not None:
+        yield style.paint(f"      {style.text(f'{test.file}:{test.line}')}", "dim") + "\n"
+
+
+def failure_sentence(failure: TestFailure) -> str:
+    """What is wrong, with the value that it is about in front."""
+    if not failure.target or failure.message.startswith(failure.target):
+        return failure.message
+    return f"{failure.target}: {failure.message}"
+
+
+def says_more(failure: TestFailure) -> bool:
+    """Whether what was expected and what came tell more than the message does."""
+    return bool(failure.got) and not failure.message.startswith(f"expected {failure.expected}, got {failure.got}")
+
+
+def tests_concise(report: TargetReport, style: Style) -> Iterator[str]:
+    """One line for each test that did not pass."""
+    for test in report.tests:
+        if test.outcome in ("failed", "error"):
+            place = f"{test.file}:{test.line}: " if test.line is not None else ""
+            word = style.paint(test.outcome, "error")
+            yield f"{style.text(place)}{word} {style.text(test.label)}: {style.text(test.message, 1000)}\n"
+
+
+def record_of(test: TestResult) -> dict[str, Any]:
+    """A test for machines; how long it took stands with the timings."""
+    return {
+        "name": test.name,
+        "block": test.block,
+        "server": test.server,
+        "outcome": test.outcome,
+        "message": test.message,
+        "failures": [failure._asdict() for failure in test.failures],
+        "file": test.file,
+        "line": test.line,
+    }
+
+
+def counts_of(tests: list[TestResult]) -> dict[str, int]:
+    """How many tests ended how."""
+    return {
+        "tests": len(tests),
+        **{outcome: sum(test.outcome == outcome for test in tests) for outcome in OUTCOMES},
+    }
+
+
+def run_tests_document(run: RunReport) -> Iterator[str]:
+    """What `run` prints."""
+    from mcproof.report.records import SCHEMA_VERSION, documents, encode, listed, printable
+
+    def document(report: TargetReport, _: dict[str, Any]) -> Iterator[str]:
+        yield f'{{"schema_version": {SCHEMA_VERSION},\n"target": {printable(encode(report.target))},\n'
+        yield from listed("tests", (encode(record_of(test)) for test in report.tests))
+        yield f',\n"summary": {encode(counts_of(report.tests))}}}'
+
+    return documents(run, document)

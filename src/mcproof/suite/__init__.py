@@ -1,0 +1,1 @@
+"""Suites: tests of MCP servers in YAML. Read, checked before anything starts, run."""

@@ -1,0 +1,187 @@
+"""Values that were right once: stored beside the suite, compared with what comes now, volatile parts masked."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.errors import InputError, UsageError
+from mcproof.suite.matchers import Mismatch, differences, shown
+from mcproof.suite.targets import EVERY, TargetError, parse_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcproof.suite.targets import Step, Target
+
+MASK = "<masked>"
+MAX_BYTES = 64_000_000
+MOST_DIFFERENCES = 5
+_TIME = r"[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,12})?)?(?:Z|[-+][0-9]{2}:?[0-9]{2})?"
+_MASKED_VALUES = {
+    "timestamps": re.compile(rf"(?<![0-9])[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:{_TIME})?(?![0-9])"),
+    "uuids": re.compile(r"(?i)(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"),
+}
+KINDS = tuple(_MASKED_VALUES)
+"""What can be masked wherever it stands."""
+
+
+class Mask(NamedTuple):
+    """What a snapshot does not compare."""
+
+    kinds: tuple[str, ...] = ()
+    paths: tuple[Target, ...] = ()
+
+    def of(self, value: Any, steps: tuple[Step, ...]) -> Any:
+        """A copy of the value at these steps with everything masked that is volatile."""
+        copy = _rewritten(value, self._text)
+        for path in self.paths:
+            if path.steps[: len(steps)] == steps:
+                copy = _masked(copy, path.steps[len(steps) :])
+        return copy
+
+    def _text(self, text: str) -> str:
+        for kind in self.kinds:
+            text = _MASKED_VALUES[kind].sub(f"<{kind[:-1]}>", text)
+        return text
+
+
+def mask_of(words: list[str]) -> Mask:
+    """What a suite's `mask` lists. Raises TargetError for a path that is none."""
+    kinds = tuple(word for word in words if word in KINDS)
+    paths = tuple(parse_target(word, allows_every=True) for word in words if word not in KINDS)
+    for path in paths:
+        if path.root not in ("result", "error"):
+            raise TargetError(f"`{path.text}` leads nowhere: a mask is a path from `result` or `error`, or {_listed()}")
+    return Mask(kinds, paths)
+
+
+def _listed() -> str:
+    return " or ".join(f"`{kind}`" for kind in KINDS)
+
+
+def _rewritten(value: Any, change: Callable[[str], str]) -> Any:
+    """A copy of a JSON value with every text changed; depth costs no recursion."""
+    root: list[Any] = [value]
+    waiting: list[tuple[Any, Any]] = [(root, 0)]
+    while waiting:
+        holder, at = waiting.pop()
+        found = holder[at]
+        if isinstance(found, str):
+            holder[at] = change(found)
+        elif isinstance(found, list):
+            holder[at] = list(found)
+            waiting += [(holder[at], number) for number in range(len(found))]
+        elif isinstance(found, dict):
+            holder[at] = dict(found)
+            waiting += [(holder[at], key) for key in found]
+    return root[0]
+
+
+def hidden(value: Any, hide: Callable[[str], str]) -> Any:
+    """A copy of a JSON value without secrets in its texts."""
+    return _rewritten(value, hide)
+
+
+def _masked(copy: Any, steps: tuple[Step, ...]) -> Any:
+    """The value, of which nobody else knows yet, with what the steps lead to masked."""
+    if not steps:
+        return MASK
+    places: list[Any] = [copy]
+    for step in steps[:-1]:
+        places = [found for place in places for found in _children(place, step)]
+    last = steps[-1]
+    for place in places:
+        if isinstance(place, list) and last == EVERY:
+            place[:] = [MASK] * len(place)
+        elif isinstance(place, dict) and last == EVERY:
+            place.update(dict.fromkeys(place, MASK))
+        elif _children(place, last):
+            place[last] = MASK
+    return copy
+
+
+def _children(place: Any, step: Step) -> list[Any]:
+    if step == EVERY:
+        return list(place) if isinstance(place, list) else list(place.values()) if isinstance(place, dict) else []
+    if isinstance(place, dict):
+        return [place[step]] if step in place else []
+    if isinstance(place, list) and isinstance(step, int):
+        return [place[step]] if step < len(place) else []
+    return []
+
+
+def refuse_update(environment: Mapping[str, str], *, is_allowed: bool) -> None:
+    """Raise a UsageError where snapshots would be renewed by a machine that nobody watches."""
+    if environment.get("CI", "").lower() not in ("", "0", "false") and not is_allowed:
+        raise UsageError(
+            "--update-snapshots: this is a CI job, where whatever comes would be taken for right; "
+            "--allow-update-in-ci does it all the same"
+        )
+
+
+class SnapshotStore:
+    """The snapshots of one suite, in one file beside it."""
+
+    def __init__(self, suite: str, *, updates: bool) -> None:
+        stem = suite.removesuffix(".yaml").removesuffix(".yml")
+        self.file = f"{stem}.snapshots.json"
+        self._updates = updates
+        self._stored: dict[str, Any] | None = None
+        self._seen: set[str] = set()
+        self.written = 0
+        """How many are new or different."""
+
+    def read(self) -> None:
+        """Read the stored ones. Raises InputError where the file is damaged."""
+        self._stored = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            if os.path.getsize(self.file) > MAX_BYTES:
+                raise InputError(f"larger than {MAX_BYTES:,} bytes", file=self.file)
+            with open(self.file, "rb") as file:
+                document = json.loads(file.read())
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=self.file) from None
+        except (ValueError, RecursionError):
+            raise InputError(
+                "these are no snapshots: not JSON; `--update-snapshots` after deleting it", file=self.file
+            ) from None
+        stored = document.get("snapshots") if isinstance(document, dict) else None
+        if not isinstance(stored, dict):
+            raise InputError("these are no snapshots: there is no `snapshots` in it", file=self.file)
+        return stored
+
+    def judge(self, name: str, value: Any) -> Mismatch | None:
+        """Compare a masked value with the stored one, or store it."""
+        if self._stored is None:
+            self.read()
+        stored = self._stored if self._stored is not None else {}
+        self._seen.add(name)
+        if name in stored and next(differences(stored[name], value), None) is None:
+            return None
+        if self._updates:
+            stored[name] = value
+            self.written += 1
+            return None
+        if name not in stored:
+            return Mismatch("no snapshot is stored yet; --update-snapshots stores it", "a snapshot", shown(value))
+        told = "; ".join(list(differences(stored[name], value))[:MOST_DIFFERENCES])
+        return Mismatch(
+            f"is not as stored: {told}; --update-snapshots takes it as right", shown(stored[name]), shown(value)
+        )
+
+    def save(self) -> None:
+        """Write the file, where something changed."""
+        if not self.written or self._stored is None:
+            return
+        from mcproof.files import write_file
+
+        document = {"schema_version": 1, "snapshots": dict(sorted(self._stored.items()))}
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        write_file(self.file, text.encode("utf-8", "backslashreplace"))

@@ -1,0 +1,92 @@
+"""`${NAME}` in a suite: variables of its own first, then the environment."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.live.reach import INHERITED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcproof.suite.yamltext import Node
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
+_VARIABLE = re.compile(r"\$(\$)?\{([^{}]*+)\}")
+_PARTS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(?::-(.*))?", re.DOTALL)
+FOLDER = "CONFIG_DIR"
+"""The folder of the suite, which every suite knows."""
+LONGEST = 1_000_000
+"""How long a text may get by filling in."""
+
+
+class Filler(NamedTuple):
+    """What fills variables in."""
+
+    variables: Mapping[str, Any]
+    """Those of the suite, whose values may be of any simple kind."""
+    environment: Mapping[str, str] | None
+    """None where nothing will be started: then what only the environment could know is left as it is."""
+    complain: Callable[[Node, str], None]
+    secrets: list[str]
+    """Takes what came from the environment."""
+
+    def filled(self, root: Node) -> Node:
+        """The same tree with every variable filled in; trees are never deep, so this may recurse."""
+        return self._filled(root, {})
+
+    def _filled(self, node: Node, done: dict[int, Node]) -> Node:
+        value = node.value
+        if isinstance(value, str):
+            return node._replace(value=self._text(node, value)) if "${" in value else node
+        if not isinstance(value, dict | list):
+            return node
+        known = done.get(id(value))
+        if known is None:
+            children: Any
+            if isinstance(value, dict):
+                children = {key: self._filled(member, done) for key, member in value.items()}
+            else:
+                children = [self._filled(item, done) for item in value]
+            known = done[id(value)] = node._replace(value=children)
+        return node._replace(value=known.value)
+
+    def _text(self, node: Node, text: str) -> Any:
+        whole = _VARIABLE.fullmatch(text)
+        if whole is not None and not whole[1] and whole[2] in self.variables:
+            return self.variables[whole[2]]  # a number stays a number where nothing stands around it
+        filled = _VARIABLE.sub(lambda found: self._value(node, found), text)
+        if len(filled) > LONGEST:
+            self.complain(node, f"longer than {LONGEST:,} characters once its variables are filled in")
+            return ""
+        return filled
+
+    def _value(self, node: Node, found: re.Match[str]) -> str:
+        if found[1]:  # `$${NAME}` is how to write what is no variable
+            return found[0][1:]
+        parts = _PARTS.fullmatch(found[2])
+        if parts is None:
+            self.complain(node, f"`{found[0][:60]}` is no variable; write `$${{` for a text that only looks like one")
+            return found[0]
+        name, default = parts[1], parts[2]
+        if name in self.variables:
+            value = self.variables[name]
+            return value if isinstance(value, str) else _spelt(value)
+        if self.environment is None:
+            return found[0]
+        if name in self.environment:
+            value = self.environment[name]
+            if name not in INHERITED:
+                self.secrets.append(value)
+            return value
+        if default is None:
+            self.complain(node, f"`${{{name}}}` is neither among the `variables` nor in the environment")
+            return found[0]
+        return str(default)
+
+
+def _spelt(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

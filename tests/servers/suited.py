@@ -1,0 +1,119 @@
+"""A server for the tests of suites: `python -I -S suited.py` on standard input and output; `answer` is all of it.
+
+Tools: `echo` gives its arguments back, `add` adds, `fail` fails, `refuse` is refused, `die` ends the server, `sleep`
+writes the file `note` and never answers, `clock` tells another time at every call, `secret` tells the variable SECRET,
+`flaky` fails at its first call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import uuid
+from typing import Any
+
+CALLED: list[str] = []
+NUMBER = {"type": "number", "description": "A number.", "maximum": 1000}
+TOOLS: list[dict[str, Any]] = [
+    {
+        "name": "echo",
+        "description": "Give a text back as it came. Use it to see whether the server is there; returns the text.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"text": {"type": "string", "description": "Any text, such as hello.", "maxLength": 100}},
+            "required": ["text"],
+            "additionalProperties": False,
+        },
+    },
+    {
+        "name": "add",
+        "description": "Add two numbers and return their sum.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"a": NUMBER, "b": NUMBER},
+            "required": ["a", "b"],
+            "additionalProperties": False,
+        },
+    },
+    *(
+        {"name": name, "description": name, "inputSchema": {"type": "object", "properties": {"x": {}}}}
+        for name in ("fail", "refuse", "die", "sleep", "clock", "secret", "flaky")
+    ),
+]
+
+
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """The result or the error of a request."""
+    if method == "initialize":
+        capabilities: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+        info = {"name": "suited", "version": "1.0"}
+        return {"result": {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": info}}
+    if method == "ping":
+        return {"result": {}}
+    if method == "tools/list":
+        return {"result": {"tools": TOOLS}}
+    if method == "resources/list":
+        return {"result": {"resources": [{"uri": "note:///a", "name": "a"}]}}
+    if method == "prompts/list":
+        return {"result": {"prompts": [{"name": "greet"}]}}
+    if method == "resources/read" and params.get("uri") == "note:///a":
+        return {"result": {"contents": [{"uri": "note:///a", "text": "the note"}]}}
+    if method == "prompts/get" and params.get("name") == "greet":
+        who = params.get("arguments", {}).get("who", "nobody")
+        return {"result": {"messages": [{"role": "user", "content": {"type": "text", "text": f"Hello {who}"}}]}}
+    if method == "tools/call":
+        return called(params.get("name"), params.get("arguments") or {})
+    return error(-32601, "Method not found")
+
+
+def error(code: int, message: str) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message}}
+
+
+def text(said: str, *, is_error: bool = False, **more: Any) -> dict[str, Any]:
+    marked = {"isError": True} if is_error else {}
+    return {"result": {"content": [{"type": "text", "text": said}], **marked, **more}}
+
+
+def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    if name == "echo":
+        if set(arguments) != {"text"} or not isinstance(arguments["text"], str):
+            return error(-32602, "Invalid arguments")
+        return text(arguments["text"])
+    if name == "add":
+        if not all(isinstance(arguments.get(key), int | float) for key in "ab"):
+            return text("a and b are numbers", is_error=True)
+        total = arguments["a"] + arguments["b"]
+        return text(str(total), structuredContent={"sum": total, "of": [arguments["a"], arguments["b"]]})
+    if name == "die":
+        os._exit(3)
+    if name == "sleep":
+        if "note" in arguments:
+            with open(arguments["note"], "w", encoding="utf-8"):
+                pass
+        time.sleep(3600)
+    if name == "clock":
+        return text(f"at 2026-07-28T10:11:{time.time_ns() % 60:02}Z", structuredContent={"id": str(uuid.uuid4())})
+    CALLED.append(str(name))
+    others = {
+        "flaky": text("now", is_error=CALLED.count("flaky") == 1),
+        "fail": text("it failed", is_error=True),
+        "refuse": error(-32000, "refused"),
+        "secret": text(f"the secret is {os.environ.get('SECRET')}"),
+    }
+    return others.get(str(name)) or error(-32602, f"Unknown tool: {name}")
+
+
+def main() -> None:
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" in message and "method" in message:
+            said = {"jsonrpc": "2.0", "id": message["id"], **answer(message["method"], message.get("params") or {})}
+            sys.stdout.write(json.dumps(said) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.suite.deprecated import warnings_of
+
+from .test_reading import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TESTS = """\
+resources:
+  - {name: n, server: a, uri: "x:y", expect: [{target: error.code, matcher: {exact: -32002}}]}
+  - {name: m, server: a, uri: "x:y", expect: [{target: error.code, matcher: {exact: -32602}}]}
+"""
+
+
+def test_what_a_revision_has_removed_is_told_with_its_place(tmp_path: Path) -> None:
+    entry = 'servers:\n  a: {url: "https://host/sse", headers: {Mcp-Session-Id: x, Accept: y}}\n'
+    warnings = warnings_of(read(tmp_path, entry + TESTS))
+    assert [(each.line, each.message) for each in warnings] == [
+        (
+            2,
+            "the server `a` looks like HTTP+SSE, which is deprecated since 2025-03-26; Streamable HTTP takes its place",
+        ),
+        (2, "the header `Mcp-Session-Id` of the server `a` was removed in 2026-07-28"),
+        (4, "the error code -32002 (resource not found) was removed in 2026-07-28"),
+    ]
+
+
+def test_a_server_that_is_pinned_to_an_older_revision_may_keep_its_ways(tmp_path: Path) -> None:
+    entry = 'servers:\n  a: {url: "https://host/mcp", protocol: "2025-06-18", headers: {Mcp-Session-Id: x}}\n'
+    assert warnings_of(read(tmp_path, entry + TESTS)) == []

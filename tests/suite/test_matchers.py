@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from mcproof.suite.matchers import NAMES, MatcherError, judge, matcher_of
+from mcproof.suite.targets import Missing
+
+TABLE: list[tuple[str, Any, Any, Any]] = [
+    # matcher, expected, a value that matches, one that does not
+    ("exact", "a", "a", "A"),
+    ("exact", 1, 1.0, True),
+    ("exact", None, None, False),
+    ("exact", False, False, 0),
+    ("exact", [1, {"a": "b"}], [1, {"a": "b"}], [1, {"a": "c"}]),
+    ("exact", {"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1}),
+    ("contains", "lib", "a library", "a shelf"),
+    ("contains", {"a": 1}, [0, {"a": 1}], [{"a": 2}]),
+    ("contains", "a", {"a": 1}, {"b": 1}),
+    ("contains", "1", "21", 21),
+    ("icontains", "LIB", "a library", "a shelf"),
+    ("icontains", "straße", "STRASSE", ["straße"]),
+    ("contains-all", ["a", "b"], "abc", "ac"),
+    ("contains-all", [1, 2], [3, 2, 1], [1, 3]),
+    ("regex", "^day [0-9]+$", "day 12", "the day 12"),
+    ("regex", "[0-9]", "a1", 1),
+    ("regex", "(?i)ABC", "xabcx", "xab"),
+    ("schema", {"maximum": 3}, 3, 4),
+    ("schema", {"type": "object", "required": ["a"]}, {"a": 1}, {}),
+    ("schema", True, "anything", Missing("result", "is empty")),
+]
+
+
+@pytest.mark.parametrize(("name", "expected", "fitting", "other"), TABLE)
+def test_a_matcher_tells_what_fits_from_what_does_not(name: str, expected: Any, fitting: Any, other: Any) -> None:
+    matcher = matcher_of(name, expected)
+    assert judge(matcher, fitting) is None
+    assert judge(matcher, other) is not None
+
+
+@pytest.mark.parametrize(("name", "expected", "fitting", "other"), TABLE)
+def test_a_negated_matcher_is_the_opposite_of_what_is_there(name: str, expected: Any, fitting: Any, other: Any) -> None:
+    matcher = matcher_of(name, expected, is_negated=True)
+    assert judge(matcher, fitting) is not None
+    assert (judge(matcher, other) is None) != isinstance(other, Missing)
+
+
+def test_every_matcher_but_the_one_that_needs_a_file_is_in_the_table() -> None:
+    assert {row[0] for row in TABLE} == {*NAMES} - {"snapshot"}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "value", "message"),
+    [
+        ("exact", "a", "b", 'expected "a", got "b"'),
+        ("exact", {"a": [1, 2]}, {"a": [1, 3]}, "at a[1]: expected 2, got 3"),
+        ("exact", {"a": 1}, {"b": 1}, "lacks `a`; has `b` as well"),
+        ("exact", [1], [1, 2], "expected 1 items, got 2"),
+        ("exact", {"x y": 1}, {"x y": "1"}, 'at ["x y"]: expected 1, got "1"'),
+        (
+            "exact",
+            "x" * 100 + "a",
+            "x" * 100 + "b",
+            f'from character 101 on, expected "…{"x" * 20}a", got "…{"x" * 20}b"',
+        ),
+        ("contains-all", ["a", "b"], "a", 'does not contain "b"'),
+        ("icontains", "A", 1, "is a number, not a text"),
+        ("regex", "^a", "b", 'does not match the regular expression "^a"'),
+        ("schema", {"maximum": 0}, 2, "2 is greater than the maximum of 0"),
+        ("schema", {"properties": {"n": {"type": "integer"}}}, {"n": "x"}, '"x" is not of type "integer" at /n'),
+        ("contains", "a", None, "null contains nothing"),
+    ],
+)
+def test_a_mismatch_says_how_the_values_differ(name: str, expected: Any, value: Any, message: str) -> None:
+    mismatch = judge(matcher_of(name, expected), value)
+    assert mismatch is not None
+    assert mismatch.message == message
+
+
+def test_what_is_not_there_is_as_good_as_null_and_nothing_else() -> None:
+    nothing = Missing("result", "has content, isError")
+    assert judge(matcher_of("exact", None), nothing) is None
+    mismatch = judge(matcher_of("contains", "a"), nothing)
+    assert mismatch is not None
+    assert mismatch.message == "there is nothing there: `result` has content, isError"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "message"),
+    [
+        ("regex", "(", "`(` is no regular expression"),
+        ("regex", "a(?=b)", "`a(?=b)` has look-around or a back-reference; write it without"),
+        ("regex", 1, "`regex` takes a text, and this is a number"),
+        ("regex", "a" * 2_001, "`regex` is longer than 2,000 characters"),
+        ("contains", "", "`contains` takes a text that is not empty; everything contains an empty one"),
+        ("icontains", [1], "`icontains` takes a text, and this is a list"),
+        ("contains-all", [], "`contains-all` takes a list with at least one item"),
+        ("schema", False, "`schema` cannot be used: the schema is `false`"),
+        ("schema", 3, "`schema` cannot be used: the schema is not an object"),
+    ],
+)
+def test_a_matcher_that_makes_no_sense_is_refused(name: str, expected: Any, message: str) -> None:
+    with pytest.raises(MatcherError) as error:
+        matcher_of(name, expected)
+    assert str(error.value) == message
+
+
+def test_no_regular_expression_takes_long() -> None:
+    matcher = matcher_of("regex", "^(a+)+$")
+    start = time.perf_counter()
+    assert judge(matcher, "a" * 100_000 + "b") is not None
+    assert time.perf_counter() - start < 5
+
+
+def test_values_of_any_depth_are_compared() -> None:
+    deep: Any = 1
+    other: Any = 2
+    for _ in range(5_000):
+        deep, other = [deep], [other]
+    assert judge(matcher_of("exact", deep), deep) is None
+    assert judge(matcher_of("exact", deep), other) is not None

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.errors import InputError, UsageError
+from mcproof.suite.snapshots import SnapshotStore, mask_of, refuse_update
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VALUE: dict[str, Any] = {
+    "id": "7f1de4c8-4b1a-4c8e-9f57-0a1b2c3d4e5f",
+    "at": "seen 2026-07-28T10:11:12Z twice",
+    "items": [{"n": 1, "x": 2}, {"n": 3, "x": 4}],
+}
+
+
+def test_volatile_parts_are_masked_and_the_value_itself_is_not_changed() -> None:
+    mask = mask_of(["timestamps", "uuids", "result.items[*].n"])
+    before = json.dumps(VALUE)
+    assert mask.of(VALUE, ("result",)) == {
+        "id": "<uuid>",
+        "at": "seen <timestamp> twice",
+        "items": [{"n": "<masked>", "x": 2}, {"n": "<masked>", "x": 4}],
+    }
+    assert json.dumps(VALUE) == before
+
+
+@pytest.mark.parametrize(
+    ("path", "steps", "masked"),
+    [
+        ("result.items[0].n", ("result", "items"), [{"n": "<masked>", "x": 2}, {"n": 3, "x": 4}]),
+        ("result.items[*]", ("result", "items"), ["<masked>", "<masked>"]),
+        ("result.items[1][*]", ("result", "items"), [{"n": 1, "x": 2}, {"n": "<masked>", "x": "<masked>"}]),
+        ("result.items[9].n", ("result", "items"), VALUE["items"]),
+        ("result.other", ("result", "items"), VALUE["items"]),
+        ("result.items", ("result", "items"), "<masked>"),
+    ],
+)
+def test_a_mask_is_a_path_from_the_top(path: str, steps: tuple[str, ...], masked: Any) -> None:
+    assert mask_of([path]).of(VALUE["items"], steps) == masked
+
+
+def test_a_snapshot_is_stored_when_asked_and_compared_from_then_on(tmp_path: Path) -> None:
+    suite = str(tmp_path / "suite.yaml")
+    first = SnapshotStore(suite, updates=False)
+    mismatch = first.judge("a", {"n": 1})
+    assert mismatch is not None
+    assert mismatch.message == "no snapshot is stored yet; --update-snapshots stores it"
+    first.save()
+    assert not (tmp_path / "suite.snapshots.json").exists()
+
+    updating = SnapshotStore(suite, updates=True)
+    assert updating.judge("a", {"n": 1}) is None
+    updating.save()
+    stored = (tmp_path / "suite.snapshots.json").read_bytes()
+
+    later = SnapshotStore(suite, updates=False)
+    assert later.judge("a", {"n": 1}) is None
+    mismatch = later.judge("a", {"n": 2})
+    assert mismatch is not None
+    assert mismatch.message == "is not as stored: at n: expected 1, got 2; --update-snapshots takes it as right"
+    later.save()
+    assert (tmp_path / "suite.snapshots.json").read_bytes() == stored
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"snapshots": 1}', "[" * 100_000, "\xff"])
+def test_a_damaged_file_is_an_error_and_no_traceback(content: str, tmp_path: Path) -> None:
+    (tmp_path / "suite.snapshots.json").write_bytes(content.encode("latin-1"))
+    with pytest.raises(InputError, match="these are no snapshots"):
+        SnapshotStore(str(tmp_path / "suite.yaml"), updates=True).read()
+
+
+def test_snapshots_are_not_renewed_in_ci_unless_that_is_allowed() -> None:
+    refuse_update({}, is_allowed=False)
+    refuse_update({"CI": "false"}, is_allowed=False)
+    refuse_update({"CI": "true"}, is_allowed=True)
+    with pytest.raises(UsageError, match="this is a CI job"):
+        refuse_update({"CI": "true"}, is_allowed=False)
