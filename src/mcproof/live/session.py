@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.live.connection import in_seconds
@@ -68,6 +70,10 @@ class Reply(NamedTuple):
         return f"{text[: SHOWN - len(size)]}{size}"  # so that nobody crops it again
 
 
+Request = tuple[str, dict[str, Any] | None]
+"""A method and its parameters."""
+
+
 class Session:
     """One server, and the process or the connection that stands for it at the moment."""
 
@@ -125,6 +131,28 @@ class Session:
                 detail = _without_number(wrong.detail, answer)
                 return Reply("malformed", answer, self._hide(f"{wrong.kind.replace('-', ' ')}: {detail}"))
         return Reply("rejected" if is_refusal(answer) else "accepted", answer)
+
+    async def ask_together(self, requests: list[Request]) -> list[tuple[Reply, float]] | None:
+        """Replies to requests that are under way at once, each with its seconds; None where not all is well.
+
+        Nobody could say whose fault it was then. The connection is given up where some may still be on their way.
+        Raises ConnectError where there is no server to send them to.
+        """
+        connection = await self.connection()
+        anomalies = connection.transport.peer.anomalies
+        anomalies.clear()
+
+        async def one(method: str, params: dict[str, Any] | None) -> tuple[Reply, float]:
+            start = perf_counter()
+            answer = await connection.request(method, params, limit=self.limit)
+            return Reply("rejected" if is_refusal(answer) else "accepted", answer), perf_counter() - start
+
+        try:
+            replies = await asyncio.gather(*(one(*each) for each in requests))
+        except (TimeoutError, NoMessageError, ConnectError, LostError):
+            await self.leave(at_once=True)
+            return None
+        return None if anomalies else replies
 
     def _nothing(self, connection: Connection, limit: float) -> Reply:
         """No answer came in time, unless what came instead was meant to be one."""

@@ -1,0 +1,105 @@
+"""A server of a suite: started or connected to once, shared by its tests, and what is known of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from mcproof.live.capture import capture_over
+from mcproof.live.connection import Limits
+from mcproof.live.errors import ConnectError, LostError
+from mcproof.live.reach import Asking
+from mcproof.live.secrets import hiding, secrets_of_command
+from mcproof.live.servers import Command, Endpoint
+from mcproof.live.session import Session
+from mcproof.targets.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Catalog
+    from mcproof.live.connection import Connection
+    from mcproof.live.servers import Server
+    from mcproof.live.session import Reply, Request
+    from mcproof.suite.model import ServerEntry, Suite
+
+PROBE_LIMIT = 10.0
+"""How long an answer to a probe may take, in seconds, where nobody says."""
+
+
+class UnableError(Exception):
+    """A test cannot be made; the text says why."""
+
+
+class Host:
+    """One server; a time limit holds where the suite names none."""
+
+    def __init__(self, entry: ServerEntry, suite: Suite, timeout: float | None) -> None:
+        self.server = _server(entry, suite)
+        seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
+        limits = Limits() if seconds is None else Limits(max(seconds, 5.0), seconds)
+        self.asking = Asking(limits, entry.protocol)
+        self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
+        self.session = Session(self.server, self.asking, limits.request)
+        self.hide = hiding([*suite.secrets, *_secrets(self.server)])
+        self._trouble: str | None = None
+        self._catalog: Catalog | None = None
+        self._takes_several = True
+        self._lock = asyncio.Lock()
+
+    async def connect(self) -> None:
+        """Make sure that there is a connection, or raise UnableError; what could not be started is not tried again."""
+        async with self._lock:
+            await self._connection()
+
+    async def _connection(self) -> Connection:
+        if self._trouble is not None:
+            raise UnableError(self._trouble)
+        try:
+            return await self.session.connection()
+        except ConnectError as error:
+            self._trouble = f"cannot reach the server: {self.hide(error.message)}"
+            raise UnableError(self._trouble) from None
+
+    async def catalog(self) -> Catalog:
+        """Everything that it lists, asked for once."""
+        async with self._lock:
+            if self._catalog is None:
+                self._catalog = await self._listed()
+            return self._catalog
+
+    async def _listed(self) -> Catalog:
+        connection = await self._connection()
+        try:
+            async with asyncio.timeout(self.asking.limits.total):
+                capture = await capture_over(self.server, connection)
+        except (ConnectError, LostError, TimeoutError) as error:
+            await self.session.leave(at_once=True)
+            why = "not done in time" if isinstance(error, TimeoutError) else self.hide(error.message)
+            raise UnableError(f"the tools cannot be listed: {why}") from None
+        catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), self.server.label)
+        catalog.wire = capture.wire
+        if catalog.missing is not None:
+            raise UnableError(f"the tools cannot be listed: {self.hide(catalog.missing)}")
+        return catalog
+
+    async def ask_together(self, requests: list[Request]) -> list[tuple[Reply, float]] | None:
+        """Replies to requests that are under way at once, each with its seconds; None where something went wrong.
+
+        What went wrong may be another's fault then, so who asked asks again, one by one, from then on.
+        """
+        if not self._takes_several:
+            return None
+        await self.connect()
+        replies = await self.session.ask_together(requests)
+        self._takes_several = replies is not None
+        return replies
+
+
+def _server(entry: ServerEntry, suite: Suite) -> Server:
+    if entry.url:
+        return Endpoint(entry.url, entry.headers, suite.secrets)
+    return Command(entry.command, entry.environment, entry.directory, suite.secrets)
+
+
+def _secrets(server: Server) -> list[str]:
+    """What no report may repeat; what a suite itself gives a command is no secret, as it stands in the suite."""
+    return secrets_of_command(server.words) if isinstance(server, Command) else server.secrets
