@@ -1,4 +1,4 @@
-"""The suites of real servers in `examples/real-servers`, run on those servers; skipped where they cannot be installed."""
+"""The suites in `examples/real-servers`, run on the real servers; skipped where those cannot be installed."""
 
 from __future__ import annotations
 
