@@ -106,7 +106,7 @@ async def _call(test: SuiteTest, host: Host, judge: Judge) -> Judged:
 
 def _judged(test: SuiteTest, reply: Reply, seconds: float, judge: Judge) -> Judged:
     if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
-        return Judged([judge.failure("", _unanswered(reply))])
+        return Judged([judge.failure("", unanswered(reply))])
     facts: dict[str, Any] = {"error": reply.answer.error, "duration_ms": round(seconds * 1000)}
     if reply.answer.error is None:
         facts["result"] = reply.answer.result
@@ -209,7 +209,8 @@ def request_of(test: SuiteTest) -> tuple[str, dict[str, Any] | None]:
     return method, {key: test.subject, **({"arguments": arguments} if test.arguments is not None else {})}
 
 
-def _unanswered(reply: Reply) -> str:
+def unanswered(reply: Reply) -> str:
+    """Why there is no answer, or none that is one."""
     words = {"hang": "", "crash": "the server ended or closed the connection: ", "malformed": "no JSON-RPC: "}
     return f"{words.get(reply.outcome, '')}{reply.why or reply.outcome}"
 
