@@ -107,7 +107,7 @@ def mcp_server(start_mcp_server: ServerStarter, pytestconfig: pytest.Config) -> 
     try:
         return start_mcp_server(command, cwd=None if is_address else pytestconfig.rootpath)
     except (ServerError, ValueError) as error:
-        pytest.fail(f"mcp_server: {error}", pytrace=False)
+        raise pytest.fail.Exception(f"mcp_server: {error}", pytrace=False) from None
 
 
 @pytest.fixture

@@ -74,14 +74,14 @@ class Background:
             loop.close()
 
     def _end(self, loop: asyncio.AbstractEventLoop) -> None:
-        for _ in range(2):
-            future = asyncio.run_coroutine_threadsafe(self._tracked(self._ended()), loop)
-            try:
-                return future.result()
-            except KeyboardInterrupt:  # not so patiently, then
-                self._is_interrupted = True
-                future.cancel()
-        raise KeyboardInterrupt
+        future = asyncio.run_coroutine_threadsafe(self._tracked(self._ended()), loop)
+        try:
+            future.result()
+        except KeyboardInterrupt:  # not so patiently, then
+            self._is_interrupted = True
+            future.cancel()
+            asyncio.run_coroutine_threadsafe(self._tracked(self._ended()), loop).result()
+            raise
 
     async def _ended(self) -> None:
         others = self._under_way - {asyncio.current_task()}

@@ -73,9 +73,9 @@ class SuiteFile(pytest.File):
             suite = self._suite = read_suite(self._shown_as, os.environ)
             self._snapshots.read()
         except SuiteError as error:
-            pytest.fail(_listed(error), pytrace=False)
+            raise pytest.fail.Exception(_listed(error), pytrace=False) from None
         except InputError as error:
-            pytest.fail(safe(str(error)), pytrace=False)
+            raise pytest.fail.Exception(safe(str(error)), pytrace=False) from None
         self._background = Background(self._leave)
         bench = self._bench = Workbench(suite, Running(), self._snapshots, list(suite.tests))
         failed = self._background.run(bench.set_up())
