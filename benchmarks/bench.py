@@ -20,6 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from catalogs import catalog, write_folder
+from suites import SUITE_TOOL, suite_arguments, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from mcproof.live.servers import Server
 
 LIMITS = {"cold start": 6.0, "rules": 5.0, "command": 14.0, "growth": 1.5, "capture": 1.5, "eight servers": 1.5}
-LIMITS |= {"fuzz": 2.0, "fuzz memory": 1.1}
+LIMITS |= {"fuzz": 2.0, "fuzz memory": 1.1, "suite": 2.0, "suite growth": 1.5}
 FUZZED = "find_station"
 DEMO_SERVER = (sys.executable, "-m", "mcproof.demo.server")
 TRIVIAL_SERVER = """
@@ -230,6 +231,35 @@ def fuzz_memory(folder: pathlib.Path) -> None:
     report("(g) fuzz, peak at 50,000 : 1,000", peaks[1] / peaks[0], LIMITS["fuzz memory"], detail)
 
 
+def suites(folder: pathlib.Path) -> None:
+    """(h) A suite of 1,000 tests, read, run and judged, against a bare loop of its calls; and how that grows."""
+    from mcproof.live.servers import Command
+    from mcproof.suite.reading import read_suite
+    from mcproof.suite.runner import Running, run_suite
+    from mcproof.suite.snapshots import SnapshotStore
+
+    def run_tests(file: str) -> None:
+        suite = read_suite(file, os.environ)
+        ran = run_suite(suite, list(suite.tests), Running(), SnapshotStore(file, updates=False), lambda *_: None)
+        if any(each.outcome != "passed" for each in ran.results):
+            raise SystemExit(f"a test of {file} does not pass")
+
+    few, many = (str(write_suite(folder / f"{tests}.yaml", DEMO_SERVER, tests)) for tests in (1_000, 10_000))
+    ready = [suite_arguments(number) for number in range(1_000)]
+    server = Command(DEMO_SERVER, {})
+    gc.disable()  # as the command does
+    bare, run, run_many = best_of(
+        5,
+        lambda: asyncio.run(_call(server, SUITE_TOOL, ready)),
+        lambda: run_tests(few),
+        lambda: run_tests(many),
+    )
+    gc.enable()
+    detail = f"{run * 1000:.0f} ms against {bare * 1000:.0f} ms"
+    report("(h) 1,000 tests : their bare calls", run / bare, LIMITS["suite"], detail)
+    report("(h) time a test, 10,000 : 1,000", run_many / run / 10, LIMITS["suite growth"], "linear is 1")
+
+
 def growth(folder: pathlib.Path) -> None:
     """(c) How the whole command grows from 1,000 to 100,000 tools, in time and in memory."""
     costs = []
@@ -255,6 +285,7 @@ def main() -> None:
         captures(temporary)
         fuzzing()
         fuzz_memory(temporary)
+        suites(temporary)
         growth(temporary)
 
 

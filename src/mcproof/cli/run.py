@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
 from mcproof.cli.options import Parser, add_outputs, seconds, whole_number, words
 from mcproof.cli.validate import add_suites
-from mcproof.errors import InputError, McproofError
+from mcproof.errors import InputError, McproofError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -45,6 +45,9 @@ def parser() -> Parser:
         help="how long an answer may take where the suite does not say (default 30, and 10 for probes)",
     )
     parser.add_argument(
+        "--watch", action="store_true", help="run again whenever a file here or beside a suite changes, until Ctrl-C"
+    )
+    parser.add_argument(
         "--update-snapshots", action="store_true", help="take what comes now for right: write the snapshots"
     )
     parser.add_argument("--allow-update-in-ci", action="store_true", help="let --update-snapshots work in a CI job")
@@ -52,9 +55,6 @@ def parser() -> Parser:
 
 
 def command(arguments: list[str]) -> int:
-    from mcproof.cli.outputs import Outputs
-    from mcproof.cli.session import now
-    from mcproof.report.model import RunReport, TargetReport, Trouble
     from mcproof.suite.finding import suite_files
     from mcproof.suite.snapshots import refuse_update
 
@@ -62,6 +62,26 @@ def command(arguments: list[str]) -> int:
     if options.update_snapshots:
         refuse_update(os.environ, is_allowed=options.allow_update_in_ci)
     files = suite_files(options.suites)
+    return _watch(files, options) if options.watch else _run_all(files, options)
+
+
+def _watch(files: list[str], options: argparse.Namespace) -> int:
+    from mcproof.cli.watching import watch
+    from mcproof.report.formats import parse_output
+    from mcproof.suite.snapshots import snapshot_file
+
+    if options.format not in ("text", "concise"):
+        raise UsageError(f"--watch prints one run after the other, which is no {options.format}; leave --format out")
+    written = [parse_output(word).file for word in options.output] + ([options.report] if options.report else [])
+    folders = [os.curdir, *(os.path.dirname(file) or os.curdir for file in files)]
+    return watch(lambda: _run_all(files, options), folders, [*written, *map(snapshot_file, files)])
+
+
+def _run_all(files: list[str], options: argparse.Namespace) -> int:
+    from mcproof.cli.outputs import Outputs
+    from mcproof.cli.session import now
+    from mcproof.report.model import RunReport, TargetReport, Trouble
+
     is_single = len(files) == 1
     outputs = Outputs("run", options, is_single=is_single)
     outputs.refuse_to_replace(dict.fromkeys(files, "a suite"))

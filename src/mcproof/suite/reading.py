@@ -42,6 +42,7 @@ class _Document(NamedTuple):
 
     file: str
     root: Node
+    has_variables: bool
 
 
 def read_suite(file: str, environment: Mapping[str, str] | None) -> Suite:
@@ -59,7 +60,8 @@ def read_suite(file: str, environment: Mapping[str, str] | None) -> Suite:
     for document in documents:
         known = {variables.FOLDER: os.path.dirname(os.path.abspath(document.file)), **merged}
         filler = variables.Filler(known, environment, _complainer(document.file, problems), secrets)
-        reading.add(document.file, filler.filled(document.root), environment, secrets)
+        root = filler.filled(document.root) if document.has_variables else document.root
+        reading.add(document.file, root, environment, secrets)
     suite = reading.suite(file, secrets)
     if problems:
         order = {document.file: number for number, document in enumerate(reversed(documents))}
@@ -86,7 +88,8 @@ class _Loading:
 
     def _load(self, file: str, chain: tuple[str, ...]) -> None:
         try:
-            root = parse(decode(_read(file), file), file)
+            text = decode(_read(file), file)
+            root = parse(text, file)
         except SuiteError as error:
             self._problems += error.problems
             return
@@ -113,7 +116,7 @@ class _Loading:
                 return
             elif target not in self._done:
                 self._load(name, chain)
-        self._documents.append(_Document(file, root))
+        self._documents.append(_Document(file, root, "${" in text))
 
 
 def _read(file: str) -> bytes:
@@ -135,7 +138,7 @@ def _items(node: Node, complain: Callable[[Node, str], None], what: str) -> list
 def _variables(documents: list[_Document], problems: list[Problem]) -> dict[str, Any]:
     """The variables of all files; those of the file that imports another win."""
     found: dict[str, Any] = {}
-    for file, root in documents:
+    for file, root, _ in documents:
         complain = _complainer(file, problems)
         node = root.value.get("variables") if isinstance(root.value, dict) else None
         if node is None:

@@ -122,12 +122,16 @@ def refuse_update(environment: Mapping[str, str], *, is_allowed: bool, prefix: s
         )
 
 
+def snapshot_file(suite: str) -> str:
+    """Where the snapshots of a suite are stored."""
+    return f"{suite.removesuffix('.yaml').removesuffix('.yml')}.snapshots.json"
+
+
 class SnapshotStore:
     """The snapshots of one suite, in one file beside it; a prefix says how the option that renews them begins."""
 
     def __init__(self, suite: str, *, updates: bool, prefix: str = "--") -> None:
-        stem = suite.removesuffix(".yaml").removesuffix(".yml")
-        self.file = f"{stem}.snapshots.json"
+        self.file = snapshot_file(suite)
         self._updates = updates
         self._option = f"{prefix}update-snapshots"
         self._stored: dict[str, Any] | None = None

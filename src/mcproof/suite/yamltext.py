@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.suite.problems import Problem, SuiteError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from yaml import Event
 
@@ -145,27 +145,39 @@ class _Builder:
     def build(self, events: Iterator[Event]) -> Node:
         import yaml
 
+        takers: dict[type[Event], Callable[[Any], None]] = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: self._start_mapping,
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceStartEvent: self._start,
+            yaml.SequenceEndEvent: self._end,
+            yaml.AliasEvent: self._alias,
+            yaml.DocumentStartEvent: self._start_document,
+        }
         for event in events:
-            if isinstance(event, yaml.ScalarEvent):
-                self._scalar(event)
-            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-                self._start(event, is_mapping=isinstance(event, yaml.MappingStartEvent))
-            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-                done = self._open.pop()
-                node = done.node()
-                if done.anchor is not None:
-                    self._anchors[done.anchor] = node
-                self._add(node)
-            elif isinstance(event, yaml.AliasEvent):
-                self._alias(event)
-            elif isinstance(event, yaml.DocumentStartEvent) and self._root is not None:
-                raise self._error(_of(event.start_mark), "a second document; a suite is one")
+            take = takers.get(type(event))
+            if take is not None:
+                take(event)
         return self._root if self._root is not None else Node(None, 1, 1)
+
+    def _start_document(self, event: Any) -> None:
+        if self._root is not None:
+            raise self._error(_of(event.start_mark), "a second document; a suite is one")
+
+    def _end(self, _: Any) -> None:
+        done = self._open.pop()
+        node = done.node()
+        if done.anchor is not None:
+            self._anchors[done.anchor] = node
+        self._add(node)
 
     def _error(self, place: tuple[int, int], message: str) -> SuiteError:
         return SuiteError([Problem(self._file, *place, message)])
 
-    def _start(self, event: Any, *, is_mapping: bool) -> None:
+    def _start_mapping(self, event: Any) -> None:
+        self._start(event, is_mapping=True)
+
+    def _start(self, event: Any, *, is_mapping: bool = False) -> None:
         place = _of(event.start_mark)
         self._refuse_tag(event, place)
         if len(self._open) >= DEEPEST:
