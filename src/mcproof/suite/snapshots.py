@@ -113,12 +113,12 @@ def _children(place: Any, step: Step) -> list[Any]:
     return []
 
 
-def refuse_update(environment: Mapping[str, str], *, is_allowed: bool) -> None:
+def refuse_update(environment: Mapping[str, str], *, is_allowed: bool, prefix: str = "--") -> None:
     """Raise a UsageError where snapshots would be renewed by a machine that nobody watches."""
     if environment.get("CI", "").lower() not in ("", "0", "false") and not is_allowed:
         raise UsageError(
-            "--update-snapshots: this is a CI job, where whatever comes would be taken for right; "
-            "--allow-update-in-ci does it all the same"
+            f"{prefix}update-snapshots: this is a CI job, where whatever comes would be taken for right; "
+            f"{prefix}allow-update-in-ci does it all the same"
         )
 
 
@@ -128,15 +128,20 @@ def snapshot_file(suite: str) -> str:
 
 
 class SnapshotStore:
-    """The snapshots of one suite, in one file beside it."""
+    """The snapshots of one suite, in one file beside it; a prefix says how the option that renews them begins."""
 
-    def __init__(self, suite: str, *, updates: bool) -> None:
+    def __init__(self, suite: str, *, updates: bool, prefix: str = "--") -> None:
         self.file = snapshot_file(suite)
         self._updates = updates
+        self._option = f"{prefix}update-snapshots"
         self._stored: dict[str, Any] | None = None
-        self._seen: set[str] = set()
-        self.written = 0
+        self.changed: dict[str, Any] = {}
+        """Those that are new or different."""
+
+    @property
+    def written(self) -> int:
         """How many are new or different."""
+        return len(self.changed)
 
     def read(self) -> None:
         """Read the stored ones. Raises InputError where the file is damaged."""
@@ -154,7 +159,7 @@ class SnapshotStore:
             raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=self.file) from None
         except (ValueError, RecursionError):
             raise InputError(
-                "these are no snapshots: not JSON; `--update-snapshots` after deleting it", file=self.file
+                f"these are no snapshots: not JSON; `{self._option}` after deleting it", file=self.file
             ) from None
         stored = document.get("snapshots") if isinstance(document, dict) else None
         if not isinstance(stored, dict):
@@ -166,26 +171,27 @@ class SnapshotStore:
         if self._stored is None:
             self.read()
         stored = self._stored if self._stored is not None else {}
-        self._seen.add(name)
         if name in stored and next(differences(stored[name], value), None) is None:
             return None
         if self._updates:
-            stored[name] = value
-            self.written += 1
+            stored[name] = self.changed[name] = value
             return None
         if name not in stored:
-            return Mismatch("no snapshot is stored yet; --update-snapshots stores it", "a snapshot", shown(value))
+            return Mismatch(f"no snapshot is stored yet; {self._option} stores it", "a snapshot", shown(value))
         told = "; ".join(list(differences(stored[name], value))[:MOST_DIFFERENCES])
         return Mismatch(
-            f"is not as stored: {told}; --update-snapshots takes it as right", shown(stored[name]), shown(value)
+            f"is not as stored: {told}; {self._option} takes it as right", shown(stored[name]), shown(value)
         )
 
     def save(self) -> None:
         """Write the file, where something changed."""
-        if not self.written or self._stored is None:
+        if not self.changed:
             return
         from mcproof.files import write_file
 
-        document = {"schema_version": 1, "snapshots": dict(sorted(self._stored.items()))}
+        if self._stored is None:
+            self.read()
+        snapshots = {**(self._stored or {}), **self.changed}
+        document = {"schema_version": 1, "snapshots": dict(sorted(snapshots.items()))}
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         write_file(self.file, text.encode("utf-8", "backslashreplace"))
