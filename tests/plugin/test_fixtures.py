@@ -314,6 +314,6 @@ def test_a_mask_that_leads_nowhere_and_a_value_that_is_no_json_are_told(project:
     result = run(project)
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
-        ["E*`content` leads nowhere: a mask is a path from `result`*", "E*not JSON serializable"]
+        ["E*`content` leads nowhere; a mask is a path from `result`*", "E*not JSON serializable"]
     )
     assert "src/mcproof" not in result.stdout.str()

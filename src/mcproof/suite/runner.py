@@ -31,6 +31,10 @@ PROCESSES_AT_ONCE = 4
 """How many probes and campaigns of one server, which have processes of their own, go on at once."""
 
 
+EARLIER = "an earlier test failed (--fail-fast)"
+"""Why a test is skipped."""
+
+
 class Running(NamedTuple):
     """How a suite is run."""
 
@@ -98,7 +102,8 @@ class Workbench:
 
     async def test(self, test: SuiteTest, part: str) -> TestResult:
         """Make a part of a test, again where it does not pass, as often as is allowed."""
-        return await self.try_again(test, part, await run_part(test, part, self.hosts[test.server], self.store))
+        first = await run_part(test, part, self.hosts[test.server], self.store)
+        return self.hidden(await self.try_again(test, part, first))
 
     async def try_again(self, test: SuiteTest, part: str, result: TestResult) -> TestResult:
         """Make a part again that did not pass, as often as is allowed; what passes late says so."""
@@ -142,6 +147,14 @@ def run_suite(
     run = _Run(Workbench(suite, running, store, tests), tests, progress, fails_fast=running.fails_fast)
     run.work.run(run.everything)
     return Ran(run.results(), run.work.is_interrupted)
+
+
+def skipped(tests: list[SuiteTest], suite: Suite, why: str) -> list[TestResult]:
+    """The results of tests that are not made."""
+    hide = hiding_whole(suite.secrets)
+    return [
+        unmade(test, part, "skipped", why)._replace(name=hide(test.name)) for test in tests for part in parts_of(test)
+    ]
 
 
 class _Run:
@@ -207,7 +220,7 @@ class _Run:
                 return
             results = [await self._test(test, part) for part in parts_of(test)]
             if self._fails_fast and any(result.outcome in ("failed", "error") for result in results):
-                self._stopped = "an earlier test failed (--fail-fast)"
+                self._stopped = EARLIER
 
     async def _test(self, test: SuiteTest, part: str) -> TestResult:
         self._progress(len(self._done), len(self._parts), test.name)

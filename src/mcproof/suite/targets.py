@@ -186,5 +186,10 @@ def quality_refusal(target: Target) -> str | None:
     return f"unknown target `{target.text}`{nearest(target.text, list(QUALITY))}; there are {listed}"
 
 
+def is_number(target: Target) -> bool:
+    """Whether a target can be nothing but a number."""
+    return target.root in (*BLOCKS, *QUALITY, "duration_ms", "tool")
+
+
 def _hint(word: str, names: tuple[str, ...], before: str) -> str:
     return nearest(word, list(names)).replace("`", f"`{before}", 1) if word else ""

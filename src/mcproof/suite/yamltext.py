@@ -45,6 +45,8 @@ class Node(NamedTuple):
     """How deep it nests."""
     keys: dict[str, tuple[int, int]] = {}  # noqa: RUF012 (nobody writes into the default)
     """Where each key of a mapping stands."""
+    is_filled: bool = False
+    """Whether variables stood in it."""
 
     @property
     def kind(self) -> str:
