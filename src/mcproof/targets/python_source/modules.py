@@ -7,6 +7,8 @@ import os
 import re
 import sys
 import warnings
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from mcproof.targets.python_source.values import Scope
@@ -37,7 +39,7 @@ def stem_of(path: str) -> str:
 class Module:
     """One source file: its text, its tree, and what its names stand for."""
 
-    __slots__ = ("file", "lines", "name", "scope", "stars", "state", "text", "tree")
+    __slots__ = ("_starts", "file", "lines", "name", "scope", "stars", "state", "text", "tree")
 
     def __init__(self, file: str, name: str, text: str, tree: ast.Module) -> None:
         self.file = file
@@ -45,6 +47,7 @@ class Module:
         self.text = text
         self.tree = tree
         self.lines: list[str] | None = None
+        self._starts: list[int] | None = None
         self.scope = Scope(self)
         self.state = "new"
         self.stars: list[str] = []
@@ -61,9 +64,15 @@ class Module:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def between(self, first: int, last: int) -> str:
-        """Some lines of the text."""
+        """Some lines of the text, the first and the last among them."""
         self.line(first)
         return "\n".join((self.lines or [])[first - 1 : last])
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line that holds a character of the text."""
+        if self._starts is None:
+            self._starts = [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))]
+        return bisect_right(self._starts, offset)
 
 
 class Modules:

@@ -20,11 +20,11 @@ _SKIPPED_FOLDERS = frozenset(
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup\.py")
 _TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptools)\b", re.MULTILINE)
 _MARKS = (
-    b"FastMCP", b"MCPServer", b"mcp.server", b"fastmcp", b"import mcp", b"from mcp", b".tool", b"@tool", b"tool(",
-    b"Tool(", b"Tool.from", b"FunctionTool", b"list_tools", b".resource(", b".prompt(", b".prompt\n", b"add_resource",
-    b"add_prompt", b"import_server",
+    b"FastMCP", b"MCPServer", b"@tool", b"tool(", b"Tool(", b"Tool.from", b"FunctionTool", b"list_tools", b".resource(",
+    b".prompt(", b".prompt\n", b"add_resource", b"add_prompt", b"import_server",
 )  # fmt: skip
-"""A file with none of these words registers nothing."""
+"""Words that make or fill a server. A file with none of them, nor a decorator `.tool`, registers nothing."""
+_TOOL = re.compile(rb"\.tool\b")
 
 
 class Problem(NamedTuple):
@@ -101,7 +101,8 @@ def read_bytes(file: str, problems: list[Problem]) -> bytes | None:
 
 def may_register(data: bytes, path: str) -> bool:
     """Whether a file holds a word that a registration needs, and is no test."""
-    return any(mark in data for mark in _MARKS) and not is_test(path, data)
+    has_mark = any(mark in data for mark in _MARKS) or (b"mcp.server" in data and b"Server" in data)
+    return (has_mark or _TOOL.search(data) is not None) and not is_test(path, data)
 
 
 def is_test(path: str, data: bytes) -> bool:
