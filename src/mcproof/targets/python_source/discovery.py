@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import calls, rendering
 from mcproof.targets.python_source.entries import Definition, entries
-from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter, TooMuchError
+from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter
 from mcproof.targets.python_source.modules import Module, Modules
 from mcproof.targets.python_source.registrations import Servers
-from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Instance
+from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Instance, TooMuchError
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
 
 if TYPE_CHECKING:
@@ -97,26 +97,44 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
 
 
 def _doubt_imports(run: Interpreter) -> None:
-    """What a module registers is in doubt where every import of it stands under a condition."""
+    """What a module registers is in doubt where every import of it stands under a condition.
+
+    Whatever the module needs itself may import it again: that does not say how the module came to be there.
+    """
+    others: dict[str, list[tuple[str, bool]]] = {}
+    for path, imports in run.imports.items():
+        needed = _needed_by(path, run.needs) if all(unsure for _, unsure in imports) else ()
+        others[path] = [(importer, unsure) for importer, unsure in imports if importer not in needed]
     doubtful: set[str] = set()
     while True:
         more = {
             path
-            for path, imports in run.imports.items()
-            if path not in doubtful and all(unsure or importer in doubtful for importer, unsure in imports)
+            for path, imports in others.items()
+            if path not in doubtful and imports and all(unsure or importer in doubtful for importer, unsure in imports)
         }
         if not more:
             break
         doubtful |= more
     for server in run.servers.made:
         for item in server.items:
-            if item.module is not None and os.path.abspath(item.module.file) in doubtful:
+            if item.module is not None and item.module.path in doubtful:
                 item.doubtful = True
+
+
+def _needed_by(path: str, needs: Mapping[str, set[str]]) -> set[str]:
+    """Every file that a file imports, directly or not."""
+    found: set[str] = set()
+    waiting = [path]
+    while waiting:
+        more = needs.get(waiting.pop(), set()) - found
+        found |= more
+        waiting.extend(more)
+    return found
 
 
 def _root(run: Interpreter, problems: list[Problem], target: str, follow: Any) -> None:
     """Follow one thing within its bounds."""
-    run.limit = min(run.steps + STEPS_OF_ONE_ROOT, MOST_STEPS)
+    run.limit = run.limit_of_root = min(run.steps + STEPS_OF_ONE_ROOT, MOST_STEPS)
     try:
         follow()
     except TooMuchError:

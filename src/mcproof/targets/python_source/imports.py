@@ -71,7 +71,7 @@ def import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
         below = run.modules.below(path, alias.name)
         if below is not None:
             run.reach(below, scope.module)
-        is_own = below is not None and os.path.abspath(scope.module.file) == path
+        is_own = below is not None and scope.module.path == path
         scope.names[alias.asname or alias.name] = Lazy(below, None) if is_own and below else Lazy(path, alias.name)
 
 

@@ -22,6 +22,7 @@ from mcproof.targets.python_source.values import (
     Class,
     EnumMember,
     External,
+    Frame,
     Function,
     FunctionNode,
     Instance,
@@ -29,6 +30,7 @@ from mcproof.targets.python_source.values import (
     PlacedList,
     Scope,
     SuperOf,
+    TooMuchError,
 )
 
 if TYPE_CHECKING:
@@ -39,25 +41,8 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 400_000
 STEPS_OF_ONE_ROOT = 40_000
-MOST_CALLS = 24
 
 _EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
-
-
-class TooMuchError(Exception):
-    """The bound on steps is reached."""
-
-
-class Frame:
-    """One call under way."""
-
-    __slots__ = ("doubt", "function", "returns", "yields")
-
-    def __init__(self, function: Function | None, doubt: int) -> None:
-        self.function = function
-        self.doubt = doubt
-        self.returns: list[Any] = []
-        self.yields: PlacedList | None = None
 
 
 class Interpreter:
@@ -68,6 +53,9 @@ class Interpreter:
         self.servers = servers
         self.steps = 0
         self.limit = STEPS_OF_ONE_ROOT
+        self.limit_of_root = STEPS_OF_ONE_ROOT
+        self.endless: set[int] = set()
+        """The functions, by the identity of their nodes, that were given up."""
         self.depth = 0
         self.calls = 0
         self.doubt = 0
@@ -79,6 +67,8 @@ class Interpreter:
         self.class_under_way: Class | None = None
         self.imports: dict[str, set[tuple[str, bool]]] = {}
         """For a file that may register something: who imports it, and whether only under a condition."""
+        self.needs: dict[str, set[str]] = {}
+        """For a file: the files that it imports."""
         self.decorating = False
         self.instances: dict[int, Instance] = {}
         """The first object of each class, by the identity of the class."""
@@ -108,8 +98,9 @@ class Interpreter:
             module.state = "running"
             module.scope.names["__name__"] = module.name
             module.scope.names["__file__"] = UNKNOWN
-            depth, calls_, doubt = self.depth, self.calls, self.doubt
+            depth, calls_, doubt, limit = self.depth, self.calls, self.doubt, self.limit
             self.depth = self.doubt = 0
+            self.limit = self.limit_of_root  # others will read its names, whoever reads them first
             self.frames.append(Frame(None, 0))
             try:
                 self.block(module.tree.body, module.scope)
@@ -117,7 +108,7 @@ class Interpreter:
                 pass  # what was seen so far stands
             finally:
                 self.frames.pop()
-                self.depth, self.calls, self.doubt = depth, calls_, doubt
+                self.depth, self.calls, self.doubt, self.limit = depth, calls_, doubt, limit
                 module.state = "done"
         return module
 
@@ -166,8 +157,9 @@ class Interpreter:
 
     def reach(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may register something; others wait until a name is read."""
+        self.needs.setdefault(importer.path, set()).add(path)
         if self.modules.is_candidate(path):
-            self.imports.setdefault(path, set()).add((os.path.abspath(importer.file), self.doubt > 0))
+            self.imports.setdefault(path, set()).add((importer.path, self.doubt > 0))
             self.module(path)
 
     # --- statements

@@ -21,13 +21,10 @@ _NEVER_OURS = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_
 _HIGHEST_CLIMB = 12
 
 
-_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b([^\n]*)", re.MULTILINE)
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))", re.MULTILINE
+)
 _WORD = re.compile(rb"\w+")
-
-
-def _imported_words(data: bytes) -> set[bytes]:
-    """Every word in the import statements of a source."""
-    return {word for line in _IMPORT.findall(data) for word in _WORD.findall(line)}
 
 
 def stem_of(path: str) -> str:
@@ -39,10 +36,11 @@ def stem_of(path: str) -> str:
 class Module:
     """One source file: its text, its tree, and what its names stand for."""
 
-    __slots__ = ("_starts", "file", "lines", "name", "scope", "stars", "state", "text", "tree")
+    __slots__ = ("_starts", "file", "lines", "name", "path", "scope", "stars", "state", "text", "tree")
 
     def __init__(self, file: str, name: str, text: str, tree: ast.Module) -> None:
         self.file = file
+        self.path = os.path.abspath(file)
         self.name = name
         self.text = text
         self.tree = tree
@@ -87,6 +85,7 @@ class Modules:
         self.stems: set[str] = set()
         """The names by which files that may register something are imported."""
         self._candidates: frozenset[str] = frozenset()
+        self._relevant: set[str] = set()
         self._modules: dict[str, Module | None] = {}
         self._data: dict[str, bytes | None] = {}
         self._instead = instead or {}
@@ -102,15 +101,32 @@ class Modules:
         return found
 
     def importers(self, candidates: list[str]) -> list[str]:
-        """The other files that seem to import one of these: an entry point often does nothing else."""
+        """The other files that import one of these: an entry point often does nothing else."""
         known = set(candidates)
         stems = {stem.encode() for stem in self.stems}
         found = []
         for path in self.files:
             data = self.data(path) if path not in known else None
-            if data is not None and not stems.isdisjoint(_imported_words(data)) and not is_test(path, data):
+            if data is not None and self._imports_any(path, data, stems) and not is_test(path, data):
                 found.append(path)
+        self._relevant = known.union(found)
         return found
+
+    def _imports_any(self, path: str, data: bytes, stems: set[bytes]) -> bool:
+        """Whether a source imports a candidate; `stems` are the words that such an import needs."""
+        for dots, module, names, modules in _IMPORT.findall(data):
+            words = _WORD.findall(modules or module + b" " + names)
+            if stems.isdisjoint(words):
+                continue
+            if modules:
+                named = [each.split()[0] for each in modules.split(b",") if each.strip()]
+                wanted = tuple(self._search(path, each.decode(errors="replace"), 0) for each in named)
+            else:
+                origin = self._search(path, module.decode(), len(dots))
+                wanted = (origin, *(self.below(origin, word.decode()) for word in stems.intersection(words) if origin))
+            if not self._candidates.isdisjoint(wanted):
+                return True
+        return False
 
     def data(self, path: str) -> bytes | None:
         if path not in self._data:
@@ -120,6 +136,10 @@ class Modules:
 
     def is_candidate(self, path: str) -> bool:
         return path in self._candidates
+
+    def is_bystander(self, module: Module) -> bool:
+        """Whether a module registers nothing and imports nothing that does."""
+        return module.path not in self._relevant
 
     def load(self, path: str) -> Module | None:
         """The module in a file, parsed; None where it cannot be."""
@@ -163,7 +183,7 @@ class Modules:
         """The file or folder that an import of a module means; None for what is not of the project."""
         key = (f"{importer.file}:{level}", name)
         if key not in self._found:
-            self._found[key] = self._search(os.path.abspath(importer.file), name, level)
+            self._found[key] = self._search(importer.path, name, level)
         return self._found[key]
 
     def _search(self, importer: str, name: str, level: int) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog import SourceTool
@@ -86,7 +85,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
 def _is_in(item: Item, file: str) -> bool:
     """Whether an item, or the function that it is made of, stands in a file."""
     modules = [item.module, item.function.face().module if item.function is not None else None]
-    return any(os.path.abspath(module.file) == file for module in modules if module is not None)
+    return any(module.path == file for module in modules if module is not None)
 
 
 def _default_framework(servers: Servers) -> str:
