@@ -197,8 +197,8 @@ def _roots(definitions: list[Definition], registering: list[Definition]) -> list
         seen.add(id(each.node))
         named = each.owner if each.name == "__init__" and each.owner else each.name
         above = [caller for caller in callers.of(named) if caller.node is not each.node]
-        if each.owner is not None and each.name != "__init__":
-            above += [caller for caller in callers.of(each.owner) if caller.node is not each.node]
+        if not above and each.owner is not None and each.name != "__init__":  # whoever makes the object
+            above = [caller for caller in callers.of(each.owner) if caller.node is not each.node]
         if above:
             waiting.extend(above)
         else:

@@ -114,6 +114,8 @@ class Interpreter:
 
     def settle(self, value: Any) -> Any:
         """What an imported name stands for."""
+        if type(value) is not Lazy:
+            return value
         steps = 0
         while isinstance(value, Lazy) and steps < 12:
             value, steps = self._imported(value), steps + 1
@@ -139,11 +141,12 @@ class Interpreter:
         return UNKNOWN
 
     def lookup(self, name: str, scope: Scope | None) -> Any:
-        current, first = scope, True
+        current = scope
         while current is not None:
-            if (first or not current.is_class) and name in current.names:
-                return self.settle(current.names[name])
-            current, first = current.parent, False
+            if name in current.names and (current is scope or not current.is_class):
+                value = current.names[name]
+                return self.settle(value) if type(value) is Lazy else value
+            current = current.parent
         if name in _BUILTIN_NAMES:
             return External(f"builtins.{name}")
         # A name that nothing in sight defines comes from the last `from somewhere import *`.
@@ -170,7 +173,9 @@ class Interpreter:
             handler = STATEMENTS.get(type(statement))
             if handler is None:
                 continue
-            self.step()
+            self.steps += 1
+            if self.steps > self.limit:
+                raise TooMuchError
             outcome: str | None = handler(self, statement, scope)
             if outcome is not None:
                 return outcome
