@@ -152,9 +152,10 @@ def _followed_briefly(
     run.limit = min(outer, run.steps + STEPS_OF_A_BYSTANDER)
     try:
         return _followed(run, function, args, kwargs, complete=complete)
-    except TooMuchError:
+    except TooMuchError as error:
         if run.steps > outer:
             raise
+        run.followed.difference_update(error.unfinished)  # they get another chance
         run.endless.add(id(function.node))
         return UNKNOWN
     finally:
@@ -185,6 +186,9 @@ def _followed(run: Interpreter, function: Function, args: list[Any], kwargs: dic
         outcome = run.block(node.body, inner)
     except RecursionError:
         return UNKNOWN
+    except TooMuchError as error:
+        error.unfinished.append(id(node))
+        raise
     finally:
         run.class_under_way = outer
         run.calls -= 1

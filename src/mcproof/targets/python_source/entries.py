@@ -68,11 +68,11 @@ def entries(run: Interpreter, loaded: list[Module]) -> Iterator[Definition]:
     registering = [each for each in definitions if each.registers]
     found = [*_roots(definitions, registering), *registering] if registering else []
     for each in found[:MOST_ENTRIES]:
-        if id(each.node) not in run.followed and not _is_dead(run, each, loaded):
+        if id(each.node) not in run.followed and not _is_dead(run, each):
             yield each
 
 
-def _is_dead(run: Interpreter, each: Definition, loaded: list[Module]) -> bool:
+def _is_dead(run: Interpreter, each: Definition) -> bool:
     """Whether a function that needs arguments is named nowhere, in a project that registers without it."""
     node = each.node
     needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
@@ -81,10 +81,9 @@ def _is_dead(run: Interpreter, each: Definition, loaded: list[Module]) -> bool:
     if needed <= 0 or os.path.isfile(run.modules.top) or not any(server.items for server in run.servers.made):
         return False
     name = each.owner or each.name
-    word = re.compile(rf"\b{re.escape(name)}\b")
-    if any(module is not each.module and name in module.text and word.search(module.text) for module in loaded):
+    if run.modules.mentions(name, besides=each.module):
         return False
-    return len(word.findall(each.module.text)) <= 1
+    return len(re.findall(rf"\b{re.escape(name)}\b", each.module.text)) <= 1
 
 
 def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:

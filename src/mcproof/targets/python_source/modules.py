@@ -128,6 +128,13 @@ class Modules:
                 return True
         return False
 
+    def mentions(self, name: str, besides: Module) -> bool:
+        """Whether another file of the project holds this name as a word."""
+        word = name.encode()
+        pattern = re.compile(rb"\b%b\b" % re.escape(word) if name.isascii() else re.escape(word))
+        others = (self.data(path) or b"" for path in self.files if path != besides.path)
+        return any(word in data and pattern.search(data) is not None for data in others)
+
     def data(self, path: str) -> bytes | None:
         if path not in self._data:
             text = self._instead.get(os.path.realpath(path)) if self._instead else None

@@ -287,6 +287,11 @@ class Method:
 class TooMuchError(Exception):
     """The bound on steps is reached."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.unfinished: list[int] = []
+        """The functions, by the identity of their nodes, that were under way."""
+
 
 class Frame:
     """One call under way."""

@@ -20,11 +20,18 @@ _SKIPPED_FOLDERS = frozenset(
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup\.py")
 _TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptools)\b", re.MULTILINE)
 _MARKS = (
-    b"FastMCP", b"MCPServer", b"@tool", b"tool(", b"Tool(", b"Tool.from", b"FunctionTool", b"list_tools", b".resource(",
-    b".prompt(", b".prompt\n", b"add_resource", b"add_prompt", b"import_server",
+    b"@tool", b"Tool.from", b"FunctionTool", b"list_tools", b".resource(", b".prompt(", b".prompt\n", b"add_resource",
+    b"add_prompt", b"import_server",
 )  # fmt: skip
-"""Words that make or fill a server. A file with none of them, nor a decorator `.tool`, registers nothing."""
-_TOOL = re.compile(rb"\.tool\b")
+_ACTS = {
+    b".tool": re.compile(rb"\.tool\b"),
+    b"tool(": re.compile(rb"(?:\b|add_|register_)tool\(|@[\w.]*tool\("),
+    b"Tool(": re.compile(rb"\bTool\("),
+    b"FastMCP": re.compile(rb"FastMCP(?:[(\[.]| as )|\(\s*(?:\w+\.)*FastMCP\b|class \w+\([^)]*FastMCP\b"),
+    b"MCPServer": re.compile(rb"MCPServer(?:[(\[.]| as )|\(\s*(?:\w+\.)*MCPServer\b|class \w+\([^)]*MCPServer\b"),
+    b"mcp.server": re.compile(rb"Server(?:[(\[]| as )|class \w+\([^)]*Server\b"),
+}
+"""Words that make or fill a server, and what must stand around them. A file with none of all these registers nothing."""
 
 
 class Problem(NamedTuple):
@@ -101,8 +108,10 @@ def read_bytes(file: str, problems: list[Problem]) -> bytes | None:
 
 def may_register(data: bytes, path: str) -> bool:
     """Whether a file holds a word that a registration needs, and is no test."""
-    has_mark = any(mark in data for mark in _MARKS) or (b"mcp.server" in data and b"Server" in data)
-    return (has_mark or _TOOL.search(data) is not None) and not is_test(path, data)
+    if not any(mark in data for mark in _MARKS):
+        if not any(word in data and act.search(data) is not None for word, act in _ACTS.items()):
+            return False
+    return not is_test(path, data)
 
 
 def is_test(path: str, data: bytes) -> bool:
