@@ -40,14 +40,14 @@ _REGISTERS = frozenset(
     )
 )
 _ACTS = {
-    # The word comes first in each pattern, as the search for a pattern that starts with fixed letters is fast.
-    **{word: rf"{word}(?<=\b{word})\b[\s\\)]*\(" for word in sorted(_REGISTERS)},
-    **{word: rf"{word}(?<=\b{word})\b(?:[\s\\)]*\(|(?<=@{word})|(?<=\.{word}))" for word in sorted(_KINDS)},
+    word: re.compile(rf"{word}(?<=\b{word})\b(?:[\s\\)]*\({rf'|(?<=[@.]{word})' if word in _KINDS else ''})")
+    for word in sorted(_REGISTERS | _KINDS)
 }
+"""How a call or a decorator looks. The word comes first: a pattern that starts with fixed letters is found fast."""
 _LEAVES = frozenset((ast.Name, ast.Constant))
 _NOTHING = frozenset((ast.Load, ast.Store, ast.Del, str, int, type(None)))
 _WORD = re.compile(r"\w+")
-_IMPORT = re.compile(r"^[ \t]+(?:from|import)\b", re.MULTILINE)
+_IMPORT = re.compile(r"\n[ \t]+(?:from|import)\b")
 
 
 class Definition(NamedTuple):
@@ -125,8 +125,9 @@ def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[De
 def _lines_that_may_register(module: Module) -> list[int]:
     """The lines, in order, that seem to call what registers or to import something in a function."""
     text = module.text
-    found = [match for word, act in _ACTS.items() if word in text for match in re.finditer(act, text)]
-    return sorted(module.line_at(match.start()) for match in (*found, *_IMPORT.finditer(text)))
+    found = [match.start() for word, act in _ACTS.items() if word in text for match in act.finditer(text)]
+    found += [match.start() + 1 for match in _IMPORT.finditer(text)]
+    return sorted(map(module.line_at, found))
 
 
 def _registers(node: Any, stems: set[str]) -> bool:

@@ -125,7 +125,7 @@ class Interpreter:
         if os.path.isdir(lazy.path):
             if lazy.name is None:
                 return lazy.path and ModuleValue(lazy.path)
-            below = self.modules.in_folder(lazy.path, lazy.name)
+            below = self.modules.locations.in_folder(lazy.path, lazy.name)
             return Lazy(below, None) if below is not None else UNKNOWN
         if lazy.name is None:
             return ModuleValue(lazy.path)
@@ -135,7 +135,7 @@ class Interpreter:
         if lazy.name in module.scope.names:
             return module.scope.names[lazy.name]
         if module.is_package:
-            below = self.modules.in_folder(os.path.dirname(lazy.path), lazy.name)
+            below = self.modules.locations.in_folder(os.path.dirname(lazy.path), lazy.name)
             if below is not None:
                 return Lazy(below, None)
         return UNKNOWN

@@ -1,29 +1,24 @@
-"""The modules of a project: which file an import means, and what is in it."""
+"""The modules of a project: which files may register something, and what is in them."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
-import sys
 import warnings
 from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from mcproof.targets.python_source.locations import Locations
 from mcproof.targets.python_source.values import Scope
 from mcproof.targets.python_source.walking import Problem, decoded, is_test, may_register, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_NEVER_OURS = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_extensions", "mcp_types"))
-_HIGHEST_CLIMB = 12
-
-
-_IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))", re.MULTILINE
-)
+_IMPORT = re.compile(rb"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))")
+"""An import statement after a line break: a pattern that starts with a fixed letter is found fast."""
 _WORD = re.compile(rb"\w+")
 
 
@@ -81,6 +76,7 @@ class Modules:
     ) -> None:
         self.files = {os.path.abspath(file): file for file in files}
         self.top = os.path.abspath(top)
+        self.locations = Locations(self.files, self.top)
         self.problems = problems
         self.stems: set[str] = set()
         """The names by which files that may register something are imported."""
@@ -90,8 +86,6 @@ class Modules:
         self._data: dict[str, bytes | None] = {}
         self._instead = instead or {}
         """What to read as the content of files, by their real paths, in place of what they hold."""
-        self._found: dict[tuple[str, str], str | None] = {}
-        self._folders: dict[str, bool] = {}
 
     def candidates(self) -> list[str]:
         """The files, as absolute paths, that may register something."""
@@ -114,16 +108,17 @@ class Modules:
 
     def _imports_any(self, path: str, data: bytes, stems: set[bytes]) -> bool:
         """Whether a source imports a candidate; `stems` are the words that such an import needs."""
-        for dots, module, names, modules in _IMPORT.findall(data):
+        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
             words = _WORD.findall(modules or module + b" " + names)
             if stems.isdisjoint(words):
                 continue
             if modules:
                 named = [each.split()[0] for each in modules.split(b",") if each.strip()]
-                wanted = tuple(self._search(path, each.decode(errors="replace"), 0) for each in named)
+                wanted = tuple(self.locations.find(path, each.decode(errors="replace"), 0) for each in named)
             else:
-                origin = self._search(path, module.decode(), len(dots))
-                wanted = (origin, *(self.below(origin, word.decode()) for word in stems.intersection(words) if origin))
+                origin = self.locations.find(path, module.decode(), len(dots))
+                below = stems.intersection(words) if origin is not None else ()
+                wanted = (origin, *(self.locations.below(origin or "", word.decode()) for word in below))
             if not self._candidates.isdisjoint(wanted):
                 return True
         return False
@@ -173,82 +168,4 @@ class Modules:
         except ValueError as error:
             self.problems.append(Problem(file, None, None, f"is no valid Python: {error}"))
             return None
-        return Module(file, self._name(path), text, tree)
-
-    def _name(self, path: str) -> str:
-        """The dotted name by which the rest of the project knows a file."""
-        folder, base = os.path.split(path)
-        parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
-        for _ in range(_HIGHEST_CLIMB):
-            if not self._exists(os.path.join(folder, "__init__.py")):
-                break
-            folder, base = os.path.split(folder)
-            parts.insert(0, base)
-        return ".".join(parts)
-
-    def find(self, importer: Module, name: str, level: int) -> str | None:
-        """The file or folder that an import of a module means; None for what is not of the project."""
-        key = (f"{importer.file}:{level}", name)
-        if key not in self._found:
-            self._found[key] = self._search(importer.path, name, level)
-        return self._found[key]
-
-    def _search(self, importer: str, name: str, level: int) -> str | None:
-        folder = os.path.dirname(importer)
-        if level:
-            for _ in range(level - 1):
-                folder = os.path.dirname(folder)
-            return self._in(folder, name)
-        first = name.partition(".")[0]
-        if first in _NEVER_OURS or first in sys.stdlib_module_names:
-            return None
-        own, top = folder, os.path.dirname(self.top) if not os.path.isdir(self.top) else self.top
-        for _ in range(_HIGHEST_CLIMB):
-            is_root = not self._exists(os.path.join(folder, "__init__.py"))
-            if is_root:
-                for root in (folder, os.path.join(folder, "src")):
-                    if (found := self._in(root, name)) is not None:
-                        return found
-            parent = os.path.dirname(folder)
-            if os.path.basename(folder) == first and (found := self._in(parent, name)) is not None:
-                return found
-            if parent == folder or (is_root and (folder == top or not folder.startswith(top + os.sep))):
-                break
-            folder = parent
-        return self._in(own, name)
-
-    def in_folder(self, folder: str, name: str) -> str | None:
-        """The module or package of this name in a folder."""
-        return self._in(folder, name)
-
-    def below(self, path: str, name: str) -> str | None:
-        """The submodule of this name, where `path` is a package."""
-        if path.endswith("__init__.py"):
-            return self._in(os.path.dirname(path), name)
-        return self._in(path, name) if os.path.isdir(path) else None
-
-    def _in(self, folder: str, name: str) -> str | None:
-        path = os.path.join(folder, *name.split(".")) if name else folder
-        for file in (f"{path}.py", os.path.join(path, "__init__.py")):
-            if self._exists(file):
-                return file
-        return path if os.path.isdir(path) and self._holds_python(path) else None
-
-    def _holds_python(self, folder: str) -> bool:
-        """Whether a folder without `__init__.py` can be a package: one with Python just below it."""
-        if folder not in self._folders:
-            try:
-                with os.scandir(folder) as entries:
-                    self._folders[folder] = any(
-                        entry.name.endswith(".py") or entry.is_dir() for entry in list(entries)[:200]
-                    )
-            except OSError:
-                self._folders[folder] = False
-        return self._folders[folder]
-
-    def _exists(self, file: str) -> bool:
-        if file in self.files:
-            return True
-        if file not in self._folders:
-            self._folders[file] = os.path.isfile(file)
-        return self._folders[file]
+        return Module(file, self.locations.dotted_name(path), text, tree)
