@@ -134,7 +134,7 @@ def _needed_by(path: str, needs: Mapping[str, set[str]]) -> set[str]:
 
 def _root(run: Interpreter, problems: list[Problem], target: str, follow: Any) -> None:
     """Follow one thing within its bounds."""
-    run.limit = run.limit_of_root = min(run.steps + STEPS_OF_ONE_ROOT, MOST_STEPS)
+    run.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.steps))
     try:
         follow()
     except TooMuchError:

@@ -36,7 +36,7 @@ Handler = "Callable[[Interpreter, Any, Scope], Any]"
 
 def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     """The value of an expression; `UNKNOWN` where the source does not tell."""
-    kind = type(node)
+    kind: Any = type(node)
     if kind is ast.Constant:
         value = node.value  # type: ignore[union-attr]
         return UNKNOWN if type(value) is complex else value

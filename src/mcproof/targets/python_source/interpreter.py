@@ -81,6 +81,10 @@ class Interpreter:
         if self.steps > self.limit:
             raise TooMuchError
 
+    def allow(self, steps: int) -> None:
+        """Start something new, that may take this many steps."""
+        self.limit = self.limit_of_root = self.steps + steps
+
     @contextmanager
     def in_doubt(self) -> Iterator[None]:
         self.doubt += 1
@@ -98,7 +102,8 @@ class Interpreter:
             module.state = "running"
             module.scope.names["__name__"] = module.name
             module.scope.names["__file__"] = UNKNOWN
-            depth, calls_, doubt, limit = self.depth, self.calls, self.doubt, self.limit
+            depth, calls_, doubt = self.depth, self.calls, self.doubt
+            limit, before = self.limit, self.steps
             self.depth = self.doubt = 0
             self.limit = self.limit_of_root  # others will read its names, whoever reads them first
             self.frames.append(Frame(None, 0))
@@ -108,7 +113,8 @@ class Interpreter:
                 pass  # what was seen so far stands
             finally:
                 self.frames.pop()
-                self.depth, self.calls, self.doubt, self.limit = depth, calls_, doubt, limit
+                self.depth, self.calls, self.doubt = depth, calls_, doubt
+                self.limit = min(limit + self.steps - before, self.limit_of_root)
                 module.state = "done"
         return module
 

@@ -9,12 +9,11 @@ from mcproof.catalog import SourceTool
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import calls, plain
 from mcproof.targets.python_source.components import prompt, resource
-from mcproof.targets.python_source.interpreter import TooMuchError
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
 from mcproof.targets.python_source.servers import Item, ServerValue, listed
 from mcproof.targets.python_source.signatures import derive
-from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, is_known
+from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, TooMuchError, is_known
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
@@ -125,7 +124,7 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
     """What a handler of the low-level server answers, as items."""
     from mcproof.targets.python_source.interpreter import STEPS_OF_ONE_ROOT
 
-    run.limit = run.steps + STEPS_OF_ONE_ROOT
+    run.allow(STEPS_OF_ONE_ROOT)
     run.doubt = run.depth = run.calls = 0
     del run.frames[1:]
     run.active.clear()
@@ -155,7 +154,7 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
 
 def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tuple[str, dict[str, Any], Any] | None:
     """One item as JSON: its kind, itself, and for a tool what only the source knows."""
-    run.limit = run.steps + 50_000
+    run.allow(50_000)
     try:
         if entry.item.kind == "tools":
             made = _tool(run, entry, framework, writer)

@@ -19,7 +19,7 @@ _SKIPPED_FOLDERS = frozenset(
 )
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup\.py")
 _TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptools)\b", re.MULTILINE)
-_SERVER = rb"(?:[(\[.]| as |(?<=\(%b)|(?<=[., ]%b)\):)"
+_SERVER = rb"(?:[(\[.]| as |(?<=\(%b)|(?<=import %b)|(?<=[., ]%b)\):)"
 _ACTS = {
     b"tool": rb"tool(?:(?<=[.@]tool)\b|(?<=\btool)\(|(?<=add_tool)\(|(?<=register_tool)\()",
     b"_tool(": rb"@[\w.]*_tool\(",
@@ -27,9 +27,9 @@ _ACTS = {
     b"list_tools": rb"list_tools",
     b"resource": rb"resource(?:(?<=\.resource)\(|(?<=add_resource))",
     b"prompt": rb"prompt(?:(?<=\.prompt)[(\n]|(?<=add_prompt))",
-    b"FastMCP": rb"FastMCP" + _SERVER % (b"FastMCP", b"FastMCP"),
-    b"MCPServer": rb"MCPServer" + _SERVER % (b"MCPServer", b"MCPServer"),
-    b"mcp.server": rb"Server" + _SERVER % (b"Server", b"Server"),
+    b"FastMCP": rb"FastMCP" + _SERVER % ((b"FastMCP",) * 3),
+    b"MCPServer": rb"MCPServer" + _SERVER % ((b"MCPServer",) * 3),
+    b"mcp.server": rb"Server" + _SERVER % ((b"Server",) * 3),
     b"import_server": rb"import_server",
 }
 """What makes or fills a server, by a word that it needs: a file with none of these registers nothing.
