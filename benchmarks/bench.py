@@ -1,8 +1,9 @@
 """What is fast, measured, as ratios: the machine's speed cancels out.
 
-    python benchmarks/bench.py [FOLDER]
+    python benchmarks/bench.py [FOLDER [SOURCES]]
 
-With a folder of snapshots the second measurement is taken on those instead of on made-up ones.
+With a folder of snapshots the second measurement is taken on those instead of on made-up ones; with a folder of
+unpacked packages the last one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from catalogs import catalog, write_folder
+from packages import write_package
 from suites import SUITE_TOOL, suite_arguments, write_suite
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from mcproof.live.servers import Server
 
 LIMITS = {"cold start": 6.0, "rules": 5.0, "command": 14.0, "growth": 1.5, "capture": 1.5, "eight servers": 1.5}
-LIMITS |= {"fuzz": 2.0, "fuzz memory": 1.1, "suite": 2.0, "suite growth": 1.5}
+LIMITS |= {"fuzz": 2.0, "fuzz memory": 1.1, "suite": 2.0, "suite growth": 1.5, "discovery": 5.0}
 FUZZED = "find_station"
 DEMO_SERVER = (sys.executable, "-m", "mcproof.demo.server")
 TRIVIAL_SERVER = """
@@ -277,6 +279,26 @@ def growth(folder: pathlib.Path) -> None:
     report("(c) time a tool, 100,000 : 1,000", costs[-1] / costs[0], LIMITS["growth"], "linear is 1")
 
 
+def discovery(sources: list[pathlib.Path]) -> None:
+    """(h) Finding the tools in Python source against parsing the files that hold them."""
+    import ast
+
+    from mcproof.targets.python_source import discover
+
+    found = [discover(str(folder)) for folder in sources]
+    held = [pathlib.Path(file).read_bytes() for each in found for file in each.files]
+    gc.disable()  # as the command does
+    parsed, discovered = best_of(
+        7,
+        lambda: [ast.parse(data) for data in held],
+        lambda: [discover(str(folder)) for folder in sources],
+    )
+    gc.enable()
+    files, tools = len(held), sum(len(each.tools) for each in found)
+    detail = f"{tools:,} tools in {files} files; {discovered * 1000:.0f} ms against {parsed * 1000:.0f} ms"
+    report("(h) discovery : ast.parse", discovered / parsed, LIMITS["discovery"], detail)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         temporary = pathlib.Path(scratch)
@@ -287,6 +309,8 @@ def main() -> None:
         fuzz_memory(temporary)
         suites(temporary)
         growth(temporary)
+        sources = sorted(pathlib.Path(sys.argv[2]).iterdir()) if len(sys.argv) > 2 else []
+        discovery(sources or [write_package(temporary / "package")])
 
 
 if __name__ == "__main__":

@@ -76,11 +76,11 @@ def test_a_file_that_is_too_large_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"# fastmcp\nx = '\0'\n",
-        b"# -*- coding: no-such-thing -*-\nimport fastmcp\n",
-        b"import fastmcp\nx = '\xff\xfe'\n",
-        "import fastmcp\n".encode("utf-16"),
-        b"# -*- coding: utf-8 -*-\nimport fastmcp\nx = '\xe4'\n",
+        b"from fastmcp import FastMCP\nx = '\0'\n",
+        b"# -*- coding: no-such-thing -*-\nfrom fastmcp import FastMCP\n",
+        b"from fastmcp import FastMCP\nx = '\xff\xfe'\n",
+        "from fastmcp import FastMCP\n".encode("utf-16"),
+        b"# -*- coding: utf-8 -*-\nfrom fastmcp import FastMCP\nx = '\xe4'\n",
     ],
 )
 def test_a_file_that_is_no_text_is_reported(data: bytes, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_file_that_is_no_text_is_reported(data: bytes, tmp_path: Path) -> None
     (tmp_path / "odd.py").write_bytes(data)
     result = discover(str(tmp_path))
     assert names(result) == ["a"]
-    assert len(result.problems) == (0 if b"fastmcp" not in data else 1)
+    assert len(result.problems) == (1 if b"FastMCP" in data else 0)
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8-sig", "cp1252"])

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .sources import found, is_conditional, names, tool
+from mcproof.targets.python_source import discover
+
+from .sources import found, is_conditional, names, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -428,3 +430,90 @@ def test_one_file_speaks_of_its_own_tools(tmp_path: Path) -> None:
         pkg__tools="from .app import mcp\n@mcp.tool\ndef a(): ...\n",
     )
     assert names(discover(str(tmp_path / "pkg" / "tools.py"))) == ["a"]
+
+
+def test_what_a_module_needs_itself_casts_no_doubt_on_it(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "server.py": """
+                from fastmcp import FastMCP
+                import helper
+                mcp = FastMCP("x")
+                @mcp.tool
+                def a(): ...
+                def shape(): ...
+                """,
+            "helper.py": """
+                import os
+                def draw():
+                    if os.environ.get("X"):
+                        from server import shape
+                        shape()
+                draw()
+                """,
+        },
+    )
+    assert not is_conditional(discover(str(tmp_path)), "a")
+
+
+def test_an_import_under_a_condition_casts_doubt(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "app.py": 'from fastmcp import FastMCP\nmcp = FastMCP("x")\n',
+            "more.py": "from app import mcp\n@mcp.tool\ndef a(): ...\n",
+            "main.py": "import os\nfrom app import mcp\nif os.environ.get('X'):\n    import more\nmcp.run()\n",
+        },
+    )
+    assert is_conditional(discover(str(tmp_path)), "a")
+
+
+def test_a_helper_that_takes_too_long_costs_only_its_own_value(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "server.py": """
+                from fastmcp import FastMCP
+                from work import much
+                mcp = FastMCP("x")
+                @mcp.tool(description=much())
+                def a(): ...
+                @mcp.tool
+                def b(): ...
+                """,
+            "work.py": """
+                def much():
+                    total = 0
+                    for one in range(2000):
+                        for other in range(2000):
+                            total = total + one * other
+                    return str(total)
+                """,
+        },
+    )
+    result = discover(str(tmp_path))
+    assert names(result) == ["a", "b"]
+    assert "description" not in tool(result, "a")
+
+
+def test_an_entry_that_only_a_module_without_registrations_names_is_followed(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "app.py": """
+                from fastmcp import FastMCP
+                mcp = FastMCP("x")
+                @mcp.tool
+                def a(): ...
+                """,
+            "handlers.py": """
+                def serve(arguments):
+                    from app import mcp
+                    def b(): ...
+                    mcp.add_tool(b)
+                """,
+            "cli.py": "def main(arguments):\n    import handlers\n    handlers.serve(arguments)\n",
+        },
+    )
+    assert names(discover(str(tmp_path))) == ["a", "b"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.targets.python_source import discover
+from mcproof.targets.python_source.walking import may_register
 
 from .sources import names, write
 
@@ -60,3 +61,52 @@ def test_a_project_without_a_word_of_mcp_has_nothing(tmp_path: Path) -> None:
     result = discover(str(tmp_path))
     assert not any(result.document.values())
     assert result.files == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from fastmcp import FastMCP\n",
+        "import fastmcp\nx = fastmcp.FastMCP()\n",
+        "class Mine(FastMCP):\n    pass\n",
+        "class Mine(Base, fastmcp.FastMCP):\n    pass\n",
+        "from mcp.server.lowlevel import Server as S\n",
+        "import mcp.server\nx = mcp.server.Server('x')\n",
+        "@app.tool\ndef f(): ...\n",
+        "@app.tool()\ndef f(): ...\n",
+        "@tool\ndef f(): ...\n",
+        "@my_tool('x')\ndef f(): ...\n",
+        "tool(f)\n",
+        "app.add_tool(f)\n",
+        "register_tool('x', f)\n",
+        "x = Tool(name='x')\n",
+        "x = types.Tool(name='x')\n",
+        "x = Tool.from_function(f)\n",
+        "x = FunctionTool(f)\n",
+        "@app.list_tools()\ndef f(): ...\n",
+        "@app.resource('x://y')\ndef f(): ...\n",
+        "@app.prompt\ndef f(): ...\n",
+        "app.add_prompt(x)\n",
+        "app.import_server(x)\n",
+    ],
+)
+def test_a_file_that_makes_or_fills_a_server_is_looked_at(text: str) -> None:
+    assert may_register(text.encode(), "any.py")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from mcp_weather import units\n",
+        "from mcp.server.fastmcp import Context\n",
+        "from fastmcp import Context\n",
+        "def f(server: FastMCP) -> None: ...\n",
+        "# works with FastMCP and as an MCPServer\n",
+        "from .tools import names\nx = self.tool_name\n",
+        "x = self.get_tool('x')\n",
+        "class SearchTool(Base): ...\n",
+        "def handle_tool(x): ...\n",
+    ],
+)
+def test_a_file_that_only_speaks_of_servers_and_tools_is_not_parsed(text: str) -> None:
+    assert not may_register(text.encode(), "any.py")

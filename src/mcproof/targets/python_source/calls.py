@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import builtin_calls, plain, plain_methods
 from mcproof.targets.python_source.expressions import evaluate
+from mcproof.targets.python_source.servers import Pending, ServerValue
 from mcproof.targets.python_source.special_calls import SPECIAL, Call
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -15,6 +17,7 @@ from mcproof.targets.python_source.values import (
     Class,
     EnumMember,
     External,
+    Frame,
     Function,
     Generic,
     Instance,
@@ -23,12 +26,15 @@ from mcproof.targets.python_source.values import (
     PlacedList,
     Scope,
     SuperOf,
+    TooMuchError,
 )
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
 
 MOST_CALLS = 24
+STEPS_OF_A_BYSTANDER = 2_000
+"""How long a function is followed that registers nothing, and helps only by what it returns."""
 _DATA_BASES = frozenset(("BaseModel", "BaseSettings", "NamedTuple", "RootModel"))
 
 
@@ -119,10 +125,41 @@ def follow(
     key = _question(function, args, kwargs)
     if key is not None and key in run.answers:
         return run.answers[key]
-    value = _followed(run, function, args, kwargs, complete=complete)
+    if run.modules.is_bystander(function.module) and not any(map(_can_be_called, (*args, *kwargs.values()))):
+        value = _followed_briefly(run, function, args, kwargs, complete=complete)
+    else:
+        value = _followed(run, function, args, kwargs, complete=complete)
     if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
         run.answers[key] = value
     return value
+
+
+def _can_be_called(value: Any, depth: int = 0) -> bool:
+    """Whether a value lets who gets it register something: a function, a server, a table of functions."""
+    if isinstance(value, (dict, list)) and depth < 3:
+        items = value.values() if isinstance(value, dict) else value
+        return any(_can_be_called(each, depth + 1) for each in islice(items, 8))
+    return isinstance(value, (Function, ServerValue, Method, Pending))
+
+
+def _followed_briefly(
+    run: Interpreter, function: Function, args: list[Any], kwargs: dict[str, Any], *, complete: bool
+) -> Any:
+    """Follow a function that registers nothing, as far as that is worth it; without end it is not worked out again."""
+    if id(function.node) in run.endless:
+        return UNKNOWN
+    outer = run.limit
+    run.limit = min(outer, run.steps + STEPS_OF_A_BYSTANDER)
+    try:
+        return _followed(run, function, args, kwargs, complete=complete)
+    except TooMuchError as error:
+        if run.steps > outer:
+            raise
+        run.followed.difference_update(error.unfinished)  # they get another chance
+        run.endless.add(id(function.node))
+        return UNKNOWN
+    finally:
+        run.limit = outer
 
 
 def _question(function: Function, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -135,8 +172,6 @@ def _question(function: Function, args: list[Any], kwargs: dict[str, Any]) -> An
 
 
 def _followed(run: Interpreter, function: Function, args: list[Any], kwargs: dict[str, Any], *, complete: bool) -> Any:
-    from mcproof.targets.python_source.interpreter import Frame
-
     node = function.node
     inner = Scope(function.module, function.scope)
     _bind(run, function, inner, args, kwargs, complete=complete)
@@ -151,6 +186,9 @@ def _followed(run: Interpreter, function: Function, args: list[Any], kwargs: dic
         outcome = run.block(node.body, inner)
     except RecursionError:
         return UNKNOWN
+    except TooMuchError as error:
+        error.unfinished.append(id(node))
+        raise
     finally:
         run.class_under_way = outer
         run.calls -= 1

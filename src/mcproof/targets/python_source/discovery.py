@@ -2,44 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 import gc
 import os
-import re
-from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import calls, rendering
-from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter, TooMuchError
-from mcproof.targets.python_source.modules import Module, Modules, stem_of
+from mcproof.targets.python_source.entries import Definition, entries
+from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter
+from mcproof.targets.python_source.modules import Module, Modules
 from mcproof.targets.python_source.registrations import Servers
-from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Instance
+from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Instance, TooMuchError
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from mcproof.catalog import SourceTool
     from mcproof.targets.python_source.places import Place
-
-MOST_ENTRIES = 400
-"""How many functions that nothing calls are followed."""
-
-_KINDS = frozenset(("tool", "resource", "prompt"))
-_REGISTERS = frozenset(
-    (
-        "tool",
-        "add_tool",
-        "add_resource",
-        "add_prompt",
-        "list_tools",
-        "mount",
-        "import_server",
-        "Tool",
-        "FastMCP",
-        "MCPServer",
-    )
-)
 
 
 class Discovered(NamedTuple):
@@ -112,53 +91,50 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
         id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None
     }
     run.followed |= tools  # a tool that runs is no part of what registers it
-    holders = {stem_of(item.module.file) for each in run.servers.made for item in each.items if item.module is not None}
-    definitions = [each for module in loaded for each in _definitions(module, holders, run.followed)]
-    entries = [*_roots(definitions, run.followed), *(each for each in definitions if each.registers)]
-    mentions: Counter[str] = Counter()
-    for module in loaded if entries else ():
-        mentions.update(set(re.findall(r"\w+", module.text)))
-    for each in entries[:MOST_ENTRIES]:
-        if id(each.node) not in run.followed and not _is_dead(run, each, mentions):
-            _root(run, problems, target, lambda each=each: _enter(run, each))
+    for each in entries(run, loaded):
+        _root(run, problems, target, lambda each=each: _enter(run, each))
     _doubt_imports(run)
 
 
-def _is_dead(run: Interpreter, each: Definition, mentions: Counter[str]) -> bool:
-    """Whether a function that needs arguments is named nowhere, in a project that registers without it."""
-    node = each.node
-    needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
-    if each.owner is not None and each.name != "__init__":
-        needed = 1  # an object is needed, and somebody to make it
-    if needed <= 0 or os.path.isfile(run.modules.top) or not any(server.items for server in run.servers.made):
-        return False
-    name = each.owner or each.name
-    if mentions[name] > 1:
-        return False
-    return len(re.findall(rf"\b{re.escape(name)}\b", each.module.text)) <= 1
-
-
 def _doubt_imports(run: Interpreter) -> None:
-    """What a module registers is in doubt where every import of it stands under a condition."""
+    """What a module registers is in doubt where every import of it stands under a condition.
+
+    Whatever the module needs itself may import it again: that does not say how the module came to be there.
+    """
+    others: dict[str, list[tuple[str, bool]]] = {}
+    for path, imports in run.imports.items():
+        needed = _needed_by(path, run.needs) if all(unsure for _, unsure in imports) else ()
+        others[path] = [(importer, unsure) for importer, unsure in imports if importer not in needed]
     doubtful: set[str] = set()
     while True:
         more = {
             path
-            for path, imports in run.imports.items()
-            if path not in doubtful and all(unsure or importer in doubtful for importer, unsure in imports)
+            for path, imports in others.items()
+            if path not in doubtful and imports and all(unsure or importer in doubtful for importer, unsure in imports)
         }
         if not more:
             break
         doubtful |= more
     for server in run.servers.made:
         for item in server.items:
-            if item.module is not None and os.path.abspath(item.module.file) in doubtful:
+            if item.module is not None and item.module.path in doubtful:
                 item.doubtful = True
+
+
+def _needed_by(path: str, needs: Mapping[str, set[str]]) -> set[str]:
+    """Every file that a file imports, directly or not."""
+    found: set[str] = set()
+    waiting = [path]
+    while waiting:
+        more = needs.get(waiting.pop(), set()) - found
+        found |= more
+        waiting.extend(more)
+    return found
 
 
 def _root(run: Interpreter, problems: list[Problem], target: str, follow: Any) -> None:
     """Follow one thing within its bounds."""
-    run.limit = min(run.steps + STEPS_OF_ONE_ROOT, MOST_STEPS)
+    run.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.steps))
     try:
         follow()
     except TooMuchError:
@@ -172,116 +148,6 @@ def _root(run: Interpreter, problems: list[Problem], target: str, follow: Any) -
     del run.frames[1:]
     run.active.clear()
     run.class_under_way = None
-
-
-class Definition(NamedTuple):
-    """A function somewhere in a module, with the class that it is a method of."""
-
-    name: str
-    node: Any
-    owner: str | None
-    module: Module
-    registers: bool
-
-
-def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Every node of some statements, in no order; `ast.walk` takes twice as long."""
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for value in node.__dict__.values():
-            if isinstance(value, list):
-                waiting.extend(each for each in value if isinstance(each, ast.AST))
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
-                waiting.append(value)
-
-
-def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
-    """Whether an import brings in a module of one of these names."""
-    if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in stems:
-        return True
-    return any(alias.name.rpartition(".")[2] in stems for alias in node.names)
-
-
-def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Definition]:
-    """The functions of a module and the methods of its classes that were not followed, none nested in a function."""
-    found = []
-    words = (*_REGISTERS, *_KINDS, *stems)
-    waiting: list[tuple[Any, str | None]] = [(each, None) for each in module.tree.body]
-    while waiting:
-        node, owner = waiting.pop(0)
-        if id(node) in followed:
-            continue
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            found.append(Definition(node.name, node, owner, module, _registers(node, module, words, stems)))
-        elif isinstance(node, ast.ClassDef):
-            waiting.extend((each, node.name) for each in node.body)
-        elif isinstance(node, (ast.If, ast.Try, ast.With)):
-            waiting.extend((each, owner) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
-    return found
-
-
-def _registers(node: Any, module: Module, words: tuple[str, ...], stems: set[str]) -> bool:
-    """Whether the body of a function registers something, or imports a module that does."""
-    text = module.between(node.lineno, node.end_lineno)
-    if not any(word in text for word in words):
-        return False
-    for each in _parts(node.body):
-        if isinstance(each, (ast.ImportFrom, ast.Import)) and _imports_any(each, stems):
-            return True
-        if isinstance(each, ast.Call):
-            inner = each.func.func if isinstance(each.func, ast.Call) else None
-            if _name_of(each.func) in _REGISTERS or (inner is not None and _name_of(inner) in _KINDS):
-                return True
-        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            decorators = [one.func if isinstance(one, ast.Call) else one for one in each.decorator_list]
-            if any(_name_of(one) in _KINDS for one in decorators):
-                return True
-    return False
-
-
-def _named_in(node: Any) -> set[str]:
-    """The names that the body of a function mentions or calls."""
-    names = set()
-    for each in _parts(node.body):
-        if isinstance(each, ast.Name):
-            names.add(each.id)
-        elif isinstance(each, ast.Call):
-            names.add(_name_of(each.func))
-    return names
-
-
-def _name_of(node: ast.expr) -> str:
-    """The last part of a dotted name."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
-def _roots(definitions: list[Definition], followed: set[int]) -> list[Definition]:
-    """From the functions that register something up to those that nothing in the project names."""
-    if not any(each.registers for each in definitions):
-        return []
-    callers: dict[str, list[Definition]] = {}
-    for each in definitions:
-        for name in _named_in(each.node):
-            callers.setdefault(name, []).append(each)
-    roots: dict[int, Definition] = {}
-    seen: set[int] = set()
-    waiting = deque(each for each in definitions if each.registers and id(each.node) not in followed)
-    while waiting:
-        each = waiting.popleft()
-        if id(each.node) in seen:
-            continue
-        seen.add(id(each.node))
-        named = each.owner if each.name == "__init__" and each.owner else each.name
-        above = [caller for caller in callers.get(named, ()) if caller.node is not each.node]
-        if each.owner is not None and each.name != "__init__":
-            above += [caller for caller in callers.get(each.owner, ()) if caller.node is not each.node]
-        if above:
-            waiting.extend(above)
-        else:
-            roots[id(each.node)] = each
-    return sorted(roots.values(), key=lambda each: not re.match(r"main|serve|run|create|build", each.name))
 
 
 def _enter(run: Interpreter, each: Definition) -> None:

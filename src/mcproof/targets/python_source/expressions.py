@@ -16,6 +16,7 @@ from mcproof.targets.python_source.values import (
     PlacedDict,
     PlacedList,
     Scope,
+    TooMuchError,
     TypeAlias,
     UnionOf,
     truth,
@@ -35,12 +36,18 @@ Handler = "Callable[[Interpreter, Any, Scope], Any]"
 
 def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     """The value of an expression; `UNKNOWN` where the source does not tell."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, (str, int, float, bool, bytes, type(None), type(...))) else UNKNOWN
-    handler = None if node is None else _HANDLERS.get(type(node))
+    kind: Any = type(node)
+    if kind is ast.Constant:
+        value = node.value  # type: ignore[union-attr]
+        return UNKNOWN if type(value) is complex else value
+    handler = _HANDLERS.get(kind)
     if handler is None:
         return UNKNOWN
-    run.step()
+    run.steps += 1  # as `run.step()` does: this is where all the time goes
+    if run.steps > run.limit:
+        raise TooMuchError
+    if kind is ast.Name:
+        return run.lookup(node.id, scope)  # type: ignore[union-attr]
     run.depth += 1
     try:
         return UNKNOWN if run.depth > DEEPEST_EXPRESSION + 40 * run.calls else handler(run, node, scope)

@@ -36,7 +36,7 @@ class ModuleValue:
 
 def import_modules(run: Interpreter, node: ast.Import, scope: Scope) -> None:
     for alias in node.names:
-        path = run.modules.find(scope.module, alias.name, 0)
+        path = run.modules.locations.find(scope.module.path, alias.name, 0)
         if path is None:
             first = alias.name.partition(".")[0]
             scope.names[alias.asname or first] = External(alias.name if alias.asname else first)
@@ -46,13 +46,13 @@ def import_modules(run: Interpreter, node: ast.Import, scope: Scope) -> None:
             scope.names[alias.asname] = Lazy(path, None)
             continue
         first = alias.name.partition(".")[0]
-        top = run.modules.find(scope.module, first, 0)
+        top = run.modules.locations.find(scope.module.path, first, 0)
         scope.names[first] = Lazy(top, None) if top is not None else UNKNOWN
 
 
 def import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
     name = node.module or ""
-    path = run.modules.find(scope.module, name, node.level)
+    path = run.modules.locations.find(scope.module.path, name, node.level)
     if path is None:
         prefix = name if not node.level else f"{scope.module.name}.{name}"
         for alias in node.names:
@@ -68,10 +68,10 @@ def import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
         if alias.name == "*":
             _import_all(run, path, scope)
             continue
-        below = run.modules.below(path, alias.name)
+        below = run.modules.locations.below(path, alias.name)
         if below is not None:
             run.reach(below, scope.module)
-        is_own = below is not None and os.path.abspath(scope.module.file) == path
+        is_own = below is not None and scope.module.path == path
         scope.names[alias.asname or alias.name] = Lazy(below, None) if is_own and below else Lazy(path, alias.name)
 
 

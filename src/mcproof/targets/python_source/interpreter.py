@@ -22,6 +22,7 @@ from mcproof.targets.python_source.values import (
     Class,
     EnumMember,
     External,
+    Frame,
     Function,
     FunctionNode,
     Instance,
@@ -29,6 +30,7 @@ from mcproof.targets.python_source.values import (
     PlacedList,
     Scope,
     SuperOf,
+    TooMuchError,
 )
 
 if TYPE_CHECKING:
@@ -39,25 +41,8 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 400_000
 STEPS_OF_ONE_ROOT = 40_000
-MOST_CALLS = 24
 
 _EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
-
-
-class TooMuchError(Exception):
-    """The bound on steps is reached."""
-
-
-class Frame:
-    """One call under way."""
-
-    __slots__ = ("doubt", "function", "returns", "yields")
-
-    def __init__(self, function: Function | None, doubt: int) -> None:
-        self.function = function
-        self.doubt = doubt
-        self.returns: list[Any] = []
-        self.yields: PlacedList | None = None
 
 
 class Interpreter:
@@ -68,6 +53,9 @@ class Interpreter:
         self.servers = servers
         self.steps = 0
         self.limit = STEPS_OF_ONE_ROOT
+        self.limit_of_root = STEPS_OF_ONE_ROOT
+        self.endless: set[int] = set()
+        """The functions, by the identity of their nodes, that were given up."""
         self.depth = 0
         self.calls = 0
         self.doubt = 0
@@ -79,6 +67,8 @@ class Interpreter:
         self.class_under_way: Class | None = None
         self.imports: dict[str, set[tuple[str, bool]]] = {}
         """For a file that may register something: who imports it, and whether only under a condition."""
+        self.needs: dict[str, set[str]] = {}
+        """For a file: the files that it imports."""
         self.decorating = False
         self.instances: dict[int, Instance] = {}
         """The first object of each class, by the identity of the class."""
@@ -90,6 +80,10 @@ class Interpreter:
         self.steps += 1
         if self.steps > self.limit:
             raise TooMuchError
+
+    def allow(self, steps: int) -> None:
+        """Start something new, that may take this many steps."""
+        self.limit = self.limit_of_root = self.steps + steps
 
     @contextmanager
     def in_doubt(self) -> Iterator[None]:
@@ -109,7 +103,9 @@ class Interpreter:
             module.scope.names["__name__"] = module.name
             module.scope.names["__file__"] = UNKNOWN
             depth, calls_, doubt = self.depth, self.calls, self.doubt
+            limit, before = self.limit, self.steps
             self.depth = self.doubt = 0
+            self.limit = self.limit_of_root  # others will read its names, whoever reads them first
             self.frames.append(Frame(None, 0))
             try:
                 self.block(module.tree.body, module.scope)
@@ -118,11 +114,14 @@ class Interpreter:
             finally:
                 self.frames.pop()
                 self.depth, self.calls, self.doubt = depth, calls_, doubt
+                self.limit = min(limit + self.steps - before, self.limit_of_root)
                 module.state = "done"
         return module
 
     def settle(self, value: Any) -> Any:
         """What an imported name stands for."""
+        if type(value) is not Lazy:
+            return value
         steps = 0
         while isinstance(value, Lazy) and steps < 12:
             value, steps = self._imported(value), steps + 1
@@ -132,7 +131,7 @@ class Interpreter:
         if os.path.isdir(lazy.path):
             if lazy.name is None:
                 return lazy.path and ModuleValue(lazy.path)
-            below = self.modules.in_folder(lazy.path, lazy.name)
+            below = self.modules.locations.in_folder(lazy.path, lazy.name)
             return Lazy(below, None) if below is not None else UNKNOWN
         if lazy.name is None:
             return ModuleValue(lazy.path)
@@ -142,17 +141,18 @@ class Interpreter:
         if lazy.name in module.scope.names:
             return module.scope.names[lazy.name]
         if module.is_package:
-            below = self.modules.in_folder(os.path.dirname(lazy.path), lazy.name)
+            below = self.modules.locations.in_folder(os.path.dirname(lazy.path), lazy.name)
             if below is not None:
                 return Lazy(below, None)
         return UNKNOWN
 
     def lookup(self, name: str, scope: Scope | None) -> Any:
-        current, first = scope, True
+        current = scope
         while current is not None:
-            if (first or not current.is_class) and name in current.names:
-                return self.settle(current.names[name])
-            current, first = current.parent, False
+            if name in current.names and (current is scope or not current.is_class):
+                value = current.names[name]
+                return self.settle(value) if type(value) is Lazy else value
+            current = current.parent
         if name in _BUILTIN_NAMES:
             return External(f"builtins.{name}")
         # A name that nothing in sight defines comes from the last `from somewhere import *`.
@@ -166,8 +166,9 @@ class Interpreter:
 
     def reach(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may register something; others wait until a name is read."""
+        self.needs.setdefault(importer.path, set()).add(path)
         if self.modules.is_candidate(path):
-            self.imports.setdefault(path, set()).add((os.path.abspath(importer.file), self.doubt > 0))
+            self.imports.setdefault(path, set()).add((importer.path, self.doubt > 0))
             self.module(path)
 
     # --- statements
@@ -178,7 +179,9 @@ class Interpreter:
             handler = STATEMENTS.get(type(statement))
             if handler is None:
                 continue
-            self.step()
+            self.steps += 1
+            if self.steps > self.limit:
+                raise TooMuchError
             outcome: str | None = handler(self, statement, scope)
             if outcome is not None:
                 return outcome

@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 DEEPEST = 200
 
 
+def _about(value: dict[Any, Any]) -> tuple[dict[Any, Any], set[Any], bool]:
+    """Where the keys of a dictionary are written, which are in doubt, and whether some are missing."""
+    if isinstance(value, PlacedDict):
+        return value.places, value.doubtful, value.incomplete
+    return {}, set(), False
+
+
 class Writer:
     """Writes one item down: its places and what stayed unknown gather here."""
 
@@ -42,6 +49,8 @@ class Writer:
 
     def write(self, value: Any, pointer: str, depth: int = 0) -> Any:
         """A value as JSON; UNKNOWN, and marked, where nothing of it is known."""
+        if value is None or isinstance(value, (str, bool, int)):
+            return value
         value = plain.bare(value)
         if value is None or isinstance(value, (str, bool, int)):
             return value
@@ -68,9 +77,12 @@ class Writer:
 
     def _object(self, value: dict[Any, Any], pointer: str, depth: int) -> dict[str, Any]:
         made = {}
-        places = value.places if isinstance(value, PlacedDict) else {}
+        places, doubtful, incomplete = _about(value)
         for key, item in value.items():
             if not isinstance(key, str):
+                continue
+            if type(item) is str and key not in places and key not in doubtful:
+                made[key] = item  # by far the most frequent: nothing to note about it
                 continue
             below = f"{pointer}/{escape(key)}"
             if key in places:
@@ -79,9 +91,9 @@ class Writer:
             written = self.write(item, below, depth + 1)
             if written is not UNKNOWN:
                 made[key] = written
-            if isinstance(value, PlacedDict) and key in value.doubtful:
+            if key in doubtful:
                 self.unknown.add(below)
-        if isinstance(value, PlacedDict) and value.incomplete:
+        if incomplete:
             self.unknown.add(pointer)
         return made
 

@@ -1,31 +1,25 @@
-"""The modules of a project: which file an import means, and what is in it."""
+"""The modules of a project: which files may register something, and what is in them."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
-import sys
 import warnings
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from mcproof.targets.python_source.locations import Locations
 from mcproof.targets.python_source.values import Scope
 from mcproof.targets.python_source.walking import Problem, decoded, is_test, may_register, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_NEVER_OURS = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_extensions", "mcp_types"))
-_HIGHEST_CLIMB = 12
-
-
-_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b([^\n]*)", re.MULTILINE)
+_IMPORT = re.compile(rb"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))")
+"""An import statement after a line break: a pattern that starts with a fixed letter is found fast."""
 _WORD = re.compile(rb"\w+")
-
-
-def _imported_words(data: bytes) -> set[bytes]:
-    """Every word in the import statements of a source."""
-    return {word for line in _IMPORT.findall(data) for word in _WORD.findall(line)}
 
 
 def stem_of(path: str) -> str:
@@ -37,14 +31,16 @@ def stem_of(path: str) -> str:
 class Module:
     """One source file: its text, its tree, and what its names stand for."""
 
-    __slots__ = ("file", "lines", "name", "scope", "stars", "state", "text", "tree")
+    __slots__ = ("_starts", "file", "lines", "name", "path", "scope", "stars", "state", "text", "tree")
 
     def __init__(self, file: str, name: str, text: str, tree: ast.Module) -> None:
         self.file = file
+        self.path = os.path.abspath(file)
         self.name = name
         self.text = text
         self.tree = tree
         self.lines: list[str] | None = None
+        self._starts: list[int] | None = None
         self.scope = Scope(self)
         self.state = "new"
         self.stars: list[str] = []
@@ -61,9 +57,15 @@ class Module:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def between(self, first: int, last: int) -> str:
-        """Some lines of the text."""
+        """Some lines of the text, the first and the last among them."""
         self.line(first)
         return "\n".join((self.lines or [])[first - 1 : last])
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line that holds a character of the text."""
+        if self._starts is None:
+            self._starts = [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))]
+        return bisect_right(self._starts, offset)
 
 
 class Modules:
@@ -74,16 +76,16 @@ class Modules:
     ) -> None:
         self.files = {os.path.abspath(file): file for file in files}
         self.top = os.path.abspath(top)
+        self.locations = Locations(self.files, self.top)
         self.problems = problems
         self.stems: set[str] = set()
         """The names by which files that may register something are imported."""
         self._candidates: frozenset[str] = frozenset()
+        self._relevant: set[str] = set()
         self._modules: dict[str, Module | None] = {}
         self._data: dict[str, bytes | None] = {}
         self._instead = instead or {}
         """What to read as the content of files, by their real paths, in place of what they hold."""
-        self._found: dict[tuple[str, str], str | None] = {}
-        self._folders: dict[str, bool] = {}
 
     def candidates(self) -> list[str]:
         """The files, as absolute paths, that may register something."""
@@ -93,15 +95,40 @@ class Modules:
         return found
 
     def importers(self, candidates: list[str]) -> list[str]:
-        """The other files that seem to import one of these: an entry point often does nothing else."""
+        """The other files that import one of these: an entry point often does nothing else."""
         known = set(candidates)
         stems = {stem.encode() for stem in self.stems}
         found = []
         for path in self.files:
             data = self.data(path) if path not in known else None
-            if data is not None and not stems.isdisjoint(_imported_words(data)) and not is_test(path, data):
+            if data is not None and self._imports_any(path, data, stems) and not is_test(path, data):
                 found.append(path)
+        self._relevant = known.union(found)
         return found
+
+    def _imports_any(self, path: str, data: bytes, stems: set[bytes]) -> bool:
+        """Whether a source imports a candidate; `stems` are the words that such an import needs."""
+        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
+            words = _WORD.findall(modules or module + b" " + names)
+            if stems.isdisjoint(words):
+                continue
+            if modules:
+                named = [each.split()[0] for each in modules.split(b",") if each.strip()]
+                wanted = tuple(self.locations.find(path, each.decode(errors="replace"), 0) for each in named)
+            else:
+                origin = self.locations.find(path, module.decode(), len(dots))
+                below = stems.intersection(words) if origin is not None else ()
+                wanted = (origin, *(self.locations.below(origin or "", word.decode()) for word in below))
+            if not self._candidates.isdisjoint(wanted):
+                return True
+        return False
+
+    def mentions(self, name: str, besides: Module) -> bool:
+        """Whether another file of the project holds this name as a word."""
+        word = name.encode()
+        pattern = re.compile(rb"\b%b\b" % re.escape(word) if name.isascii() else re.escape(word))
+        others = (self.data(path) or b"" for path in self.files if path != besides.path)
+        return any(word in data and pattern.search(data) is not None for data in others)
 
     def data(self, path: str) -> bytes | None:
         if path not in self._data:
@@ -111,6 +138,10 @@ class Modules:
 
     def is_candidate(self, path: str) -> bool:
         return path in self._candidates
+
+    def is_bystander(self, module: Module) -> bool:
+        """Whether a module registers nothing and imports nothing that does."""
+        return module.path not in self._relevant
 
     def load(self, path: str) -> Module | None:
         """The module in a file, parsed; None where it cannot be."""
@@ -137,82 +168,4 @@ class Modules:
         except ValueError as error:
             self.problems.append(Problem(file, None, None, f"is no valid Python: {error}"))
             return None
-        return Module(file, self._name(path), text, tree)
-
-    def _name(self, path: str) -> str:
-        """The dotted name by which the rest of the project knows a file."""
-        folder, base = os.path.split(path)
-        parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
-        for _ in range(_HIGHEST_CLIMB):
-            if not self._exists(os.path.join(folder, "__init__.py")):
-                break
-            folder, base = os.path.split(folder)
-            parts.insert(0, base)
-        return ".".join(parts)
-
-    def find(self, importer: Module, name: str, level: int) -> str | None:
-        """The file or folder that an import of a module means; None for what is not of the project."""
-        key = (f"{importer.file}:{level}", name)
-        if key not in self._found:
-            self._found[key] = self._search(os.path.abspath(importer.file), name, level)
-        return self._found[key]
-
-    def _search(self, importer: str, name: str, level: int) -> str | None:
-        folder = os.path.dirname(importer)
-        if level:
-            for _ in range(level - 1):
-                folder = os.path.dirname(folder)
-            return self._in(folder, name)
-        first = name.partition(".")[0]
-        if first in _NEVER_OURS or first in sys.stdlib_module_names:
-            return None
-        own, top = folder, os.path.dirname(self.top) if not os.path.isdir(self.top) else self.top
-        for _ in range(_HIGHEST_CLIMB):
-            is_root = not self._exists(os.path.join(folder, "__init__.py"))
-            if is_root:
-                for root in (folder, os.path.join(folder, "src")):
-                    if (found := self._in(root, name)) is not None:
-                        return found
-            parent = os.path.dirname(folder)
-            if os.path.basename(folder) == first and (found := self._in(parent, name)) is not None:
-                return found
-            if parent == folder or (is_root and (folder == top or not folder.startswith(top + os.sep))):
-                break
-            folder = parent
-        return self._in(own, name)
-
-    def in_folder(self, folder: str, name: str) -> str | None:
-        """The module or package of this name in a folder."""
-        return self._in(folder, name)
-
-    def below(self, path: str, name: str) -> str | None:
-        """The submodule of this name, where `path` is a package."""
-        if path.endswith("__init__.py"):
-            return self._in(os.path.dirname(path), name)
-        return self._in(path, name) if os.path.isdir(path) else None
-
-    def _in(self, folder: str, name: str) -> str | None:
-        path = os.path.join(folder, *name.split(".")) if name else folder
-        for file in (f"{path}.py", os.path.join(path, "__init__.py")):
-            if self._exists(file):
-                return file
-        return path if os.path.isdir(path) and self._holds_python(path) else None
-
-    def _holds_python(self, folder: str) -> bool:
-        """Whether a folder without `__init__.py` can be a package: one with Python just below it."""
-        if folder not in self._folders:
-            try:
-                with os.scandir(folder) as entries:
-                    self._folders[folder] = any(
-                        entry.name.endswith(".py") or entry.is_dir() for entry in list(entries)[:200]
-                    )
-            except OSError:
-                self._folders[folder] = False
-        return self._folders[folder]
-
-    def _exists(self, file: str) -> bool:
-        if file in self.files:
-            return True
-        if file not in self._folders:
-            self._folders[file] = os.path.isfile(file)
-        return self._folders[file]
+        return Module(file, self.locations.dotted_name(path), text, tree)

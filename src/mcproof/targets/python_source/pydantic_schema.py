@@ -369,8 +369,9 @@ def ordered(value: Any, *, names: bool = False) -> Any:
         return value
     made = PlacedDict()
     for key in value if names else sorted(value):
-        is_data = key in ("default", "const", "examples") and not names
-        made[key] = value[key] if is_data else ordered(value[key], names=key == "properties" and not names)
+        item = value[key]
+        is_data = type(item) is str or (key in ("default", "const", "examples") and not names)
+        made[key] = item if is_data else ordered(item, names=key == "properties" and not names)
     if isinstance(value, PlacedDict):
         made.places = value.places
     return made

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ast
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog import SourceTool
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import calls, plain
 from mcproof.targets.python_source.components import prompt, resource
-from mcproof.targets.python_source.interpreter import TooMuchError
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
 from mcproof.targets.python_source.servers import Item, ServerValue, listed
 from mcproof.targets.python_source.signatures import derive
-from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, is_known
+from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, TooMuchError, is_known
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
@@ -86,7 +84,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
 def _is_in(item: Item, file: str) -> bool:
     """Whether an item, or the function that it is made of, stands in a file."""
     modules = [item.module, item.function.face().module if item.function is not None else None]
-    return any(os.path.abspath(module.file) == file for module in modules if module is not None)
+    return any(module.path == file for module in modules if module is not None)
 
 
 def _default_framework(servers: Servers) -> str:
@@ -126,7 +124,7 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
     """What a handler of the low-level server answers, as items."""
     from mcproof.targets.python_source.interpreter import STEPS_OF_ONE_ROOT
 
-    run.limit = run.steps + STEPS_OF_ONE_ROOT
+    run.allow(STEPS_OF_ONE_ROOT)
     run.doubt = run.depth = run.calls = 0
     del run.frames[1:]
     run.active.clear()
@@ -156,7 +154,7 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
 
 def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tuple[str, dict[str, Any], Any] | None:
     """One item as JSON: its kind, itself, and for a tool what only the source knows."""
-    run.limit = run.steps + 50_000
+    run.allow(50_000)
     try:
         if entry.item.kind == "tools":
             made = _tool(run, entry, framework, writer)

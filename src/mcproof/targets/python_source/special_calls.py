@@ -96,7 +96,7 @@ def _import_module(call: Call) -> Any:
     if not isinstance(name, str) or call.scope is None or not name:
         return UNKNOWN
     level = len(name) - len(name.lstrip("."))
-    path = call.run.modules.find(call.scope.module, name.lstrip("."), level)
+    path = call.run.modules.locations.find(call.scope.module.path, name.lstrip("."), level)
     if path is None:
         return External(name) if not level else UNKNOWN
     call.run.reach(path, call.scope.module)

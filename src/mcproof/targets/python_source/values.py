@@ -284,6 +284,27 @@ class Method:
         self.name = name
 
 
+class TooMuchError(Exception):
+    """The bound on steps is reached."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unfinished: list[int] = []
+        """The functions, by the identity of their nodes, that were under way."""
+
+
+class Frame:
+    """One call under way."""
+
+    __slots__ = ("doubt", "function", "returns", "yields")
+
+    def __init__(self, function: Function | None, doubt: int) -> None:
+        self.function = function
+        self.doubt = doubt
+        self.returns: list[Any] = []
+        self.yields: PlacedList | None = None
+
+
 class PlacedDict(dict[Any, Any]):
     """A dictionary that remembers where its keys and values are written."""
 
