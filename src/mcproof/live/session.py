@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
     from mcproof.trial import Outcome
+    from mcproof.wire import Ending
 
 NOT_AN_ANSWER = frozenset(
     {"no-jsonrpc", "result-and-error", "no-result", "result-not-object", "malformed-error", "wrong-id", "not-a-number"}
@@ -176,13 +177,14 @@ class Session:
         reply = await self.ask(method, None, limit)
         return reply if reply.outcome in ("hang", "crash") else None
 
-    async def leave(self, *, at_once: bool = False) -> None:
-        """End the connection, and the process behind it; the next request starts another."""
+    async def leave(self, *, at_once: bool = False) -> Ending | None:
+        """End the connection, and the process behind it, which may be over already; the next request starts another."""
         connection, self._connection = self._connection, None
-        if connection is not None:
-            if at_once:
-                connection.transport.kill()
-            await connection.transport.close()
+        if connection is None:
+            return None
+        if at_once:
+            connection.transport.kill()
+        return await connection.transport.close()
 
     def hidden(self, text: str) -> str:
         """A text of the server's without the secrets that it was given, as much of it as a report keeps."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from mcproof.live.capture import capture_over
 from mcproof.live.connection import Limits
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.reach import Asking
-from mcproof.live.secrets import hiding, secrets_of_command
+from mcproof.live.secrets import hiding, hiding_whole, secrets_of_command
 from mcproof.live.servers import Command, Endpoint
 from mcproof.live.session import Session
 from mcproof.targets.snapshot import read_snapshot
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
     from mcproof.live.connection import Connection
     from mcproof.live.servers import Server
     from mcproof.live.session import Reply, Request
-    from mcproof.suite.model import ServerEntry, Suite
+    from mcproof.suite.model import ServerEntry, Suite, SuiteTest
 
 PROBE_LIMIT = 10.0
 """How long an answer to a probe may take, in seconds, where nobody says."""
+
+
+MOMENT = 0.05
+"""How long a server is watched at the end that may be ending itself, in seconds."""
 
 
 class UnableError(Exception):
@@ -39,11 +44,19 @@ class Host:
         self.asking = Asking(limits, entry.protocol)
         self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
         self.session = Session(self.server, self.asking, limits.request)
-        self.hide = hiding([*suite.secrets, *_secrets(self.server)])
+        secrets = [*suite.secrets, *_secrets(self.server)]
+        self.hide = hiding(secrets)
+        """What hides secrets in evidence, which may be cropped."""
+        self.hide_whole = hiding_whole(secrets)
+        """What hides them in what is kept as it is."""
         self._trouble: str | None = None
         self._catalog: Catalog | None = None
         self._takes_several = True
         self._lock = asyncio.Lock()
+        self._last: SuiteTest | None = None
+        """The test that was answered last."""
+        self.ended_after: dict[int, str] = {}
+        """How the server ended after the answer to a test, by the identity of the test."""
 
     async def connect(self) -> None:
         """Make sure that there is a connection, or raise UnableError; what could not be started is not tried again."""
@@ -81,7 +94,41 @@ class Host:
             raise UnableError(f"the tools cannot be listed: {self.hide(catalog.missing)}")
         return catalog
 
-    async def ask_together(self, requests: list[Request]) -> list[tuple[Reply, float]] | None:
+    async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Reply, float]:
+        """The reply to the call of a test, and its seconds; a server that ended before is the last test's fault."""
+        await self.connect()
+        start = perf_counter()
+        reply = await self.session.ask(*request, limit)
+        if reply.outcome == "crash" and not reply.arrived and self._last is not None:
+            self._blame(reply.why)
+            await self.connect()
+            start = perf_counter()
+            reply = await self.session.ask(*request, limit)
+        seconds = perf_counter() - start
+        # What is still to come would be taken for the answer to another test.
+        if reply.outcome == "hang" or (reply.outcome == "malformed" and self.session.can_restart):
+            await self.session.leave(at_once=True)
+        self._last = test if reply.answer is not None else None
+        return reply, seconds
+
+    def _blame(self, why: str) -> None:
+        if self._last is not None:
+            self.ended_after[id(self._last)] = self.hide(f"it was answered, and then {why}")
+        self._last = None
+
+    async def leave(self, *, at_once: bool) -> None:
+        """Leave nothing running; a moment before, see whether the last test has ended the server."""
+        if self._last is not None and self.session.is_connected and not at_once:
+            await asyncio.sleep(MOMENT)
+        ending = await self.session.leave(at_once=at_once)
+        if ending is not None and ending.how == "died":
+            self._blame(f"the server exited with code {ending.exit_code}")
+
+    def try_anew(self) -> None:
+        """Let a server be started again that could not be."""
+        self._trouble = None
+
+    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Reply, float]] | None:
         """Replies to requests that are under way at once, each with its seconds; None where something went wrong.
 
         What went wrong may be another's fault then, so who asked asks again, one by one, from then on.
@@ -91,6 +138,7 @@ class Host:
         await self.connect()
         replies = await self.session.ask_together(requests)
         self._takes_several = replies is not None
+        self._last = tests[-1] if replies is not None else None
         return replies
 
 

@@ -74,7 +74,7 @@ class Fuzz(NamedTuple):
 
     seed: int = 0
     cases: int = 200
-    max_call_ms: int = 10_000
+    max_call_ms: int | None = None
     expect: Expect | None = None
 
 

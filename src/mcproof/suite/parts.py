@@ -42,7 +42,7 @@ def parts_of(test: SuiteTest) -> list[str]:
 async def run_part(test: SuiteTest, part: str, host: Host, store: SnapshotStore) -> TestResult:
     """Make a part of a test, whatever comes of it."""
     start = perf_counter()
-    judge = Judge(host.hide, store)
+    judge = Judge(host.hide, host.hide_whole, store)
     try:
         judged = await _made(test, part, host, judge)
     except _NoToolError as error:
@@ -65,7 +65,7 @@ async def _made(test: SuiteTest, part: str, host: Host, judge: Judge) -> Judged:
 
 def answered(test: SuiteTest, reply: Reply, seconds: float, host: Host, store: SnapshotStore) -> TestResult:
     """What a call came to that was made together with others."""
-    return _result(test, test.block, _judged(test, reply, seconds, Judge(host.hide, store)), seconds)
+    return _result(test, test.block, _judged(test, reply, seconds, Judge(host.hide, host.hide_whole, store)), seconds)
 
 
 def unmade(test: SuiteTest, part: str, outcome: TestOutcome, why: str, seconds: float = 0.0) -> TestResult:
@@ -93,15 +93,9 @@ def _result(test: SuiteTest, part: str, judged: Judged, seconds: float) -> TestR
 
 
 async def _call(test: SuiteTest, host: Host, judge: Judge) -> Judged:
-    await host.connect()
-    method, params = request_of(test)
     limit = test.timeout_ms / 1000 if test.timeout_ms is not None else None
-    start = perf_counter()
-    reply = await host.session.ask(method, params, limit)
-    taken = perf_counter() - start
-    if reply.outcome == "hang":  # whatever is still to come would be taken for the answer to another test
-        await host.session.leave(at_once=True)
-    return _judged(test, reply, taken, judge)
+    reply, seconds = await host.ask(test, request_of(test), limit)
+    return _judged(test, reply, seconds, judge)
 
 
 def _judged(test: SuiteTest, reply: Reply, seconds: float, judge: Judge) -> Judged:
@@ -112,7 +106,7 @@ def _judged(test: SuiteTest, reply: Reply, seconds: float, judge: Judge) -> Judg
         facts["result"] = reply.answer.result
     failures = judge.failures(test.expect or call_default(test.block), facts)
     if test.expect is None and failures:
-        return Judged([judge.failure("", f"the call failed: {_said(reply)}")])
+        return Judged([judge.failure("", f"the call failed: {said_in(reply)}")])
     return Judged(failures)
 
 
@@ -132,8 +126,7 @@ async def _negative_path(test: SuiteTest, block: NegativePath, host: Host, judge
     from mcproof.report.proof import negative_path
 
     catalog, permission, arguments = await _permitted(test, host)
-    limit = test.timeout_ms / 1000 if test.timeout_ms is not None else host.probe_limit
-    inquiry = Inquiry([permission], list(block.checks), False, arguments, OVERSIZED, limit)
+    inquiry = Inquiry([permission], list(block.checks), False, arguments, OVERSIZED, _limit(test, host))
     proof = await prove_within(catalog, host.server, host.asking, inquiry)
     counted = negative_path(proof.probes)
     weak = any(each.probe == "baseline" and each.outcome != "accepted" for each in proof.probes)
@@ -142,7 +135,7 @@ async def _negative_path(test: SuiteTest, block: NegativePath, host: Host, judge
         reasons = dict.fromkeys(("negative_path.failures", "negative_path.gate_passed"), _failed(proof.probes))
         return Judged(judge.failures(block.expect, {"negative_path": counted._asdict()}, reasons), note)
     failures = [
-        judge.failure(each.probe, f"{each.probe}: {each.outcome}, {each.reason}", "a refusal", _inside(each.answer))
+        judge.failure(each.probe, f"{each.probe}: {each.outcome}, {each.reason}", _wanted(each), _inside(each.answer))
         for each in proof.probes
         if each.passed is False
     ]
@@ -161,7 +154,7 @@ async def _fuzz(test: SuiteTest, block: Fuzz, host: Host, judge: Judge) -> Judge
     from mcproof.trial import spelt
 
     catalog, permission, arguments = await _permitted(test, host)
-    campaign = Campaign([permission], arguments, block.seed, block.cases, block.max_call_ms / 1000)
+    campaign = Campaign([permission], arguments, block.seed, block.cases, _limit(test, host, block.max_call_ms))
     fuzzed = await fuzz_within(catalog, host.server, host.asking, campaign)
     cases, outcomes, ends = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained(fuzzed.trials)
     facts = {
@@ -198,6 +191,12 @@ async def _permitted(test: SuiteTest, host: Host) -> tuple[Catalog, Permission, 
     return catalog, Permission(tool, True, "named in the suite"), arguments
 
 
+def _limit(test: SuiteTest, host: Host, own: int | None = None) -> float:
+    """How long an answer may take in a block, in seconds: what the block says, else the test, else the server."""
+    said = own if own is not None else test.timeout_ms
+    return said / 1000 if said is not None else host.probe_limit
+
+
 def request_of(test: SuiteTest) -> tuple[str, dict[str, Any] | None]:
     """The method and the parameters of the call in a test."""
     arguments = dict(test.arguments or {})
@@ -210,15 +209,17 @@ def request_of(test: SuiteTest) -> tuple[str, dict[str, Any] | None]:
 
 
 def unanswered(reply: Reply) -> str:
-    """Why there is no answer, or none that is one."""
-    words = {"hang": "", "crash": "the server ended or closed the connection: ", "malformed": "no JSON-RPC: "}
-    return f"{words.get(reply.outcome, '')}{reply.why or reply.outcome}"
+    """Why there is no answer."""
+    before = "the server ended or closed the connection: " if reply.outcome == "crash" else ""
+    return f"{before}{reply.why or reply.outcome}"
 
 
-def _said(reply: Reply) -> str:
+def said_in(reply: Reply) -> str:
     """Why a call failed, in the server's words."""
     answer = reply.answer
-    if answer is not None and answer.error is not None:
+    if answer is None or reply.outcome not in ("accepted", "rejected"):
+        return unanswered(reply)
+    if answer.error is not None:
         return answer.complaint
     content = reply.result.get("content")
     texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
@@ -230,6 +231,10 @@ def _unexplained(trials: list[Trials]) -> list[str]:
     """Ends of the server that no single call explains."""
     of_server = [trial for each in trials if each.item.kind == "server" for trial in each.trials]
     return [trial.answer for trial in of_server if trial.probe in ("calls", "fuzz") and trial.outcome == "crash"]
+
+
+def _wanted(probe: ProbeResult) -> str:
+    return "an answer" if probe.probe in ("baseline", "oversized") else "a refusal"
 
 
 def _inside(answer: str) -> str:

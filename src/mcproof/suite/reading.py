@@ -456,7 +456,7 @@ class _Reading:
         return Fuzz(
             usual.seed if seed is None else seed,
             cases or usual.cases,
-            limit or usual.max_call_ms,
+            limit,
             self._of_block(members.get("expect"), name, "fuzz", more),
         )
 

@@ -6,16 +6,17 @@ the next. One that cannot be started makes its tests errors, and no other server
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import Interruptible, all_of
-from mcproof.live.secrets import hiding
-from mcproof.report.model import TestResult
+from mcproof.live.secrets import hiding, hiding_whole
+from mcproof.report.model import TestFailure, TestResult
 from mcproof.suite.hosts import Host, UnableError
 from mcproof.suite.overlap import looking, may_look, stretches
-from mcproof.suite.parts import CALLED, answered, parts_of, request_of, run_part, unmade
+from mcproof.suite.parts import CALLED, answered, parts_of, request_of, run_part, said_in, unmade
 from mcproof.suite.steps import run_program
 
 if TYPE_CHECKING:
@@ -54,10 +55,24 @@ class Workbench:
         self.store = store
         self._suite = suite
         self._retries = running.retries
+        self._hide = hiding_whole(suite.secrets)
         used = {test.server for test in tests} | {step.server for step in (*suite.setup, *suite.teardown)}
         self.hosts = {
             name: Host(entry, suite, running.timeout) for name, entry in suite.servers.items() if name in used
         }
+
+    def with_end(self, test: SuiteTest, result: TestResult) -> TestResult:
+        """The result of a test, failed where the server turned out to have ended after its answer."""
+        why = self.hosts[test.server].ended_after.get(id(test))
+        if why is None or result.outcome != "passed" or result.block not in CALLED:
+            return result
+        return result._replace(outcome="failed", message=why, failures=(TestFailure("", why),))
+
+    def hidden(self, result: TestResult) -> TestResult:
+        """A result without values of the environment, wherever in the suite they were written."""
+        hide = self._hide
+        failures = tuple(each._replace(target=hide(each.target)) for each in result.failures)
+        return result._replace(name=hide(result.name), message=hide(result.message), failures=failures)
 
     async def set_up(self) -> TestResult | None:
         """Do what comes before the tests; the step that failed, after which nothing can be tested."""
@@ -73,9 +88,13 @@ class Workbench:
         return [_step_result(step, "teardown", why) for step, why in tried if why is not None]
 
     async def leave(self, *, at_once: bool = False) -> None:
-        """Leave nothing running."""
-        for host in self.hosts.values():
-            await host.session.leave(at_once=at_once)
+        """Leave nothing running, whatever comes in between."""
+        try:
+            await all_of(*(partial(host.leave, at_once=at_once) for host in self.hosts.values()))
+        except asyncio.CancelledError:
+            for host in self.hosts.values():
+                await host.session.leave(at_once=True)
+            raise
 
     async def test(self, test: SuiteTest, part: str) -> TestResult:
         """Make a part of a test, again where it does not pass, as often as is allowed."""
@@ -86,6 +105,7 @@ class Workbench:
         for attempt in range(self._retries):
             if result.outcome == "passed":
                 break
+            self.hosts[test.server].try_anew()
             result = await run_part(test, part, self.hosts[test.server], self.store)
             if result.outcome == "passed":
                 result = result._replace(message=f"passed at attempt {attempt + 2}; {result.message}".rstrip("; "))
@@ -98,14 +118,13 @@ class Workbench:
             return None if why is None else hiding(self._suite.secrets)(why)
         host = self.hosts[step.server]
         try:
-            await host.connect()
             params = {"name": step.tool, "arguments": dict(step.arguments)}
-            reply = await host.session.ask("tools/call", params, step.timeout_ms / 1000)
+            reply, _ = await host.ask(None, ("tools/call", params), step.timeout_ms / 1000)
         except UnableError as error:
             return str(error)
         except ConnectError as error:
             return host.hide(error.message)
-        return None if reply.outcome == "accepted" else host.hide(reply.words)
+        return None if reply.outcome == "accepted" else host.hide(said_in(reply))
 
 
 def _step_result(step: Step, block: str, why: str) -> TestResult:
@@ -148,7 +167,8 @@ class _Run:
         """What came of every test, in the order of the suite."""
         why = "interrupted" if self.work.is_interrupted else self._stopped
         results = [self._done.get((id(test), part)) or unmade(test, part, "skipped", why) for test, part in self._parts]
-        return [*self._before, *results, *self._after]
+        outlived = [self._bench.with_end(test, result) for (test, _), result in zip(self._parts, results, strict=True)]
+        return list(map(self._bench.hidden, [*self._before, *outlived, *self._after]))
 
     async def everything(self) -> None:
         """Set up, test, tear down, and leave nothing running."""
@@ -212,7 +232,7 @@ class _Run:
             batch = tests[start : start + CALLS_AT_ONCE]
             host = self._bench.hosts[batch[0].server]
             try:
-                replies = await host.ask_together([request_of(test) for test in batch])
+                replies = await host.ask_together(batch, [request_of(test) for test in batch])
             except (UnableError, ConnectError):  # which each of them is told on its own
                 replies = None
             if replies is None:
