@@ -294,7 +294,12 @@ class _Reading:
         if isinstance(node.value, str):
             self._complain(node, f"{what} is a list of words, such as [python, server.py]; no shell reads it")
             return ()
-        words = self._texts(node, what)
+        items = self._list(node, what)
+        # A program may be given an empty word, and cannot be one.
+        words = tuple(
+            "" if number and each.value == "" else self._text(each, f"an item of {what}")
+            for number, each in enumerate(items)
+        )
         if node.value == []:
             self._complain(node, f"{what} is empty")
         if any("\0" in word for word in words):
