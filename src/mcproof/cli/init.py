@@ -230,8 +230,9 @@ def _tried(servers: list[FirstServer], found: list[_Found], way: Way) -> list[Fi
 
 def _tell_calls(drafts: list[Draft], of: str) -> None:
     from mcproof.cli.calling import named
+    from mcproof.suite.model import METHODS
 
-    called = [draft.tool for draft in drafts if draft.is_on]
+    called = [draft.tool for draft in drafts if draft.is_on and draft.tool not in METHODS]
     refused = [draft.tool for draft in drafts if not draft.is_on]
     if called:
         tell(f"{of}calls {plural(len(called), 'tool')} to see what works: {named(called)}")

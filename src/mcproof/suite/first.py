@@ -183,13 +183,14 @@ def first_suite(servers: Sequence[FirstServer], command: str) -> FirstSuite:
     lines = [*_head(asked, command), "", *_servers(servers), ""]
     room = _Room(len("\n".join(lines)))
     tools = [line for server in asked for line in _tests(server, room, is_alone=len(asked) == 1)]
+    kept = drafts[: room.tests]
+    if kept:
+        lines += _heading(is_on=any(draft.is_on for draft in kept))
     if tools:
-        is_on = any(draft.is_on for draft in drafts[: room.tests])
-        lines += [*_heading(is_on=is_on), *tools, ""]
+        lines += [*tools, ""]
     quality = [line for server in asked for line in _quality(server, is_alone=len(asked) == 1)]
     if quality:
         lines += ["tool_quality:", *quality, ""]
-    kept = drafts[: room.tests]
     on = [draft for draft in kept if draft.is_on]
     gates = sum(line.startswith("  - name:") for line in quality)
     return FirstSuite(
@@ -355,10 +356,15 @@ _GATES = (
 
 def _described(facts: dict[str, Any]) -> Iterator[str]:
     for target, usual in (("min_score", 0.5), ("mean_score", 0.7)):
-        now = int(facts[target] * 100) / 100
+        now = _rounded_down(facts[target])
         hint = f"  # where it stands today; {usual} is the usual gate" if now < usual else ""
         yield f"- {{target: {target}, matcher: {{schema: {{minimum: {min(now, usual)}}}}}}}{hint}"
     yield _at_most("critical_count", facts, "where it stands today; 0 is the usual gate")
+
+
+def _rounded_down(score: float) -> float:
+    near = round(score, 2)
+    return near if near <= score else round(near - 0.01, 2)
 
 
 def _constrained(facts: dict[str, Any]) -> Iterator[str]:

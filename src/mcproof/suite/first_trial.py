@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.live.servers import Command
 from mcproof.suite.first import with_results
 from mcproof.suite.model import NegativePath, Place, ServerEntry, Suite, SuiteTest
 from mcproof.suite.runner import run_suite
@@ -68,19 +69,12 @@ def _no_snapshots() -> SnapshotStore:
 
 
 def _entry(each: OnTrial, way: Way) -> ServerEntry:
+    limit = None if way.timeout is None else max(1, round(way.timeout * 1000))
+    entry = ServerEntry(each.name, _NOWHERE, timeout_ms=limit, protocol=way.protocol)
     server = each.server
-    words = getattr(server, "words", ())
-    return ServerEntry(
-        each.name,
-        _NOWHERE,
-        words,
-        getattr(server, "url", ""),
-        getattr(server, "environment", {}),
-        getattr(server, "headers", {}),
-        getattr(server, "directory", None),
-        None if way.timeout is None else max(1, round(way.timeout * 1000)),
-        way.protocol,
-    )
+    if isinstance(server, Command):
+        return entry._replace(command=server.words, environment=server.environment, directory=server.directory)
+    return entry._replace(url=server.url, headers=server.headers)
 
 
 def _tests(name: str, server: str, draft: Draft, *, calls: bool) -> Iterator[SuiteTest]:
