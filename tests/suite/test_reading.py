@@ -114,6 +114,15 @@ def test_a_default_stands_in_for_the_environment(tmp_path: Path) -> None:
     assert read(tmp_path, text).servers["a"].url == "http://localhost/mcp"
 
 
+def test_a_program_may_be_given_an_empty_word_and_cannot_be_one(tmp_path: Path) -> None:
+    rest = "\ntools: [{name: n, server: a, tool: t}]"
+    suite = read(tmp_path, "servers: {a: {command: [x, '']}}" + rest)
+    assert suite.servers["a"].command == ("x", "")
+    assert problems(tmp_path, "servers: {a: {command: ['', x]}}" + rest) == [
+        "1:25: an item of `command` of the server `a` is empty"
+    ]
+
+
 def test_an_imported_file_brings_servers_and_tests_and_its_variables_can_be_changed(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(
         'variables: {city: Oslo}\nservers: {a: {command: [x, "${city}"]}}\ntools: [{name: one, server: a, tool: t}]',

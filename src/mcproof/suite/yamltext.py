@@ -201,7 +201,7 @@ class _Builder:
         place = _of(event.start_mark)
         self._refuse_tag(event, place)
         if self._awaits_key():
-            self._key(event.value, place)
+            self._key(event.value, place, is_plain=not event.style)
             return
         value = self._resolved(event.value, place) if event.implicit[0] and not event.style else event.value
         node = Node(value, *place)
@@ -209,9 +209,9 @@ class _Builder:
             self._anchors[event.anchor] = node
         self._add(node)
 
-    def _key(self, key: str, place: tuple[int, int]) -> None:
+    def _key(self, key: str, place: tuple[int, int], *, is_plain: bool) -> None:
         holder = self._open[-1]
-        if key == "<<":
+        if key == "<<" and is_plain:
             raise self._error(place, "merging with `<<` is not in YAML 1.2; repeat the keys, or use `variables`")
         if key in holder.members:
             first = holder.keys[key][0]
