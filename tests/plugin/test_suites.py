@@ -228,3 +228,26 @@ def test_snapshots_of_a_suite_are_those_of_mcproof_run(project: pytest.Pytester,
     broken = run(project, "mcproof.yaml", *workers)
     broken.assert_outcomes(errors=2)
     broken.stdout.fnmatch_lines(["*these are no snapshots: not JSON*"])
+
+
+DYING = """
+import json, os, runpy, sys
+answer = runpy.run_path(sys.argv[1])["answer"]
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message:
+        said = {"jsonrpc": "2.0", "id": message["id"], **answer(message["method"], message.get("params") or {})}
+        print(json.dumps(said), flush=True)
+        if message["method"] == "tools/call":
+            os._exit(3)
+"""
+
+
+def test_a_server_that_ends_after_its_answer_is_told_when_that_is_known(project: pytest.Pytester) -> None:
+    project.makefile(".py", dying=DYING)
+    servers = {"local": {"command": [sys.executable, "-I", "dying.py", SERVER.split()[-1]]}}
+    write_suite(project.path, servers, tools=[ECHO])
+    result = run(project, "mcproof.yaml")
+    result.assert_outcomes(passed=1, errors=1)
+    said = "it was answered, and then the server exited with code 3"
+    assert f"{ECHO['name']}: {said} (mcproof.yaml:2)" in result.stdout.lines

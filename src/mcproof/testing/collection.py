@@ -55,6 +55,7 @@ class SuiteFile(pytest.File):
         self._suite: Suite | None = None
         self._bench: Workbench | None = None
         self._background: Background | None = None
+        self._results: list[tuple[SuiteTest, TestResult]] = []
 
     def collect(self) -> Iterator[SuiteItem]:
         """An item for each part of a test. What only the environment knows is not needed for that."""
@@ -80,27 +81,33 @@ class SuiteFile(pytest.File):
         bench = self._bench = Workbench(suite, Running(), self._snapshots, list(suite.tests))
         failed = self._background.run(bench.set_up())
         if failed is not None:
-            pytest.fail(f"the setup failed: {safe(failed.name)}: {safe(failed.message)}", pytrace=False)
+            pytest.fail(f"the setup failed: {_said(bench.hidden(failed))}", pytrace=False)
 
     def run_part(self, number: int, part: str) -> TestResult:
         """Make a part of a test."""
         assert self._suite is not None  # noqa: S101
         assert self._bench is not None  # noqa: S101
         assert self._background is not None  # noqa: S101
-        return self._background.run(self._bench.test(self._suite.tests[number], part))
+        test = self._suite.tests[number]
+        result = self._background.run(self._bench.test(test, part))
+        self._results.append((test, result))
+        return self._bench.hidden(result)
 
     def teardown(self) -> None:
-        """Do what comes after the tests, and leave nothing running."""
+        """Do what comes after the tests, and leave nothing running; then it is known what ended a server."""
         background, bench = self._background, self._bench
         if background is None or bench is None:
             return
         try:
-            failed = background.run(bench.tear_down())
+            failed = [f"the teardown failed: {_said(bench.hidden(each))}" for each in background.run(bench.tear_down())]
         finally:
             background.close()
+        for test, result in self._results:
+            with_end = bench.with_end(test, result)
+            if with_end is not result:
+                failed.append(f"{_said(bench.hidden(with_end))} ({test.place.file}:{test.place.line})")
         if failed:
-            said = "; ".join(f"{safe(each.name)}: {safe(each.message)}" for each in failed)
-            pytest.fail(f"the teardown failed: {said}", pytrace=False)
+            pytest.fail("\n".join(failed), pytrace=False)
 
     async def _leave(self, at_once: bool) -> None:
         if self._bench is not None:
@@ -142,6 +149,10 @@ def _shown_as(file: Path) -> str:
 def _listed(error: SuiteError) -> str:
     style = Style()
     return "\n".join(style.text(str(problem), 2000) for problem in error.problems)
+
+
+def _said(result: TestResult) -> str:
+    return safe(f"{result.name}: {result.message}")
 
 
 def _named_parts(suite: Suite) -> Iterator[tuple[int, SuiteTest, str, str]]:

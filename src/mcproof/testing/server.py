@@ -98,12 +98,12 @@ class McpServer:
         """Call a tool. Raises McpError and ServerError; a tool that says itself that it failed is a result."""
         __tracebackhide__ = True
         params = {"name": tool, "arguments": dict(arguments or {})}
-        return CallResult(self.request("tools/call", params, timeout=timeout), self.host.hide)
+        return CallResult(self.request("tools/call", params, timeout=timeout), self.host.hide_whole)
 
     def read(self, uri: str, *, timeout: float | None = None) -> ReadResult:
         """Read a resource. Raises McpError and ServerError."""
         __tracebackhide__ = True
-        return ReadResult(self.request("resources/read", {"uri": uri}, timeout=timeout), self.host.hide)
+        return ReadResult(self.request("resources/read", {"uri": uri}, timeout=timeout), self.host.hide_whole)
 
     def prompt(
         self, name: str, arguments: Mapping[str, str] | None = None, *, timeout: float | None = None
@@ -111,7 +111,7 @@ class McpServer:
         """Get a prompt. Raises McpError and ServerError."""
         __tracebackhide__ = True
         params = {"name": name, **({} if arguments is None else {"arguments": dict(arguments)})}
-        return PromptResult(self.request("prompts/get", params, timeout=timeout), self.host.hide)
+        return PromptResult(self.request("prompts/get", params, timeout=timeout), self.host.hide_whole)
 
     def request(
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None
@@ -121,7 +121,8 @@ class McpServer:
         sent = _json(params)
         reply = self.run(lambda: self._ask(method, sent, timeout))
         if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
-            raise ServerError(self._shown(f"{_subject(method, sent)}: {unanswered(reply)}"))
+            why = unanswered(reply) if reply.arrived else f"the server had ended before: {reply.why}"
+            raise ServerError(self._shown(f"{_subject(method, sent)}: {why}"))
         error = reply.answer.error
         if error is None:
             return reply.result
@@ -166,10 +167,7 @@ class McpServer:
 
     async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Reply:
         async with self._turn:
-            await self.host.connect()
-            reply = await self.host.session.ask(method, params, timeout)
-            if reply.outcome == "hang":  # whatever is still to come would be taken for the answer to another request
-                await self.host.session.leave(at_once=True)
+            reply, _ = await self.host.ask(None, (method, params), timeout)
             return reply
 
     def _listed(self, key: str) -> list[Any]:
@@ -218,7 +216,7 @@ class ServerStarter:
     def hide(self, text: str) -> str:
         """A text without the secrets of any server that was started."""
         for server in self._started:
-            text = server.host.hide(text)
+            text = server.host.hide_whole(text)
         return text
 
 
