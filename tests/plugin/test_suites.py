@@ -109,7 +109,7 @@ def test_a_failure_is_shown_as_mcproof_run_shows_it(project: pytest.Pytester) ->
     result.assert_outcomes(passed=1, failed=2)
     shown = mcproof(project, "run")
     reasons = [line.removeprefix("      ") for line in shown.splitlines() if line.startswith("      ")]
-    assert len(reasons) == 3
+    assert len(reasons) == 4
     for line in reasons:
         assert line in result.stdout.lines
     result.stdout.fnmatch_lines(['FAILED mcproof.yaml::add adds - *expected ["]4["], got ["]3["]*'])

@@ -148,7 +148,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: Iterable[tuple[str, str | None]]) -> None:
         assert not list(attrs), (tag, attrs)
         self.tags.append(tag)
-        self._open.append(tag)
+        if tag != "br":  # which has no end
+            self._open.append(tag)
         if tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th"):
@@ -167,7 +168,7 @@ class Page(HTMLParser):
 
 OURS = {
     "h1", "h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "code", "details", "summary", "strong",
-    "ul", "li",
+    "ul", "li", "br",
 }  # fmt: skip
 """The tags that a report is made of."""
 

@@ -14,7 +14,9 @@ UNMET = Failure(
     'does not contain "Oslo"',
     'contains "Oslo"',
     '"day 1 in Bergen: 18 °C and a light breeze"',
+    line=21,
 )
+SECOND = Failure("result.isError", "expected false, got true", "false", "true", 22)
 PROBED = Failure("wrong_type", "wrong_type: accepted, a list for `near`", "a refusal", '{"isError": false}')
 
 
@@ -23,7 +25,9 @@ def suite_run() -> RunReport:
     first = [
         Result("a forecast names the city", "tools", "weather", "passed", file=FILE, line=7, seconds=0.0213),
         Result("late", "tools", "weather", "passed", "passed at attempt 2", (), FILE, 12, 1.5),
-        Result("Bergen", "tools", "weather", "failed", f"{UNMET.target}: {UNMET.message}", (UNMET,), FILE, 17, 0.5),
+        Result(
+            "Bergen", "tools", "weather", "failed", f"{UNMET.target}: {UNMET.message}", (UNMET, SECOND), FILE, 17, 0.5
+        ),
         Result("Bergen", "negative_path", "weather", "failed", PROBED.message, (PROBED,), FILE, 17, 2.25),
         Result("a note", "resources", "gone", "error", "cannot reach the server: no `gone` here", (), FILE, 26),
         Result("greeting", "prompts", "weather", "skipped", "interrupted", (), FILE, 31),

@@ -16,7 +16,7 @@ from mcproof.report.run import read_run, run_document
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
 from .runs import FORMATS as GOLDEN_FORMATS
-from .suites import FILE, PROBED, UNMET, Failure, Result, many_tests_run, one_suite_run, suite_run
+from .suites import FILE, PROBED, SECOND, UNMET, Failure, Result, many_tests_run, one_suite_run, suite_run
 from .test_formats import EXTENSIONS
 from .test_golden import compare
 from .test_html import Element, Page, page_of
@@ -63,7 +63,7 @@ def test_those_who_made_the_formats_can_read_them_and_nothing_in_it_acts() -> No
     assert (suites.tests, suites.failures, suites.errors, suites.skipped) == (10, 3, 2, 2)
     assert len(parse_tap(printed["tap"])) == 10
     ElementTree.fromstring(printed["junit"])  # noqa: S314 (ours)
-    assert [command.name for command in parse_commands(printed["github"])] == ["error"] * 5
+    assert [command.name for command in parse_commands(printed["github"])] == ["error"] * 6
     refuse_markup(printed["markdown"], (2, 3, 4))
     assert {issue["location"]["path"] for issue in json.loads(printed["gitlab"])} == {FILE, "other.yaml"}
     assert len(json.loads(printed["sarif"])["runs"][0]["results"]) == 5
@@ -149,7 +149,7 @@ def test_a_failed_test_says_of_what_what_is_wrong_and_both_values() -> None:
     page = page_of(one_suite_run())
     assert squeezed(row_of(page, "Oslo")) == (
         f"✗failed: Bergen weather 500 ms {UNMET.target} {UNMET.message} "
-        f"expected{UNMET.expected} got{UNMET.got} {FILE}:17"
+        f"expected{UNMET.expected} got{UNMET.got} {SECOND.target} expected{SECOND.expected} got{SECOND.got} {FILE}:21"
     )
     refused = row_of(page, "a list for")
     assert squeezed(refused).startswith(

@@ -2,7 +2,8 @@
 
 Tools: `echo` gives its arguments back, `add` adds, `fail` fails, `refuse` is refused, `die` ends the server, `sleep`
 writes the file `note` and never answers, `clock` tells another time at every call, `secret` tells the variable SECRET,
-`flaky` fails at its first call. By their annotations, `look` and `meet` change nothing: `look` gives its arguments
+`flaky` fails at its first call, `leave` is answered and ends the server, `babble` writes what is no JSON and never
+answers, `tell` has SECRET for a key. By their annotations, `look` and `meet` change nothing: `look` gives its arguments
 back, or ends the server where they say so, and `meet` is answered, on standard output, when another such call is there.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 import uuid
@@ -40,7 +42,7 @@ TOOLS: list[dict[str, Any]] = [
     },
     *(
         {"name": name, "description": name, "inputSchema": {"type": "object", "properties": {"x": {}}}}
-        for name in ("fail", "refuse", "die", "sleep", "clock", "secret", "flaky")
+        for name in ("fail", "refuse", "die", "sleep", "clock", "secret", "flaky", "leave", "babble", "tell")
     ),
     *(
         {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
@@ -101,6 +103,12 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
             with open(arguments["note"], "w", encoding="utf-8"):
                 pass
         time.sleep(3600)
+    if name == "babble":
+        sys.stdout.write("hello\n")
+        sys.stdout.flush()
+        time.sleep(3600)
+    if name == "tell":
+        return text("told", structuredContent={str(os.environ.get("SECRET")): 1})
     if name == "clock":
         return text(f"at 2026-07-28T10:11:{time.time_ns() % 60:02}Z", structuredContent={"id": str(uuid.uuid4())})
     CALLED.append(str(name))
@@ -108,6 +116,7 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
         "flaky": text("now", is_error=CALLED.count("flaky") == 1),
         "fail": text("it failed", is_error=True),
         "refuse": error(-32000, "refused"),
+        "leave": text("bye"),
         "secret": text(f"the secret is {os.environ.get('SECRET')}"),
     }
     return others.get(str(name)) or error(-32602, f"Unknown tool: {name}")
@@ -128,6 +137,11 @@ def main() -> None:
                 met = []
             sys.stdout.write(said)
             sys.stdout.flush()
+            if params.get("name") == "leave":
+                os._exit(9)
+    if "stubborn" in sys.argv:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(3600)
 
 
 if __name__ == "__main__":

@@ -385,7 +385,9 @@ def test_a_capture_that_tells_nothing_leaves_it_to_the_user(said: Any) -> None:
 
 @given(st.lists(TEXTS.filter(bool), min_size=1, max_size=4), st.dictionaries(TEXTS, TEXTS, max_size=3))
 def test_any_command_survives_with_its_variables(words: list[str], pairs: dict[str, str]) -> None:
-    clean = {name: value for name, value in pairs.items() if name and f"{name}{value}".isprintable()}
+    clean = {
+        name: value for name, value in pairs.items() if name and "=" not in name and f"{name}{value}".isprintable()
+    }
     if any("\0" in word for word in words):
         return
     found = entry_read(Command(tuple(words), clean), {})

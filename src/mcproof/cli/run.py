@@ -149,10 +149,8 @@ def _tell_all(error: SuiteError) -> None:
     """Say everything that is wrong with a suite."""
     from mcproof.report.terminal import tell
 
-    for problem in error.problems:
-        tell(str(problem))
-    if error.left_out:
-        tell(f"and {error.left_out:,} more")
+    for line in error.lines:
+        tell(line)
 
 
 def _chosen(suites: list[Suite], options: argparse.Namespace) -> list[tuple[Suite, list[SuiteTest]]]:
@@ -184,7 +182,7 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     from mcproof.report.terminal import Counter, tell
     from mcproof.report.text import plural
     from mcproof.suite.runner import Running, run_suite
-    from mcproof.suite.snapshots import SnapshotStore
+    from mcproof.suite.snapshots import SnapshotStore, snapshot_names
 
     start = perf_counter()
     store = SnapshotStore(suite.file, updates=options.update_snapshots)
@@ -196,10 +194,15 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     ran = run_suite(suite, tests, Running(options.fail_fast, options.timeout, options.retry), store, counter.step)
     counter.clear()
     results = ran.results
+    strays = store.strays(snapshot_names(suite))
     try:
         store.save()
         if store.written:
             tell(f"{store.file}: {plural(store.written, 'snapshot')} written")
+        if strays:
+            belong = f"{plural(len(strays), 'snapshot')} of no test"
+            taken = "taken out" if options.update_snapshots else "--update-snapshots takes that out"
+            tell(f"{store.file}: {belong}, such as `{strays[0]}`; {taken}")
     except McproofError as error:  # which is no reason to lose what the tests have shown
         results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
     report = TargetReport(suite.file, counts=NO_CATALOG, tests=results, seconds=perf_counter() - start)

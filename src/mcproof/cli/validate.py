@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.main import FAILED, OK
 from mcproof.cli.options import Parser, add_format
+from mcproof.errors import McproofError
 from mcproof.report.terminal import Style
 
 if TYPE_CHECKING:
     from mcproof.suite.model import Suite
-    from mcproof.suite.problems import Problem
+    from mcproof.suite.problems import Problem, SuiteError
 
 
 def parser() -> Parser:
@@ -35,53 +36,59 @@ def command(arguments: list[str]) -> int:
     from mcproof.suite.finding import suite_files
 
     options = parser().parse_args(arguments)
-    checked = [(file, *_read(file)) for file in suite_files(options.suites)]
+    checked = [(file, _read(file)) for file in suite_files(options.suites)]
     if options.format == "json":
         _print_json(checked)
     else:
         style = Style.of(sys.stdout)
-        for file, suite, problems in checked:
-            sys.stdout.write(_text(file, suite, problems, style))
-    return FAILED if any(problems for _, _, problems in checked) else OK
+        for file, suite in checked:
+            sys.stdout.write(_text(file, suite, style))
+    return FAILED if any(isinstance(suite, McproofError) for _, suite in checked) else OK
 
 
-def _read(file: str) -> tuple[Suite | None, list[Problem]]:
+def _read(file: str) -> Suite | SuiteError:
     from mcproof.suite.problems import SuiteError
     from mcproof.suite.reading import read_suite
 
     try:
-        return read_suite(file, None), []
+        return read_suite(file, None)
     except SuiteError as error:
-        return None, error.problems
+        return error
 
 
-def _text(file: str, suite: Suite | None, problems: list[Problem], style: Style) -> str:
+def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
     from mcproof.report.text import plural
     from mcproof.suite.deprecated import warnings_of
 
-    if suite is None:
-        return "".join(f"{style.text(str(problem), 2000)}\n" for problem in problems)
+    if isinstance(suite, McproofError):
+        return "".join(f"{style.text(line, 2000)}\n" for line in suite.lines)
     warned = [f"{style.text(str(each), 2000)} (warning)\n" for each in warnings_of(suite)]
     tick = style.paint(style.symbol("✓", "ok:"), "good")
     counted = f"{plural(len(suite.tests), 'test')} on {plural(len(suite.servers), 'server')}"
     return "".join([*warned, f"{tick} {style.text(file)}: {counted}\n"])
 
 
-def _print_json(checked: list[tuple[str, Suite | None, list[Problem]]]) -> None:
+def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
     from mcproof.report.records import SCHEMA_VERSION, encode, printable
     from mcproof.suite.deprecated import warnings_of
 
     suites: list[dict[str, Any]] = [
-        {
+        {"suite": file, "valid": False, "servers": 0, "tests": 0, "problems": _records(suite.problems), "warnings": []}
+        if isinstance(suite, McproofError)
+        else {
             "suite": file,
-            "valid": suite is not None,
-            "servers": 0 if suite is None else len(suite.servers),
-            "tests": 0 if suite is None else len(suite.tests),
-            "problems": [problem._asdict() for problem in problems],
-            "warnings": [] if suite is None else [warning._asdict() for warning in warnings_of(suite)],
+            "valid": True,
+            "servers": len(suite.servers),
+            "tests": len(suite.tests),
+            "problems": [],
+            "warnings": _records(warnings_of(suite)),
         }
-        for file, suite, problems in checked
+        for file, suite in checked
     ]
     first = next((problem for each in suites for problem in each["problems"]), None)
     document = {"schema_version": SCHEMA_VERSION, **({} if first is None else {"error": first}), "suites": suites}
     sys.stdout.write(printable(encode(document)) + "\n")
+
+
+def _records(problems: list[Problem]) -> list[dict[str, Any]]:
+    return [problem._asdict() for problem in problems]

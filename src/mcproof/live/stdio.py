@@ -171,7 +171,7 @@ class Stdio:
                     how = "killed"
         finally:
             _signal_group(process, signal.SIGKILL)  # whatever it has started, or itself
-            _kill_marked(self._mark)
+            kill_marked(self._mark)
             await self._stop(process)
         if how == "killed" and process.returncode == -signal.SIGTERM:
             how = "terminated"  # it was on its way
@@ -205,8 +205,8 @@ def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -
         os.killpg(process.pid, number)
 
 
-def _kill_marked(mark: str) -> None:
-    """End what a server has started and sent out of its group, by what it has inherited; where the system tells."""
+def kill_marked(mark: str) -> None:
+    """End what somebody has started and sent out of its group, by what it has inherited; where the system tells."""
     wanted = f"{MARK}={mark}".encode()
     try:
         numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]

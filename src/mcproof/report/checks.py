@@ -8,7 +8,7 @@ from mcproof.finding import LEVELS
 from mcproof.registry import CRASHED
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.proof import PROBED_RULES, PROBING, UNASKED, not_tested, rules_of, told_by_probes
-from mcproof.report.tests import failure_sentence, says_more
+from mcproof.report.tests import difference_of, failure_sentence, first_line, says_more
 from mcproof.suppress import ACCEPTED, COMMENTED, IGNORED
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ class Check(NamedTuple):
     line: int | None = None
     exchange: str = ""
     """What was sent to a live server, and what came back."""
+    lines: tuple[str, ...] = ()
+    """The same as message and detail, for formats that have room for it."""
+    seconds: float | None = None
+    """How long it took, where that is known."""
 
 
 class Suite(NamedTuple):
@@ -139,7 +143,11 @@ def _test_check(test: TestResult) -> Check:
     kind = test.outcome if outcome in ("failed", "error") else "note"
     detail = "; ".join(told)
     detail = "" if detail == test.message else detail
-    return Check(test.block, test.label, outcome, kind, test.message, detail, test.file, test.line)
+    lines = [line for each in test.failures for line in (failure_sentence(each), *difference_of(each))]
+    line = first_line(test)
+    return Check(
+        test.block, test.label, outcome, kind, test.message, detail, test.file, line, "", tuple(lines), test.seconds
+    )
 
 
 def _difference(failure: TestFailure) -> str:

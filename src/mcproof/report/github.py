@@ -8,7 +8,7 @@ from mcproof.finding import LEVELS
 from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
 from mcproof.report.terminal import safe, without_commands
-from mcproof.report.tests import failure_sentence
+from mcproof.report.tests import difference_of, failure_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +41,11 @@ def _notices(run: RunReport) -> Iterator[tuple[Level, str]]:
 
 def _tests(run: RunReport) -> Iterator[tuple[Level, str]]:
     for test in (test for report in run.targets for test in report.tests):
-        if test.outcome in ("failed", "error"):
-            more = [failure_sentence(each) for each in test.failures[1:]]
-            yield "error", _command(test.file, {"line": test.line}, test.label, test.message, *more)
+        for each in test.failures:
+            lines = [failure_sentence(each), *difference_of(each)]
+            yield "error", _command(test.file, {"line": each.line or test.line}, test.label, *lines)
+        if test.outcome in ("failed", "error") and not test.failures:
+            yield "error", _command(test.file, {"line": test.line}, test.label, test.message)
 
 
 def _annotation(group: Group) -> tuple[Level, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.report.places import relative_path, repository_path
 from mcproof.report.records import encode, printable
 from mcproof.report.terminal import safe
+from mcproof.report.tests import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def _issues(run: RunReport) -> Iterator[tuple[str, dict[str, Any]]]:
         for test in report.tests:
             if test.outcome in ("failed", "error"):
                 path = repository_path(test.file or report.target)
-                issue = _issue("mcproof-test", "critical", f"{test.label}: {test.message}", path, test.line)
+                issue = _issue("mcproof-test", "critical", f"{test.label}: {test.message}", path, first_line(test))
                 yield f"{path}\0{test.block}\0{test.name}", issue
         for each in report.findings:
             path = relative_path(each.file, each.line)

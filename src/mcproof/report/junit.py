@@ -43,9 +43,11 @@ def _test(check: Check, suite: str) -> str:
     place = {} if check.file is None else {"file": repository_path(check.file)}
     if check.line is not None:
         place["line"] = str(check.line)
-    head = f"    <testcase{_attributes(classname=f'{suite}.{check.group}', name=check.name, **place)}"
+    time = {} if check.seconds is None else {"time": f"{check.seconds:.3f}"}
+    head = f"    <testcase{_attributes(classname=f'{suite}.{check.group}', name=check.name, **place, **time)}"
     where = ":".join(str(part) for part in (check.file, check.line) if part is not None)
-    lines = [part for part in (check.message, check.detail, check.exchange, where) if part]
+    told = check.lines or (check.message, check.detail, check.exchange)
+    lines = [part for part in (*told, where) if part]
     element = _ELEMENTS.get(check.outcome)
     if element == "skipped":
         return f"{head}>\n      <skipped{_attributes(message=check.message)}/>\n    </testcase>\n"
@@ -53,8 +55,8 @@ def _test(check: Check, suite: str) -> str:
         said = _attributes(type=check.kind, message=check.message)
         return f"{head}>\n      <{element}{said}>{_text(lines)}</{element}>\n    </testcase>\n"
     if check.message:
-        told = _text([f"{check.kind}: {lines[0]}", *lines[1:]])
-        return f"{head}>\n      <system-out>{told}</system-out>\n    </testcase>\n"
+        printed = _text([f"{check.kind}: {lines[0]}", *lines[1:]])
+        return f"{head}>\n      <system-out>{printed}</system-out>\n    </testcase>\n"
     return f"{head}/>\n"
 
 

@@ -12,7 +12,7 @@ from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
 from mcproof.report.proof import TRYING, split_static, static_sentence, summary_sentence, told_by_failures
 from mcproof.report.terminal import safe
-from mcproof.report.tests import failure_sentence, sentence_of
+from mcproof.report.tests import failure_sentence, first_line, sentence_of
 from mcproof.report.text import plural, scope_of
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _tests(report: TargetReport) -> Iterator[str]:
         yield "\n| | test | where | why |\n| --- | --- | --- | --- |\n"
     for test in bad:
         told = "<br>".join(escaped(failure_sentence(each)) for each in test.failures) or escaped(test.message)
-        where = code(_place(test.file, test.line)) if test.file is not None else ""
+        where = code(_place(test.file, first_line(test))) if test.file is not None else ""
         yield f"| {_OUTCOMES[test.outcome]} | {escaped(test.label)} | {where} | {told} |\n"
     if others:
         yield f"\n{_FOLD}<summary>{plural(len(others), 'other test')}</summary>\n\n"

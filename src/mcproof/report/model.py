@@ -285,6 +285,8 @@ class TestFailure(NamedTuple):
     expected: str = ""
     got: str = ""
     """Both cropped."""
+    line: int | None = None
+    """Where the expectation stands, in the file of its test."""
 
 
 class TestResult(NamedTuple):

@@ -9,6 +9,7 @@ from mcproof.finding import LEVELS
 from mcproof.report.places import relative_path, repository_path
 from mcproof.report.records import encode, listed, printable
 from mcproof.report.terminal import safe
+from mcproof.report.tests import first_line
 from mcproof.rulebook import sentence
 from mcproof.suppress import ACCEPTED, COMMENTED, IGNORED
 
@@ -166,7 +167,8 @@ def _failed(test: TestResult, number: int) -> dict[str, Any]:
     from hashlib import sha256
 
     identity = f"{test.file}\0{test.block}\0{test.name}".encode("utf-8", "surrogatepass")
-    region = {"startLine": test.line} if test.line is not None else None
+    line = first_line(test)
+    region = {"startLine": line} if line is not None else None
     return {
         "ruleId": _TEST_RULE["id"],
         "ruleIndex": number,

@@ -47,13 +47,31 @@ def reasons(test: TestResult, style: Style) -> Iterator[str]:
     """Why a test did not pass, line by line, and where it stands."""
     if test.outcome == "error":
         yield style.text(test.message, 1000)
-    for failure in test.failures:
+    for number, failure in enumerate(test.failures):
         yield style.text(failure_sentence(failure), 1000)
         if says_more(failure):
             yield f"  {style.paint('expected', 'dim')} {style.text(failure.expected, 400)}"
             yield f"  {style.paint('got', 'dim')}      {style.text(failure.got, 400)}"
-    if test.failures and test.line is not None:
-        yield style.paint(style.text(f"{test.file}:{test.line}"), "dim")
+        following = test.failures[number + 1] if number + 1 < len(test.failures) else None
+        if following is not None and following.line != failure.line and failure.line is not None:
+            yield style.paint(style.text(f"{test.file}:{failure.line}"), "dim")
+    if test.outcome in ("failed", "error") and (line := last_line(test)) is not None:
+        yield style.paint(style.text(f"{test.file}:{line}"), "dim")
+
+
+def last_line(test: TestResult) -> int | None:
+    """Where the last expectation stands that was not met; else where the test does."""
+    return test.failures[-1].line or test.line if test.failures else test.line
+
+
+def first_line(test: TestResult) -> int | None:
+    """Where the first expectation stands that was not met; else where the test does."""
+    return test.failures[0].line or test.line if test.failures else test.line
+
+
+def difference_of(failure: TestFailure) -> list[str]:
+    """What was expected and what came, a line each, where that tells more than the message does."""
+    return [f"expected {failure.expected}", f"got      {failure.got}"] if says_more(failure) else []
 
 
 def failure_sentence(failure: TestFailure) -> str:
@@ -65,14 +83,15 @@ def failure_sentence(failure: TestFailure) -> str:
 
 def says_more(failure: TestFailure) -> bool:
     """Whether what was expected and what came tell more than the message does."""
-    return bool(failure.got) and not failure.message.startswith(f"expected {failure.expected}, got {failure.got}")
+    return bool(failure.got) and f"expected {failure.expected}, got {failure.got}" not in failure.message
 
 
 def tests_concise(report: TargetReport, style: Style) -> Iterator[str]:
     """One line for each test that did not pass."""
     for test in report.tests:
         if test.outcome in ("failed", "error"):
-            place = f"{test.file}:{test.line}: " if test.line is not None else ""
+            line = first_line(test)
+            place = f"{test.file}:{line}: " if line is not None else ""
             word = style.paint(test.outcome, "error")
             yield f"{style.text(place)}{word} {style.text(test.label)}: {style.text(test.message, 1000)}\n"
 

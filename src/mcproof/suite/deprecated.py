@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcproof.suite.problems import MOST, Problem
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 NEWEST = "2026-07-28"
 _CODES = {-32002: "resource not found", -32042: "a URL is to be visited"}
 """Error codes that the newest revision does not have any more."""
+_FIELDS = {"taskSupport": "whether a tool runs as a task", "elicitationId": "an elicitation by its number"}
+"""Fields that it does not have any more."""
 _HEADERS = ("mcp-session-id", "last-event-id")
 
 
@@ -39,6 +41,17 @@ def _of_server(entry: ServerEntry) -> Iterator[Problem]:
 
 def _of_test(test: SuiteTest) -> Iterator[Problem]:
     for each in test.expect.assertions if test.expect is not None else ():
-        code = each.matcher.expected if each.target.text == "error.code" and each.matcher.name == "exact" else None
-        if isinstance(code, int) and code in _CODES:
+        for code in _codes_in(each.matcher.expected) if each.target.root == "error" else ():
             yield Problem(*each.place, f"the error code {code} ({_CODES[code]}) was removed in {NEWEST}")
+        for step in each.target.steps:
+            if step in _FIELDS:
+                yield Problem(*each.place, f"`{step}` ({_FIELDS[str(step)]}) was removed in {NEWEST}")
+
+
+def _codes_in(expected: Any) -> Iterator[int]:
+    """The codes that a matcher names, whatever stands around them; what a suite holds is never deep."""
+    if isinstance(expected, dict | list):
+        for each in expected.values() if isinstance(expected, dict) else expected:
+            yield from _codes_in(each)
+    elif isinstance(expected, int) and expected in _CODES:
+        yield expected

@@ -95,15 +95,20 @@ class Host:
         return catalog
 
     async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Reply, float]:
-        """The reply to the call of a test, and its seconds; a server that ended before is the last test's fault."""
+        """The reply to the call of a test, and its seconds.
+
+        A server that ends may have been ended by the test before, after its answer: that shows in a new one.
+        """
         await self.connect()
         start = perf_counter()
         reply = await self.session.ask(*request, limit)
-        if reply.outcome == "crash" and not reply.arrived and self._last is not None:
-            self._blame(reply.why)
+        if reply.outcome == "crash" and self._last is not None and self.session.can_restart:
             await self.connect()
             start = perf_counter()
-            reply = await self.session.ask(*request, limit)
+            again = await self.session.ask(*request, limit)
+            if again.outcome != "crash":  # then it was not this one
+                self._blame(reply.why)
+            reply = again
         seconds = perf_counter() - start
         # What is still to come would be taken for the answer to another test.
         if reply.outcome == "hang" or (reply.outcome == "malformed" and self.session.can_restart):

@@ -58,7 +58,8 @@ class Judge:
                 reason = (reasons or {}).get(each.target.text, "")
                 message = f"{mismatch.message} ({reason})" if reason else mismatch.message
                 message = f"{each.message}: {message}" if each.message else message
-                found.append(self.failure(each.target.text, message, mismatch.expected, mismatch.got))
+                failure = self.failure(each.target.text, message, mismatch.expected, mismatch.got)
+                found.append(failure._replace(line=each.place.line if each.place is not _NOWHERE else None))
         taken = facts.get("duration_ms", 0)
         if expect.max_duration_ms is not None and taken > expect.max_duration_ms:
             message = f"took {taken:,} ms, more than {expect.max_duration_ms:,}"

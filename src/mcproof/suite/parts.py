@@ -83,12 +83,14 @@ class Judged(NamedTuple):
     failures: list[TestFailure]
     note: str = ""
     """What is to be said of a part that passed."""
+    applies: bool = True
+    """Whether there was anything to judge."""
 
 
 def _result(test: SuiteTest, part: str, judged: Judged, seconds: float) -> TestResult:
     kept = tuple(judged.failures[:MOST_FAILURES])
     said = _summed_up(judged.failures) if kept else judged.note
-    outcome: TestOutcome = "failed" if kept else "passed"
+    outcome: TestOutcome = "failed" if kept else "passed" if judged.applies else "not_applicable"
     return unmade(test, part, outcome, said, seconds)._replace(failures=kept)
 
 
@@ -129,8 +131,8 @@ async def _negative_path(test: SuiteTest, block: NegativePath, host: Host, judge
     inquiry = Inquiry([permission], list(block.checks), False, arguments, OVERSIZED, _limit(test, host))
     proof = await prove_within(catalog, host.server, host.asking, inquiry)
     counted = negative_path(proof.probes)
-    weak = any(each.probe == "baseline" and each.outcome != "accepted" for each in proof.probes)
-    note = WEAK if weak else ""
+    is_weak = any(each.probe == "baseline" and each.outcome != "accepted" for each in proof.probes)
+    note = "; ".join([_what_ran(proof.probes, block.checks), *([WEAK] if is_weak else [])])
     if block.expect is not None:
         reasons = dict.fromkeys(("negative_path.failures", "negative_path.gate_passed"), _failed(proof.probes))
         return Judged(judge.failures(block.expect, {"negative_path": counted._asdict()}, reasons), note)
@@ -143,9 +145,19 @@ async def _negative_path(test: SuiteTest, block: NegativePath, host: Host, judge
     if not failures and not counted.checks_run:
         left_out = [each for each in proof.probes if each.passed is None and each.probe in block.checks]
         why = "; ".join(f"{each.probe}: {each.reason}" for each in left_out)
+        if not block.are_named and all(each.outcome == "not_applicable" for each in left_out):
+            return Judged([], f"no probe applies: {why}", applies=False)
         message = f"no probe could be judged: {why}"
         failures = [judge.failure("negative_path.checks_run", message, "at least 1", "0")]
     return Judged(failures, note)
+
+
+def _what_ran(probes: list[ProbeResult], checks: tuple[str, ...]) -> str:
+    """Which probes were refused as they should be, and which could not be sent."""
+    passed = [each.probe for each in probes if each.passed and each.probe in checks]
+    others = [each.probe for each in probes if each.passed is None and each.probe in checks]
+    more = f"; not applicable: {', '.join(others)}" if others else ""
+    return f"{', '.join(passed) or 'nothing'}{more}"
 
 
 async def _fuzz(test: SuiteTest, block: Fuzz, host: Host, judge: Judge) -> Judged:

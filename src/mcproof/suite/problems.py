@@ -34,3 +34,9 @@ class SuiteError(McproofError):
         self.problems = problems[:MOST]
         self.left_out = len(problems) - len(self.problems)
         """How many more there are."""
+
+    @property
+    def lines(self) -> list[str]:
+        """Every mistake that is told, and how many are not."""
+        more = [f"{self.file}: and {self.left_out:,} more"] if self.left_out else []
+        return [*map(str, self.problems), *more]

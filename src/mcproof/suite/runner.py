@@ -7,12 +7,14 @@ the next. One that cannot be started makes its tests errors, and no other server
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import Interruptible, all_of
 from mcproof.live.secrets import hiding, hiding_whole
+from mcproof.live.stdio import kill_marked
 from mcproof.report.model import TestFailure, TestResult
 from mcproof.suite.hosts import Host, UnableError
 from mcproof.suite.overlap import looking, may_look, stretches
@@ -60,6 +62,8 @@ class Workbench:
         self._suite = suite
         self._retries = running.retries
         self._hide = hiding_whole(suite.secrets)
+        self._mark = os.urandom(8).hex()
+        """What the programs of the suite inherit, and what those start."""
         used = {test.server for test in tests} | {step.server for step in (*suite.setup, *suite.teardown)}
         self.hosts = {
             name: Host(entry, suite, running.timeout) for name, entry in suite.servers.items() if name in used
@@ -99,6 +103,9 @@ class Workbench:
             for host in self.hosts.values():
                 await host.session.leave(at_once=True)
             raise
+        finally:
+            if self._suite.setup or self._suite.teardown:
+                kill_marked(self._mark)
 
     async def test(self, test: SuiteTest, part: str) -> TestResult:
         """Make a part of a test, again where it does not pass, as often as is allowed."""
@@ -119,7 +126,7 @@ class Workbench:
     async def _step(self, step: Step) -> str | None:
         """Do one step; why it failed, or None."""
         if step.command:
-            why = await run_program(step, self._suite.folder)
+            why = await run_program(step, self._suite.folder, self._mark)
             return None if why is None else hiding(self._suite.secrets)(why)
         host = self.hosts[step.server]
         try:

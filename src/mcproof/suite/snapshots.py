@@ -8,13 +8,14 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import InputError, UsageError, nearest
-from mcproof.live.secrets import HIDDEN
+from mcproof.live.secrets import HIDDEN, hiding_whole
 from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
 from mcproof.suite.targets import EVERY, TargetError, parse_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
+    from mcproof.suite.model import Suite
     from mcproof.suite.targets import Step, Target
 
 MASK = "<masked>"
@@ -128,7 +129,7 @@ def _children(place: Any, step: Step) -> list[Any]:
 
 
 def _as_stored(stored: Any, value: Any) -> Any:
-    """A copy of the value in which texts are the stored ones that differ only in what is hidden there.
+    """A copy of the value in which texts are the stored ones that differ only in what is hidden in either.
 
     A snapshot is made where a variable is set, and compared where it may not be, or is something else.
     """
@@ -138,7 +139,7 @@ def _as_stored(stored: Any, value: Any) -> Any:
         holder, at, kept = waiting.pop()
         found = holder[at]
         if isinstance(kept, str) and isinstance(found, str):
-            if HIDDEN in kept and _fits(kept, found):
+            if (HIDDEN in kept and _fits(kept, found)) or (HIDDEN in found and _fits(found, kept)):
                 holder[at] = kept
         elif isinstance(kept, list) and isinstance(found, list):
             holder[at] = list(found)
@@ -177,6 +178,18 @@ def snapshot_file(suite: str) -> str:
     return f"{suite.removesuffix('.yaml').removesuffix('.yml')}.snapshots.json"
 
 
+def snapshot_names(suite: Suite) -> set[str]:
+    """The names of all snapshots that a suite compares with."""
+    expects = [
+        each
+        for test in suite.tests
+        for each in (test.expect, test.negative_path and test.negative_path.expect, test.fuzz and test.fuzz.expect)
+        if each is not None
+    ]
+    hide = hiding_whole(suite.secrets)
+    return {hide(each.snapshot) for expect in expects for each in expect.assertions if each.snapshot}
+
+
 class SnapshotStore:
     """The snapshots of one suite, in one file beside it; a prefix says how the option that renews them begins."""
 
@@ -187,11 +200,19 @@ class SnapshotStore:
         self._stored: dict[str, Any] | None = None
         self.changed: dict[str, Any] = {}
         """Those that are new or different."""
+        self._forgotten: list[str] = []
 
     @property
     def written(self) -> int:
         """How many are new or different."""
         return len(self.changed)
+
+    def strays(self, names: Collection[str]) -> list[str]:
+        """The stored ones that have none of these names; where snapshots are renewed, they will be gone."""
+        found = [name for name in self._stored or {} if name not in names]
+        if self._updates:
+            self._forgotten = found
+        return found
 
     def read(self) -> None:
         """Read the stored ones. Raises InputError where the file is damaged."""
@@ -237,13 +258,15 @@ class SnapshotStore:
 
     def save(self) -> None:
         """Write the file, where something changed."""
-        if not self.changed:
+        if not self.changed and not self._forgotten:
             return
         from mcproof.files import write_file
 
         if self._stored is None:
             self.read()
         snapshots = {**(self._stored or {}), **self.changed}
+        for name in self._forgotten:
+            snapshots.pop(name, None)
         document = {"schema_version": 1, "snapshots": dict(sorted(snapshots.items()))}
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         write_file(self.file, text.encode("utf-8", "backslashreplace"))

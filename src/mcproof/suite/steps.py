@@ -10,6 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from mcproof.live.reach import INHERITED
+from mcproof.live.stdio import MARK
 
 if TYPE_CHECKING:
     from mcproof.suite.model import Step
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 _SHOWN = 300
 
 
-async def run_program(step: Step, folder: str) -> str | None:
-    """Run a program to its end in a folder; why it failed, or None. What it prints is kept out of the report."""
-    environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
+async def run_program(step: Step, folder: str, mark: str) -> str | None:
+    """Run a program to its end in a folder; why it failed, or None. What it prints is kept out of the report.
+
+    What it has started may go on, for the tests; the mark tells what is to be ended after them.
+    """
+    environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | {MARK: mark}
     with tempfile.TemporaryFile() as said:
         try:
             process = await asyncio.create_subprocess_exec(

@@ -77,6 +77,7 @@ def assert_negative_path(
     some of unknown_tool, missing_required, wrong_type, extra_field and oversized; without it, all are sent.
     """
     __tracebackhide__ = True
+    from mcproof.proof.proving import WEAK
     from mcproof.report.terminal import Style
     from mcproof.report.tests import reasons
     from mcproof.suite.parts import run_part
@@ -90,10 +91,12 @@ def assert_negative_path(
     if result.outcome == "failed":
         said = [f"  {line}" for line in reasons(result._replace(line=None), Style())]
         raise AssertionError("\n".join([f"the negative path of `{tool}`:", *said]))
-    if result.message:
+    if result.outcome == "not_applicable":
+        raise AssertionError(f"the negative path of `{tool}`: {result.message}")
+    if WEAK in result.message:
         from warnings import warn
 
-        warn(f"assert_negative_path of `{tool}`: {result.message}; `args` gives a better one", stacklevel=2)
+        warn(f"assert_negative_path of `{tool}`: {WEAK}; `args` gives a better one", stacklevel=2)
 
 
 def _negative_test(
@@ -112,5 +115,5 @@ def _negative_test(
         raise UsageError("`checks` is empty; leave it out to send every probe")
     arguments = None if args is None else dict(args)
     limit = None if timeout is None else max(1, round(timeout * 1000))
-    block = NegativePath(tuple(check for check in CHECKS if check in wanted), None)
+    block = NegativePath(tuple(check for check in CHECKS if check in wanted), None, are_named=checks is not None)
     return SuiteTest("tools", tool, NAME, Place("", 1, 1), tool, arguments, timeout_ms=limit, negative_path=block)

@@ -148,7 +148,7 @@ def _shown_as(file: Path) -> str:
 
 def _listed(error: SuiteError) -> str:
     style = Style()
-    return "\n".join(style.text(str(problem), 2000) for problem in error.problems)
+    return "\n".join(style.text(line, 2000) for line in error.lines)
 
 
 def _said(result: TestResult) -> str:

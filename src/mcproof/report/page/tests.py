@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.report.page.markup import names, prose, stack, text
-from mcproof.report.tests import OUTCOMES, says_more
+from mcproof.report.tests import OUTCOMES, first_line, says_more
 from mcproof.report.text import plural
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def _reasons(test: TestResult) -> str:
         told = f'<ul class="unmet">\n{"".join(map(_failure, test.failures))}</ul>\n'
     else:
         told = f"<p>{prose(test.message)}</p>\n" if test.message else ""
-    line = "" if test.line is None else f":{test.line}"
+    place = first_line(test)
+    line = "" if place is None else f":{place}"
     return told + (f'<p class="place">{text(test.file, 300)}{line}</p>\n' if test.file is not None else "")
 
 

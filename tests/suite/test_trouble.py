@@ -1,0 +1,145 @@
+"""Servers and steps that end badly: each failure where it belongs, and nothing left running."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cli.running import COMMAND, environment, run
+from servers import suited
+
+from .running import outcomes_of, run_json, write_suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STDIO: dict[str, Any] = {"command": [sys.executable, "-I", "-S", suited.__file__]}
+
+
+def call(name: str, tool: str, server: str = "s", **others: Any) -> dict[str, Any]:
+    return {"name": name, "server": server, "tool": tool, **others}
+
+
+def echo(name: str, server: str = "s") -> dict[str, Any]:
+    return call(name, "echo", server, args={"text": "x"})
+
+
+def running(marker: str) -> list[str]:
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()  # noqa: S607
+    return [line for line in listed if marker in line and "-m mcproof" not in line]
+
+
+def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(tmp_path: Path) -> None:
+    write_suite(tmp_path, {"s": STDIO}, tools=[call("a", "leave"), echo("b"), call("c", "leave")])
+    outcomes = outcomes_of(run_json(tmp_path))
+    why = "it was answered, and then the server exited with code 9"
+    assert outcomes == {"tools/a": ("failed", why), "tools/b": ("passed", ""), "tools/c": ("failed", why)}
+
+
+@pytest.mark.parametrize("tool", ["babble", "sleep"])
+def test_the_test_after_one_without_an_answer_has_a_new_server(tool: str, tmp_path: Path) -> None:
+    write_suite(tmp_path, {"s": STDIO}, tools=[call("a", tool, timeout_ms=500), echo("b")])
+    outcomes = outcomes_of(run_json(tmp_path))
+    assert outcomes["tools/a"][0] == "failed"
+    assert outcomes["tools/b"] == ("passed", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_an_interrupt_while_servers_are_ended_leaves_none(tmp_path: Path) -> None:
+    marker = f"stubborn-{os.getpid()}-{tmp_path.name}"
+    servers = {name: {"command": [*STDIO["command"], "stubborn", marker]} for name in "abc"}
+    write_suite(tmp_path, servers, tools=[echo(name, name) for name in "abc"])
+    words = [*COMMAND, "run", "--format", "json", "--output", "concise:done.txt"]
+    with subprocess.Popen(words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+        while len(running(marker)) < 3 and process.poll() is None:
+            pass
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert running(marker) == []
+
+
+def test_what_a_step_has_started_is_there_for_the_tests_and_ends_with_them(tmp_path: Path) -> None:
+    marker = f"background-{os.getpid()}-{tmp_path.name}"
+    started = f"{sys.executable} -c 'import time; time.sleep(3600)' {marker} &"
+    looks = f"ps -eo args | grep -v grep | grep -q 'sleep(3600) {marker}'"
+    write_suite(
+        tmp_path,
+        {"s": STDIO},
+        tools=[echo("a")],
+        setup=[{"run": ["sh", "-c", started]}],
+        teardown=[{"run": ["sh", "-c", looks]}],
+    )
+    done = run_json(tmp_path)
+    assert outcomes_of(done) == {"tools/a": ("passed", "")}
+    assert running(marker) == []
+
+
+def test_a_step_that_fails_says_so_in_the_words_of_the_server(tmp_path: Path) -> None:
+    write_suite(tmp_path, {"s": STDIO}, tools=[echo("a")], setup=[{"call": {"server": "s", "tool": "fail"}}])
+    outcomes = outcomes_of(run_json(tmp_path))
+    assert outcomes["setup/call fail of s"] == ("error", "isError is true: it failed")
+    assert outcomes["tools/a"] == ("skipped", "the setup failed")
+
+
+def test_fuzzing_heeds_the_limits_of_the_test_and_of_the_server(tmp_path: Path) -> None:
+    fuzz = {"cases": 1}
+    limited = {"timeout_ms": 300}
+    for of_server, of_test in ((limited, {}), ({}, limited)):
+        test = {**call("a", "babble", args={}, fuzz=fuzz), **of_test}
+        write_suite(tmp_path, {"s": {**STDIO, **of_server}}, tools=[test])
+        outcome, message = outcomes_of(run_json(tmp_path))["fuzz/a"]
+        assert outcome == "failed"
+        assert "hang" in message or "protocol violation" in message
+        assert "10 seconds" not in message
+
+
+def test_a_retry_starts_a_server_again_that_could_not_be_started(tmp_path: Path) -> None:
+    script = tmp_path / "second.py"
+    script.write_text(
+        "import os, sys\n"
+        "open('tried', 'a').write('x')\n"
+        "if os.path.getsize('tried') <= 2: sys.exit('not yet')\n"
+        f"exec(open({suited.__file__!r}).read())\n",
+        encoding="utf-8",
+    )
+    write_suite(tmp_path, {"s": {"command": [sys.executable, str(script)]}}, tools=[echo("a")])
+    assert outcomes_of(run_json(tmp_path, "--retry", "1"))["tools/a"] == ("passed", "passed at attempt 2")
+
+
+def test_what_is_left_out_of_later_suites_is_skipped(tmp_path: Path) -> None:
+    write_suite(tmp_path, {"s": STDIO}, tools=[call("a", "fail")], name="a.yaml")
+    write_suite(tmp_path, {"s": STDIO}, tools=[echo("b")], name="b.yaml")
+    done = run("run", "a.yaml", "b.yaml", "--fail-fast", "--format", "json", cwd=tmp_path)
+    first, second = json.loads(done.stdout)["targets"]
+    assert [each["outcome"] for each in first["tests"]] == ["failed"]
+    assert [(each["outcome"], each["message"]) for each in second["tests"]] == [
+        ("skipped", "an earlier test failed (--fail-fast)")
+    ]
+
+
+def test_snapshots_that_cannot_be_written_cost_no_result(tmp_path: Path) -> None:
+    expect = [{"target": "result", "matcher": {"snapshot": True}}]
+    write_suite(tmp_path, {"s": STDIO}, tools=[{**echo("a"), "expect": expect}, call("b", "fail")])
+    (tmp_path / "mcproof.snapshots.json").symlink_to(tmp_path / "nowhere" / "at-all.json")
+    done = run_json(tmp_path, "--update-snapshots")
+    outcomes = outcomes_of(done)
+    assert done.returncode == 2
+    assert (outcomes["tools/a"][0], outcomes["tools/b"][0]) == ("passed", "failed")
+    assert outcomes["teardown/the snapshots are written"][0] == "error"
+
+
+@pytest.mark.parametrize("name", ["mcproof.snapshots.json", "base.yaml", "mcproof.yaml"])
+def test_no_output_takes_the_place_of_what_a_suite_needs(name: str, tmp_path: Path) -> None:
+    write_suite(tmp_path, {"s": STDIO}, name="base.yaml")
+    write_suite(tmp_path, {}, "imports: [base.yaml]\n", tools=[echo("a")])
+    (tmp_path / "mcproof.snapshots.json").write_text('{"schema_version": 1, "snapshots": {}}', encoding="utf-8")
+    before = (tmp_path / name).read_bytes()
+    done = run("run", "--output", f"json:{name}", cwd=tmp_path)
+    assert done.returncode == 2
+    assert (tmp_path / name).read_bytes() == before
