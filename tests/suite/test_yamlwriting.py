@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.suite.variables import Filler
+from mcproof.suite.variables import Filler, Filling
 from mcproof.suite.yamltext import Node, decode, parse, plain
 from mcproof.suite.yamlwriting import DEEPEST_VALUE, UnwritableError, remark, size, written
 
@@ -34,7 +34,7 @@ def read(text: str) -> Any:
         raise AssertionError(message)
 
     root = parse(decode(text.encode(), "s.yaml"), "s.yaml")
-    return plain(Filler({"HOME": 1}, {"HOME": "/home"}, complain, []).filled(root))
+    return plain(Filler({"HOME": 1}, Filling({}, []), complain).filled(root))
 
 
 def is_same(one: Any, other: Any) -> bool:
