@@ -34,7 +34,7 @@ def read(text: str) -> Any:
         raise AssertionError(message)
 
     root = parse(decode(text.encode(), "s.yaml"), "s.yaml")
-    return plain(Filler({"HOME": 1}, Filling({"HOME": "/home"}, []), complain).filled(root))
+    return plain(Filler({"HOME": 1}, Filling({}, []), complain).filled(root))
 
 
 def is_same(one: Any, other: Any) -> bool:

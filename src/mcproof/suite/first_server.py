@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.live.reach import INHERITED
 from mcproof.live.secrets import HIDDEN, SHORTEST, redacted_command, redacted_text, secrets_of_url
 from mcproof.live.servers import Command
+from mcproof.suite.server_entries import is_address, is_name
 from mcproof.suite.variables import FOLDER, NAME
 from mcproof.suite.yamlwriting import UnwritableError, key, literal, remark, with_variables, written
 
@@ -110,7 +111,7 @@ def captured_lines(said: Any, name: str, variables: Variables) -> list[str]:
         if any("\0" in each for each in words):
             return []
         server = Command(tuple(words), {})
-    elif isinstance(url, str) and url.lower().startswith(("http://", "https://")):
+    elif isinstance(url, str) and is_address(url):
         server = Endpoint(url, {})
     else:
         return []
@@ -199,7 +200,7 @@ class _Entry:
                 spelt = key(name)
             except UnwritableError:
                 spelt = "?"
-            if not name or not name.isprintable() or spelt.startswith("?"):
+            if not is_name(name, is_header=kind == "headers") or not name.isprintable() or spelt.startswith("?"):
                 lines.append(f"  # {remark(name)} is left out: a suite cannot have this name.")
                 continue
             lines.append(f"  {spelt}: {self._value(name, value)}")

@@ -68,12 +68,13 @@ def read_command(fields: Fields, node: Node | None, what: str) -> tuple[str, ...
 
 def _url(fields: Fields, node: Node | None, what: str) -> str:
     url = fields.text(node, f"`url` of {what}")
-    if node is not None and url and "${" not in url and not _is_address(url):
+    if node is not None and url and "${" not in url and not is_address(url):
         fields.complain(node, f"`url` of {what} is an address such as https://host/mcp")
     return url
 
 
-def _is_address(url: str) -> bool:
+def is_address(url: str) -> bool:
+    """Whether a server can be reached there."""
     from urllib.parse import urlsplit
 
     try:
@@ -98,12 +99,16 @@ def _pairs(fields: Fields, node: Node | None, what: str, *, is_header: bool) -> 
         else:
             fields.complain(value, f"{shown} in {what} is a text or {{env: NAME}}, and this is {value.kind}")
             continue
-        is_name = _HEADER.fullmatch(name) is not None if is_header else bool(name) and "=" not in name
-        if not is_name and name.isprintable():
+        if not is_name(name, is_header=is_header) and name.isprintable():
             fields.complain(value, f"{shown} in {what} is no name of a {'header' if is_header else 'variable'}")
         elif not name.isprintable() or any(ord(each) < 32 and each != "\t" for each in pairs[name]):
             fields.complain(value, f"{shown} in {what} has a control character in it")
     return pairs
+
+
+def is_name(name: str, *, is_header: bool) -> bool:
+    """Whether a header, or else a variable of the environment, can be called so."""
+    return _HEADER.fullmatch(name) is not None if is_header else bool(name) and "=" not in name
 
 
 def _auth(fields: Fields, node: Node | None, what: str) -> dict[str, str]:
