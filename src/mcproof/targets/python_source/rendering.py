@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog import SourceTool
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import calls, plain
+from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.components import prompt, resource
+from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
 from mcproof.targets.python_source.servers import Item, ServerValue, listed
 from mcproof.targets.python_source.signatures import derive
-from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, TooMuchError, is_known
+from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError, is_known
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
@@ -130,7 +131,7 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
     run.active.clear()
     before = len(servers.spelt_out)
     try:
-        answer, in_doubt = listed(calls.follow(run, handler, [], {}))
+        answer, in_doubt = listed(follow(run, handler, Call([], {})))
     except (TooMuchError, RecursionError):
         answer, in_doubt = None, set()
     if not answer:
