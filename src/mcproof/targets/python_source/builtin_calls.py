@@ -208,12 +208,14 @@ _BUILTINS: dict[str, Any] = {
 
 
 NAMES = frozenset(
-    """
-    str int float bool bytes list dict tuple set frozenset type object None len sorted reversed enumerate zip
-    range any all min max sum repr getattr setattr hasattr isinstance issubclass callable property staticmethod
-    classmethod super globals locals vars dir map filter print open iter next exit quit abs round Exception
-    ValueError TypeError RuntimeError KeyError ImportError OSError AttributeError NotImplementedError Ellipsis
-    complex bytearray
-    """.split()
-)
+    (
+        "str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object",
+        "None", "len", "sorted", "reversed", "enumerate", "zip", "range", "any", "all", "min", "max", "sum",
+        "repr", "getattr", "setattr", "hasattr", "isinstance", "issubclass", "callable", "property",
+        "staticmethod", "classmethod", "super", "globals", "locals", "vars", "dir", "map", "filter", "print",
+        "open", "iter", "next", "exit", "quit", "abs", "round", "Exception", "ValueError", "TypeError",
+        "RuntimeError", "KeyError", "ImportError", "OSError", "AttributeError", "NotImplementedError",
+        "Ellipsis", "complex", "bytearray",
+    )
+)  # fmt: skip
 """The names that Python itself defines, as far as they matter here."""
