@@ -32,6 +32,8 @@ class Discovered(NamedTuple):
     """Where each part of the document is written, by its JSON pointer."""
     tools: list[SourceTool]
     """What only the source knows, in the order of the document's tools."""
+    lines: dict[str, tuple[int, ...]]
+    """The lines that register each tool, resource and prompt, by its pointer: a decorator, a `def`, a constructor."""
     comments: dict[str, list[tuple[int, str]]]
     """Comments that mention mcproof, by file: line and text."""
     problems: list[Problem]
@@ -71,9 +73,9 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None) -> Discovered:
         module = modules.load(os.path.abspath(file))
         if module is not None and (found := comments_about_us(module.text)):
             comments[file] = found
-    document = {**rendered.document}
+    problems = sorted(set(problems), key=_order)
     return Discovered(
-        document, rendered.places, rendered.tools, comments, sorted(set(problems), key=_order), rendered.files
+        rendered.document, rendered.places, rendered.tools, rendered.lines, comments, problems, rendered.files
     )
 
 

@@ -33,6 +33,7 @@ class Rendered(NamedTuple):
     document: dict[str, Any]
     places: dict[str, Place]
     tools: list[SourceTool]
+    lines: dict[str, tuple[int, ...]]
     files: list[str]
 
 
@@ -49,7 +50,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
     """Write down everything that was registered, each name once; with `only`, what is written in that file."""
     entries = [entry for entry in _entries(run, servers) if only is None or _is_in(entry.item, only)]
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
-    rendered = Rendered(document, {}, [], [])
+    rendered = Rendered(document, {}, [], {}, [])
     default = _default_framework(servers)
     seen: dict[tuple[str, str], ServerValue] = {}
     own: set[tuple[str, str, int]] = set()
@@ -73,6 +74,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
             break
         pointer = f"/{_KEYS[kind]}/{len(listed_items)}"
         listed_items.append(raw)
+        rendered.lines[pointer] = _lines(entry.item)
         if tool is not None:
             rendered.tools.append(tool)
         for below, place in writer.places.items():
@@ -198,8 +200,7 @@ def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tup
         writer.unknown |= {"/inputSchema", "/outputSchema"}
     _output(raw, given, derived, writer)
     _annotate(raw, given, framework, writer)
-    lines = _lines(item)
-    return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown), lines)
+    return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown))
 
 
 def _explicit(given: dict[str, Any]) -> Any:
