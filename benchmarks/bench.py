@@ -22,14 +22,18 @@ from typing import TYPE_CHECKING, Any
 
 from catalogs import catalog, write_folder
 from packages import write_package
+from suites import SUITE_TOOL, suite_arguments, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcproof.finding import Finding
     from mcproof.live.servers import Server
+    from mcproof.registry import Rule
 
 LIMITS = {"cold start": 6.0, "rules": 5.0, "command": 14.0, "growth": 1.5, "capture": 1.5, "eight servers": 1.5}
-LIMITS |= {"fuzz": 2.0, "fuzz memory": 1.1, "discovery": 5.0}
+LIMITS |= {"fuzz": 2.0, "fuzz memory": 1.1, "suite": 2.0, "suite growth": 1.5, "discovery": 5.0}
+LIMITS |= {"rules with polish": 10.0, "command with polish": 28.0}
 FUZZED = "find_station"
 DEMO_SERVER = (sys.executable, "-m", "mcproof.demo.server")
 TRIVIAL_SERVER = """
@@ -129,28 +133,33 @@ def cold_start(folder: pathlib.Path) -> None:
 
 
 def throughput(folder: pathlib.Path) -> None:
-    """(b) All rules, and the whole command with every position, against `json.loads` of the same bytes."""
+    """(b) Rules, and the whole command with every position, against `json.loads` of the same bytes.
+
+    First all rules but `polish`, then all: those of `polish` read every text, and may cost as much again.
+    """
     from mcproof.engine import check
     from mcproof.registry import choose
     from mcproof.targets.snapshot import read_snapshot
 
     sources = [(path.read_bytes(), path.name) for path in sorted(folder.glob("*.json"))]
-    rules = choose(["all"])
-    megabytes = sum(len(data) for data, _ in sources) / 1e6
-    found = sum(len(check(read_snapshot(data, name), rules)) for data, name in sources)
+    mcproof = str(pathlib.Path(sys.executable).parent / "mcproof")
+    lint = (mcproof, "lint", "--ruleset", "all", "--format", "json", str(folder))
+    most, every = choose(["all"], ignore=["polish"]), choose(["all"])
+
+    def judge(rules: list[Rule]) -> list[list[Finding]]:
+        return [check(read_snapshot(data, name), rules) for data, name in sources]
+
     gc.disable()  # as the command does
-    loads, judged = best_of(
-        9,
-        lambda: [json.loads(data) for data, _ in sources],
-        lambda: [check(read_snapshot(data, name), rules) for data, name in sources],
+    loads, *judged = best_of(
+        9, lambda: [json.loads(data) for data, _ in sources], lambda: judge(most), lambda: judge(every)
     )
     gc.enable()
-    mcproof = str(pathlib.Path(sys.executable).parent / "mcproof")
-    arguments = ("lint", "--ruleset", "all", "--format", "json", str(folder))
-    (command,) = best_of(5, lambda: run(mcproof, *arguments))
-    detail = f"{megabytes:.1f} MB, {found:,} findings, json.loads {loads * 1000:.0f} ms"
-    report("(b) all rules, no positions", judged / loads, LIMITS["rules"], detail)
-    report("(b) the command, every position", command / loads, LIMITS["command"], f"{command * 1000:.0f} ms")
+    commands = best_of(5, lambda: run(*lint, "--ignore", "polish"), lambda: run(*lint))
+    print(f"    {sum(len(data) for data, _ in sources) / 1e6:.1f} MB, json.loads {loads * 1000:.0f} ms")
+    for rules, spent, command, suffix in zip((most, every), judged, commands, ("", " with polish"), strict=True):
+        found = f"{sum(map(len, judge(rules))):,} findings"
+        report(f"(b) rules{suffix}", spent / loads, LIMITS[f"rules{suffix}"], found)
+        report(f"(b) the command{suffix}", command / loads, LIMITS[f"command{suffix}"], f"{command * 1000:.0f} ms")
 
 
 def captures(folder: pathlib.Path) -> None:
@@ -232,6 +241,35 @@ def fuzz_memory(folder: pathlib.Path) -> None:
     report("(g) fuzz, peak at 50,000 : 1,000", peaks[1] / peaks[0], LIMITS["fuzz memory"], detail)
 
 
+def suites(folder: pathlib.Path) -> None:
+    """(i) A suite of 1,000 tests, read, run and judged, against a bare loop of its calls; and how that grows."""
+    from mcproof.live.servers import Command
+    from mcproof.suite.reading import read_suite
+    from mcproof.suite.runner import Running, run_suite
+    from mcproof.suite.snapshots import SnapshotStore
+
+    def run_tests(file: str) -> None:
+        suite = read_suite(file, os.environ)
+        ran = run_suite(suite, list(suite.tests), Running(), SnapshotStore(file, updates=False), lambda *_: None)
+        if any(each.outcome != "passed" for each in ran.results):
+            raise SystemExit(f"a test of {file} does not pass")
+
+    few, many = (str(write_suite(folder / f"{tests}.yaml", DEMO_SERVER, tests)) for tests in (1_000, 10_000))
+    ready = [suite_arguments(number) for number in range(1_000)]
+    server = Command(DEMO_SERVER, {})
+    gc.disable()  # as the command does
+    bare, run, run_many = best_of(
+        5,
+        lambda: asyncio.run(_call(server, SUITE_TOOL, ready)),
+        lambda: run_tests(few),
+        lambda: run_tests(many),
+    )
+    gc.enable()
+    detail = f"{run * 1000:.0f} ms against {bare * 1000:.0f} ms"
+    report("(i) 1,000 tests : their bare calls", run / bare, LIMITS["suite"], detail)
+    report("(i) time a test, 10,000 : 1,000", run_many / run / 10, LIMITS["suite growth"], "linear is 1")
+
+
 def growth(folder: pathlib.Path) -> None:
     """(c) How the whole command grows from 1,000 to 100,000 tools, in time and in memory."""
     costs = []
@@ -277,6 +315,7 @@ def main() -> None:
         captures(temporary)
         fuzzing()
         fuzz_memory(temporary)
+        suites(temporary)
         growth(temporary)
         sources = sorted(pathlib.Path(sys.argv[2]).iterdir()) if len(sys.argv) > 2 else []
         discovery(sources or [write_package(temporary / "package")])

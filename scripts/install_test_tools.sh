@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What some tests need beyond Python: a browser for the HTML report, shells for their completion scripts.
+# What some tests need beyond Python: a browser for the HTML report, shells for their completion scripts,
+# npm for a real server.
 # On Debian and its like, where this may install packages; elsewhere it does nothing, and those tests skip with a reason.
 set -euo pipefail
 
@@ -8,6 +9,7 @@ command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing
 command -v chromedriver >/dev/null || missing+=(chromium-driver)
 command -v zsh >/dev/null || missing+=(zsh)
 command -v fish >/dev/null || missing+=(fish)
+command -v npm >/dev/null || missing+=(npm)
 if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
 
 sudo=()

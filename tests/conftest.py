@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
@@ -13,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.registry import Rule
+
+
+pytest_plugins = ["pytester"]
 
 
 @pytest.fixture
@@ -26,3 +32,14 @@ def broken_rule(monkeypatch: pytest.MonkeyPatch) -> Rule:
 
     monkeypatch.setattr(rule, "check", fails)
     return rule
+
+
+@pytest.fixture
+def marker() -> Iterator[str]:
+    """A word on the command line of every process of a test; none may be left."""
+    from live.running import processes
+
+    word = f"mcproof-{uuid4().hex[:12]}"
+    yield word
+    for line in processes(word):  # so that a failure does not last
+        os.kill(int(line.partition(":")[0]), signal.SIGKILL)

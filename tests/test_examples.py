@@ -7,6 +7,10 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
+from plugin.installed import python_path
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "tool-schema-lint"
 
@@ -54,12 +58,31 @@ def test_make_demo_starts_the_embedded_server_and_lints_grades_and_proves_it(tmp
     assert b"grade C, needs work" in done.stdout
 
 
+PATH = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+"""Where `python` is this one."""
+
+
 def test_the_suite_of_the_example_server_passes() -> None:
     folder = ROOT / "examples" / "suite"
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])  # where `python` is this one
     command = [sys.executable, "-m", "mcproof", "run"]
     done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, timeout=60, check=False
+        command, cwd=folder, env={**os.environ, "PATH": PATH}, capture_output=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.endswith(b"5 tests: 5 passed\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "outcome"),
+    [([], b"9 passed"), (["-n", "2"], b"9 passed"), (["-m", "smoke", "--strict-markers"], b"1 passed, 8 deselected")],
+    ids=["plain", "xdist", "tag"],
+)
+def test_the_project_that_is_tested_with_pytest_passes(
+    tmp_path: pathlib.Path, words: list[str], outcome: bytes
+) -> None:
+    folder = ROOT / "examples" / "pytest"
+    command = [sys.executable, "-B", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *words]
+    environment = {**os.environ, "PATH": PATH, "PYTHONPATH": python_path(tmp_path / "site")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout.decode()
+    assert outcome in done.stdout

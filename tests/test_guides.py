@@ -1,12 +1,14 @@
 """The guides show what mcproof really prints: every console block is run, in order, in a project of its own.
 
-A block ```` ```toml NAME ```` is written to that file. A line of dots stands for anything.
+A block ```` ```toml NAME ```` is written to that file. A line of dots stands for anything, and a time
+that pytest took for any other.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+
+from plugin.installed import python_path
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GUIDES = [
@@ -27,12 +31,14 @@ _END = "\x1e"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with the catalog of the embedded example, and `mcproof` on the path."""
+    """A folder with the catalog of the embedded example, and `mcproof` and `pytest`, with the plugin, on the path."""
     commands = tmp_path / "bin"
     commands.mkdir()
-    for name, words in {"mcproof": "-m mcproof ", "python": ""}.items():
+    plugin = f"PYTHONPATH={shlex.quote(python_path(tmp_path / 'site'))}"
+    shims = {"mcproof": ("", "-m mcproof"), "python": ("", ""), "pytest": (plugin, "-m pytest -p no:cacheprovider")}
+    for name, (setting, words) in shims.items():
         shim = commands / name
-        shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
+        shim.write_text(f'#!/bin/sh\n{setting} exec "{sys.executable}" {words} "$@"\n')
         shim.chmod(0o755)
     project = tmp_path / "project"
     (project / "catalogs").mkdir(parents=True)
@@ -66,6 +72,7 @@ def shown_outputs(block: str) -> list[str]:
 
 def is_as_shown(printed: str, shown: str) -> bool:
     pattern = re.escape(shown).replace(re.escape("...\n"), "(?:.*\n)*?")
+    pattern = re.sub(r" in \d+\\\.\d\ds", r" in \\d+\\.\\d\\ds", pattern.replace("\\ ", " "))  # what pytest took
     return re.fullmatch(pattern, printed) is not None
 
 

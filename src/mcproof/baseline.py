@@ -68,6 +68,8 @@ class Baseline:
         """What is there and does not need this file: it is not gone, and not accepted either."""
         self._judged: set[tuple[str, str]] = set()
         """The targets and rules that this run has looked at."""
+        self._tried: set[tuple[str, str, str]] = set()
+        """The targets, rules and subjects of which something was tried, though perhaps not all that once was."""
 
     @classmethod
     def read(cls, file: str, *, accepts_all: bool = False) -> Baseline:
@@ -104,7 +106,11 @@ class Baseline:
     ) -> list[Suppression | None]:
         """Suppress what is accepted, of what nothing else suppresses, and remember what there is now."""
         where = self._known_as(catalog)
-        self._judged.update((where, rule.id) for rule in running)
+        for rule in running:
+            if rule.looks_at == "Trials":
+                self._tried.update((where, rule.id, each.item.subject) for each in catalog.trials or ())
+            else:
+                self._judged.add((where, rule.id))
         result = list(suppressions)
         for number, (finding, fingerprint) in enumerate(zip(findings, fingerprints(findings), strict=True)):
             entry = Entry(where, finding.rule.id, finding.item.subject, finding.pointer, fingerprint)
@@ -118,7 +124,10 @@ class Baseline:
         return result
 
     def stale(self) -> list[Stale]:
-        """The entries that this run should have come across and did not."""
+        """The entries that this run should have come across and did not.
+
+        None of what was tried: that another probe, another tool or another case found it is no reason to fail.
+        """
         seen = self._current.keys() | self._suppressed_elsewhere
         return [
             Stale(entry, line)
@@ -137,11 +146,14 @@ class Baseline:
         kept = {
             key: entry
             for key, (entry, _) in self._entries.items()
-            if (entry.target, entry.rule) not in self._judged and not is_gone[entry.target]
+            if not self._was_looked_at(entry) and not is_gone[entry.target]
         }
         accepted = {**kept, **self._current}
         write_file(self.file, _document(accepted.values()).encode())
         return len(accepted), len(accepted.keys() - self._entries.keys()), len(self._entries.keys() - accepted.keys())
+
+    def _was_looked_at(self, entry: Entry) -> bool:
+        return (entry.target, entry.rule) in self._judged or (entry.target, entry.rule, entry.subject) in self._tried
 
     def _known_as(self, catalog: Catalog) -> str:
         """What a catalog is called in this file. A configured server goes with the file that names it."""

@@ -109,7 +109,7 @@ class SourceTool(NamedTuple):
 
 
 class Tool(Item):
-    __slots__ = ("_tree", "_written", "description", "schema", "source")
+    __slots__ = ("_tree", "_written", "description", "reading", "schema", "source")
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -121,6 +121,8 @@ class Tool(Item):
         """The input schema, if it is an object."""
         self.source: SourceTool | None = None
         """What its source code tells, where it was read from that."""
+        self.reading: Any = None
+        """What rules about words worked out and keep for each other while it is their turn."""
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
 
@@ -147,17 +149,21 @@ class Tool(Item):
 
     @property
     def written(self) -> bytes:
-        """All texts in it, in UTF-8 and among other bytes, for a quick look; empty where it nests too deep for that."""
+        """All texts in it but the description, in UTF-8 and among other bytes, for a quick look.
+
+        Empty where it nests too deep for that.
+        """
         if self._written is None:
             try:
-                self._written = marshal.dumps(self.fields, 2)
+                rest = {**self.fields, "description": None} if self.description else self.fields
+                self._written = marshal.dumps(rest, 4)
             except ValueError:
                 self._written = b""
         return self._written
 
     def forget_tree(self) -> None:
         """Let go of the walk and the like, so that a large catalog is never held twice."""
-        self._written = None
+        self.reading = self._written = None
         if self._tree is not None:
             self._tree.release()
             self._tree = None

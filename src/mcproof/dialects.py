@@ -28,15 +28,20 @@ _KNOWN = {
     )
 }
 _MOST_ERRORS = 20
-_SMALLEST_LEVEL = 8
+_SMALLEST_LEVEL = 4
 """How many bytes `marshal` spends on one object inside another, at least."""
+_CONTAINERS = (b"{", b"[", b"\xfb", b"\xdb")
+"""How `marshal` begins an object or a list, the latter two where it notes that it may meet the same again."""
 
 
-def objections(schema: dict[str, Any]) -> list[tuple[str, str]]:
-    """Why a schema is no JSON Schema: a pointer from it and what is wrong there; nothing where nobody can tell."""
+def objections(schema: dict[str, Any], written: bytes = b"") -> list[tuple[str, str]]:
+    """Why a schema is no JSON Schema: a pointer from it and what is wrong there; nothing where nobody can tell.
+
+    `written` is the schema, or what it is a part of, as `marshal` writes it, where somebody has that already.
+    """
     named = schema.get("$schema", DEFAULT)
     address = _KNOWN.get(named.partition("://")[2].removesuffix("#")) if isinstance(named, str) else DEFAULT
-    if address is None or _is_too_deep(schema):
+    if address is None or _is_too_deep(schema, written):
         return []
     try:
         validator = _meta_validator(address)
@@ -49,12 +54,15 @@ def objections(schema: dict[str, Any]) -> list[tuple[str, str]]:
         return []
 
 
-def _is_too_deep(schema: dict[str, Any]) -> bool:
+def _is_too_deep(schema: dict[str, Any], written: bytes) -> bool:
     """Whether a schema nests so deep that the validator could run out of stack, which would end the process."""
     try:
-        may_be_deep = len(marshal.dumps(schema, 2)) > STRICT_LEVELS * _SMALLEST_LEVEL
+        written = written or marshal.dumps(schema, 4)
     except ValueError:  # deeper than marshal goes
         return True
+    may_be_deep = (
+        len(written) > STRICT_LEVELS * _SMALLEST_LEVEL and sum(map(written.count, _CONTAINERS)) > STRICT_LEVELS
+    )
     return may_be_deep and nesting(schema) > STRICT_LEVELS
 
 

@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import sys
+from time import monotonic
 from typing import Any
 
 from mcproof.live.capture import Capture, capture_all
@@ -84,6 +85,14 @@ def processes(marker: str) -> list[str]:
         if marker.encode() in words and int(number) != os.getpid():
             found.append(f"{number}: {words!r}")
     return found
+
+
+def assert_nothing_is_left(marker: str) -> None:
+    """A process that was killed takes a moment to go."""
+    end = monotonic() + 5
+    while processes(marker) and monotonic() < end:
+        os.sched_yield()
+    assert processes(marker) == []
 
 
 def children() -> list[str]:

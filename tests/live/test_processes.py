@@ -6,9 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from time import monotonic
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import pytest
 
@@ -16,32 +14,14 @@ from mcproof.live import stdio
 from mcproof.live.capture import Capture
 from servers import driver
 
-from .running import PATIENT, children, command, outcome, processes
+from .running import PATIENT, assert_nothing_is_left, children, command, outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from mcproof.live.connection import Limits
 
 LIMIT = 30.0
-
-
-@pytest.fixture
-def marker() -> Iterator[str]:
-    """A word on the command line of every process of a test; none may be left."""
-    word = f"mcproof-{uuid4().hex[:12]}"
-    yield word
-    for line in processes(word):  # so that a failure does not last
-        os.kill(int(line.partition(":")[0]), signal.SIGKILL)
-
-
-def assert_nothing_is_left(marker: str) -> None:
-    """A process that was killed takes a moment to go."""
-    end = monotonic() + 5
-    while processes(marker) and monotonic() < end:
-        os.sched_yield()
-    assert processes(marker) == []
 
 
 @pytest.mark.parametrize(

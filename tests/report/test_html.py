@@ -37,6 +37,7 @@ from mcproof.suppress import IgnoreLedger, Suppression
 from mcproof.targets.snapshot import read_snapshot
 
 from .snapshots import GRADED, MIXED
+from .suites import many_tests_run, one_suite_run, suite_run
 from .trials import TRIALS
 
 if TYPE_CHECKING:
@@ -198,6 +199,9 @@ RUNS: dict[str, Callable[[], RunReport]] = {
     "changes": lambda: diff_run("error", "warning", "note"),
     "no changes": diff_run,
     "no grade": lambda: run_of(report_of(MIXED, score=None, tokens=None, gates=[])),
+    "a suite": one_suite_run,
+    "several suites": suite_run,
+    "a thousand tests": many_tests_run,
     **{f"trials: {name}": partial(TRIALS.__getitem__, name) for name in TRIALS},
 }
 

@@ -12,6 +12,7 @@ from mcproof.report.model import group_by_fault
 
 from .browser import BROWSERS, DRIVER, Browser, browsing, find_browser
 from .snapshots import GRADED, MIXED
+from .suites import many_tests_run, suite_run
 from .test_html import HOSTILE, HOSTILE_CATALOG, RUNS, report_of, run_of, suppressing_run
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ def test_dark_and_light_have_colours_of_their_own(page: Page) -> None:
 @pytest.mark.parametrize("kind", RUNS)
 def test_a_page_fits_phones_and_screens(page: Page, kind: str) -> None:
     page.show(RUNS[kind]())
-    for width in (320, 800, 1400):
+    for width in (320, 660, 800, 1400):
         page.browser.resize(width)
         page.browser.frame("document.querySelectorAll('details').forEach(each => { each.open = true; })")
         overflow = page.browser.run("return [document.scrollingElement.scrollWidth, innerWidth]")
@@ -281,3 +282,31 @@ def test_thousands_of_findings_are_all_searched(page: Page) -> None:
     page.type("tool_39 parameter_49")
     assert page.messages()
     assert all("parameter_49" in message for message in page.messages())
+
+
+TESTS = "[...document.querySelectorAll('.test')].filter(each => each.checkVisibility())"
+
+
+def test_the_tests_of_suites_are_searched_and_chosen_by_outcome(page: Page) -> None:
+    page.show(suite_run())
+    outcomes = f"return {TESTS}.map(each => each.dataset.outcome)"
+    before = page.browser.run(outcomes)
+    assert len(before) == 10
+    page.click(".box:has([value=passed])")
+    assert page.browser.run(outcomes) == [each for each in before if each != "passed"]
+    assert page.count() == "7 of 10 tests"
+    page.type("bergen NEGATIVE_path")
+    assert page.browser.run(outcomes) == ["failed"]
+    assert page.browser.run("return document.querySelectorAll('.target')[1].checkVisibility()") is False
+    page.click("#clear")
+    assert page.browser.run(outcomes) == before
+    assert page.count() == "10 tests"
+
+
+def test_a_search_finds_one_of_a_thousand_tests_where_it_is_folded(page: Page) -> None:
+    page.show(many_tests_run())
+    assert page.browser.run(f"return {TESTS}.length") == 2
+    page.type("call 777")
+    assert page.browser.run(f"return {TESTS}.map(each => each.querySelector('b').textContent)") == ["call 777"]
+    page.click("#clear")
+    assert page.browser.run(f"return {TESTS}.length") == 2

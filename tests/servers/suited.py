@@ -2,7 +2,8 @@
 
 Tools: `echo` gives its arguments back, `add` adds, `fail` fails, `refuse` is refused, `die` ends the server, `sleep`
 writes the file `note` and never answers, `clock` tells another time at every call, `secret` tells the variable SECRET,
-`flaky` fails at its first call.
+`flaky` fails at its first call. By their annotations, `look` and `meet` change nothing: `look` gives its arguments
+back, or ends the server where they say so, and `meet` is answered, on standard output, when another such call is there.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ TOOLS: list[dict[str, Any]] = [
     *(
         {"name": name, "description": name, "inputSchema": {"type": "object", "properties": {"x": {}}}}
         for name in ("fail", "refuse", "die", "sleep", "clock", "secret", "flaky")
+    ),
+    *(
+        {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+        for name in ("look", "meet")
     ),
 ]
 
@@ -87,8 +92,10 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
             return text("a and b are numbers", is_error=True)
         total = arguments["a"] + arguments["b"]
         return text(str(total), structuredContent={"sum": total, "of": [arguments["a"], arguments["b"]]})
-    if name == "die":
+    if name == "die" or arguments.get("die"):
         os._exit(3)
+    if name in ("look", "meet"):
+        return text(json.dumps(arguments))
     if name == "sleep":
         if "note" in arguments:
             with open(arguments["note"], "w", encoding="utf-8"):
@@ -107,11 +114,19 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    met: list[str] = []
     for line in sys.stdin:
         message = json.loads(line)
         if "id" in message and "method" in message:
-            said = {"jsonrpc": "2.0", "id": message["id"], **answer(message["method"], message.get("params") or {})}
-            sys.stdout.write(json.dumps(said) + "\n")
+            params = message.get("params") or {}
+            said = json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer(message["method"], params)}) + "\n"
+            if params.get("name") == "meet":
+                met.append(said)
+                if len(met) < 2:
+                    continue
+                said = "".join(reversed(met))
+                met = []
+            sys.stdout.write(said)
             sys.stdout.flush()
 
 

@@ -29,7 +29,7 @@ TABLE: list[tuple[str, Any, Any, Any]] = [
     ("regex", "(?i)ABC", "xabcx", "xab"),
     ("schema", {"maximum": 3}, 3, 4),
     ("schema", {"type": "object", "required": ["a"]}, {"a": 1}, {}),
-    ("schema", True, "anything", Missing("result", "is empty")),
+    ("schema", {"type": "string"}, "anything", Missing("result", "is empty")),
 ]
 
 

@@ -114,6 +114,15 @@ def test_a_default_stands_in_for_the_environment(tmp_path: Path) -> None:
     assert read(tmp_path, text).servers["a"].url == "http://localhost/mcp"
 
 
+def test_a_program_may_be_given_an_empty_word_and_cannot_be_one(tmp_path: Path) -> None:
+    rest = "\ntools: [{name: n, server: a, tool: t}]"
+    suite = read(tmp_path, "servers: {a: {command: [x, '']}}" + rest)
+    assert suite.servers["a"].command == ("x", "")
+    assert problems(tmp_path, "servers: {a: {command: ['', x]}}" + rest) == [
+        "1:25: an item of `command` of the server `a` is empty"
+    ]
+
+
 def test_an_imported_file_brings_servers_and_tests_and_its_variables_can_be_changed(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(
         'variables: {city: Oslo}\nservers: {a: {command: [x, "${city}"]}}\ntools: [{name: one, server: a, tool: t}]',
@@ -279,7 +288,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "an address that is none": (
         "servers: {local: {url: 'ftp://x'}}\ntools:\n" + TEST + "}\n",
         [
-            "1:24: `url` of the server `local` is an address that begins with http:// or https://",
+            "1:24: `url` of the server `local` is an address such as https://host/mcp",
         ],
     ),
     "a header from nowhere": (
@@ -321,14 +330,13 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "a mask that leads nowhere": (
         TOOLS + TEST + ", expect: [{target: result, matcher: {snapshot: {mask: [content]}}}]}\n",
         [
-            "4:92: `content` leads nowhere: a mask is a path from `result` or `error`, or `timestamps` or `uuids`",
+            "4:93: `content` leads nowhere; a mask is a path from `result` or `error`, or `timestamps` or `uuids`",
         ],
     ),
     "a mask that is no path": (
         TOOLS + TEST + ", expect: [{target: result, matcher: {snapshot: {mask: ['result[']}}}]}\n",
         [
-            "4:92: `mask`: a path cannot be read from `[` on; a path is such as "
-            "`result.content[0].text`, or `timestamps` or `uuids`",
+            "4:93: `result[` cannot be read from `[` on; a path is such as `result.content[0].text`",
         ],
     ),
     "a step that does nothing": (
@@ -366,5 +374,5 @@ def test_no_more_problems_are_told_than_anybody_reads(tmp_path: Path) -> None:
 def test_the_error_is_the_first_problem_and_counts_the_others(tmp_path: Path) -> None:
     with pytest.raises(SuiteError) as error:
         read(tmp_path, TOOLS + "  - {}\n")
-    assert error.value.message == "a test in `tools` lacks `name` (and 2 more; `mcproof validate` lists them)"
+    assert error.value.message == "a test in `tools` lacks `name` (and 2 more)"
     assert (error.value.line, error.value.column) == (4, 5)

@@ -279,7 +279,7 @@ def test_a_server_is_started_once_for_all_its_tests(tmp_path: Path) -> None:
     started = tmp_path / "started"
     script.write_text(f"open({str(started)!r}, 'a').write('x')\nexec(open({suited.__file__!r}).read())\n")
     tests = [tool(f"t{number}", "echo", **ECHO) for number in range(20)]
-    quality = [{"name": "q", "server": "s", "expect": [{"target": "min_score", "matcher": {"schema": True}}]}]
+    quality = [{"name": "q", "server": "s", "expect": [{"target": "min_score", "matcher": {"schema": {"minimum": 0}}}]}]
     write_suite(tmp_path, {"s": {"command": [sys.executable, str(script)]}}, tools=tests, tool_quality=quality)
     assert run_json(tmp_path).returncode == 0
     assert started.read_text() == "x"
@@ -361,7 +361,7 @@ def test_snapshots_are_stored_compared_and_masked(tmp_path: Path) -> None:
     assert done.stderr == "mcproof: mcproof.snapshots.json: 1 snapshot written\n"
     stored = json.loads((tmp_path / "mcproof.snapshots.json").read_text(encoding="utf-8"))
     assert stored["snapshots"] == {
-        "clock: result": {
+        "tools/clock: result": {
             "content": [{"type": "text", "text": "at <timestamp>"}],
             "structuredContent": {"id": "<masked>"},
         }

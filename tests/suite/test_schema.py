@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from mcproof.suite import reading
+from mcproof.suite import expectations, model, reading, server_entries
 from mcproof.suite.matchers import NAMES
 from mcproof.suite.problems import SuiteError
 from mcproof.suite.reading import read_suite
@@ -58,7 +58,7 @@ tools:
     tool: search
     negative_path: {checks: [unknown_tool], expect: [{target: negative_path.failures, matcher: {exact: 0}}]}
     fuzz: {seed: 1, cases: 2, max_call_ms: 3, expect: [{target: fuzz.crashes, matcher: {exact: 0}}]}
-  - {name: lists, server: local, tool: tools/list, negative_path: , fuzz: }
+  - {name: lists, server: local, tool: lists, negative_path: , fuzz: }
 resources:
   - {name: reads, server: local, uri: "file:///a", expect: [{target: result.contents, matcher: {exact: []}}]}
 prompts:
@@ -82,12 +82,12 @@ def test_a_suite_with_everything_in_it_is_read_and_is_as_the_schema_says(tmp_pat
 
 def test_the_schema_has_exactly_the_keys_that_are_read() -> None:
     properties = SCHEMA["properties"]
-    assert set(properties) == set(reading.TOP_KEYS)
+    assert set(properties) == set(model.KEYS)
     for block, keys in reading.TEST_KEYS.items():
         assert set(properties[block]["items"]["properties"]) == set(keys)
     definitions = SCHEMA["$defs"]
-    assert set(definitions["server"]["properties"]) == set(reading.SERVER_KEYS)
-    assert set(definitions["assertions"]["items"]["properties"]) == set(reading.ASSERTION_KEYS)
+    assert set(definitions["server"]["properties"]) == set(server_entries.KEYS)
+    assert set(definitions["assertions"]["items"]["properties"]) == set(expectations.KEYS)
     assert set(definitions["matcher"]["properties"]) == {*NAMES, "not"}
     assert set(definitions["negated"]["properties"]) == {*NAMES} - {"snapshot"}
 

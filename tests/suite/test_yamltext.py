@@ -68,6 +68,10 @@ def test_what_is_no_plain_yaml_is_refused_with_its_place(text: str, message: str
     assert str(error.value) == message
 
 
+def test_a_key_in_quotes_is_a_text_whatever_it_looks_like() -> None:
+    assert read("{'<<': 1, '*a': 2}") == {"<<": 1, "*a": 2}
+
+
 def test_aliases_cannot_unfold_without_end() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]

@@ -80,7 +80,7 @@ def permissions_of(catalog: Catalog, options: argparse.Namespace) -> list[Permis
     names = [tool.name for tool in catalog.tools if tool.name]
     for pattern in (*wanted, *skipped):
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise UsageError(f"no tool is called `{pattern}`{nearest(pattern, names)}; there are {_named(names)}")
+            raise UsageError(f"no tool is called `{pattern}`{nearest(pattern, names)}; there are {named(names)}")
     chosen = [tool for tool in catalog.tools if not wanted or _matches(tool, wanted)]
     refused = {tool.name: each for tool in chosen[::-1] if not (each := _permission(tool, options)).is_granted}
     seen: set[str] = set()
@@ -112,14 +112,15 @@ def tell_permissions(permissions: list[Permission]) -> None:
     presumed = [each.tool.name for each in permissions if each.is_granted and each.is_presumed]
     refused = [each for each in permissions if not each.is_granted]
     if sure:
-        tell(f"calls {plural(len(sure), 'tool')}: {_named(sure)}")
+        tell(f"calls {plural(len(sure), 'tool')}: {named(sure)}")
     if presumed:
-        tell(f"calls {plural(len(presumed), 'tool')}, presumed read-only: {_named(presumed)}")
+        tell(f"calls {plural(len(presumed), 'tool')}, presumed read-only: {named(presumed)}")
     if refused:
-        tell(f"does not call {plural(len(refused), 'tool')}: {_named([each.tool.label for each in refused])}")
+        tell(f"does not call {plural(len(refused), 'tool')}: {named([each.tool.label for each in refused])}")
 
 
-def _named(names: Iterable[str]) -> str:
+def named(names: Iterable[str]) -> str:
+    """The first of some tools, and how many more there are."""
     listed = list(names)
     more = f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
     return ", ".join(listed[:MOST_NAMED]) + more or "none"
@@ -161,7 +162,7 @@ def given_arguments(options: argparse.Namespace, permissions: list[Permission]) 
         given[name] = _object(_json(text, f"--args of `{name}`"), f"--args of `{name}`")
     for name in given:
         if name not in names:
-            raise UsageError(f"--args: no tool is called `{name}`{nearest(name, names)}; there are {_named(names)}")
+            raise UsageError(f"--args: no tool is called `{name}`{nearest(name, names)}; there are {named(names)}")
     return given
 
 

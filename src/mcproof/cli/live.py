@@ -58,6 +58,11 @@ def _header(text: str) -> tuple[str, str]:
     return found[1], value
 
 
+def header_variables(options: argparse.Namespace) -> list[str]:
+    """The variables of the environment that the headers of the command line name."""
+    return [found[1] for text in options.header for found in _VARIABLE.finditer(text)]
+
+
 def asking(options: argparse.Namespace, timeout: float | None = None) -> Asking:
     """How patient to be, by the command line or else as configured, and which protocol revision to speak."""
     from mcproof.live.connection import REVISIONS, Limits

@@ -26,6 +26,7 @@ COMMANDS = {
     "prove": "show which promises of its schemas a live server keeps, tool by tool",
     "fuzz": "call the tools of a live server with generated arguments until something breaks",
     "replay": "send a stored failure again: fixed, or still failing",
+    "init": "write a first suite of tests for a server",
     "run": "run suites: tests of MCP servers in YAML",
     "validate": "check suites of tests without starting anything",
     "schema": "print the JSON Schema of suites, for editors",
@@ -54,6 +55,7 @@ A TARGET is a snapshot (the answer to `tools/list` saved as JSON), a folder of t
   mcproof lint https://host/mcp          every finding about a live server
   mcproof lint src/                      every finding about the tools that Python source registers, without running it
   mcproof lint tools.json                every finding about a snapshot, with the line it is about
+  mcproof init -- python server.py       write a first suite of tests for it, mcproof.yaml
   mcproof run                            the tests in mcproof.yaml
   mcproof schema-lint tools.json --fix   print the catalog with tightened schemas
 

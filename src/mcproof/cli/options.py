@@ -106,8 +106,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--update-baseline", action="store_true", help="accept what is there now: write the baseline")
 
 
-def add_live(parser: argparse.ArgumentParser) -> None:
-    """How live servers are started and reached."""
+def add_live(parser: argparse.ArgumentParser, *, takes_all: bool = False) -> None:
+    """How live servers are started and reached; where `takes_all` is set, all of a client configuration are meant."""
     parser.set_defaults(server_command=())
     parser.add_argument(
         "--env",
@@ -131,7 +131,10 @@ def add_live(parser: argparse.ArgumentParser) -> None:
         help="how long an answer may take (default 30, and 60 for the first)",
     )
     parser.add_argument("--protocol", metavar="REVISION", help="speak this protocol revision, such as 2025-06-18")
-    parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
+    if takes_all:
+        parser.set_defaults(all=True)
+    else:
+        parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
 
 
 def seconds(text: str) -> float:

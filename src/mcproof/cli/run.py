@@ -9,13 +9,20 @@ from typing import TYPE_CHECKING
 from mcproof.cli.main import FAILED, FINDINGS, INTERRUPTED, OK
 from mcproof.cli.options import Parser, add_outputs, seconds, whole_number, words
 from mcproof.cli.validate import add_suites
-from mcproof.errors import InputError, McproofError
+from mcproof.errors import InputError, McproofError, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
     from mcproof.report.model import TargetReport
     from mcproof.suite.model import Suite, SuiteTest
+    from mcproof.suite.problems import SuiteError
+
+
+READ = ("text", "concise")
+"""The formats that people read along."""
+NO_CATALOG = {"tools": 0, "resources": 0, "templates": 0, "prompts": 0}
+"""No catalog was looked at for its own sake."""
 
 
 def parser() -> Parser:
@@ -45,6 +52,9 @@ def parser() -> Parser:
         help="how long an answer may take where the suite does not say (default 30, and 10 for probes)",
     )
     parser.add_argument(
+        "--watch", action="store_true", help="run again whenever a file here or beside a suite changes, until Ctrl-C"
+    )
+    parser.add_argument(
         "--update-snapshots", action="store_true", help="take what comes now for right: write the snapshots"
     )
     parser.add_argument("--allow-update-in-ci", action="store_true", help="let --update-snapshots work in a CI job")
@@ -52,9 +62,6 @@ def parser() -> Parser:
 
 
 def command(arguments: list[str]) -> int:
-    from mcproof.cli.outputs import Outputs
-    from mcproof.cli.session import now
-    from mcproof.report.model import RunReport, TargetReport, Trouble
     from mcproof.suite.finding import suite_files
     from mcproof.suite.snapshots import refuse_update
 
@@ -62,22 +69,56 @@ def command(arguments: list[str]) -> int:
     if options.update_snapshots:
         refuse_update(os.environ, is_allowed=options.allow_update_in_ci)
     files = suite_files(options.suites)
+    return _watch(files, options) if options.watch else _run_all(files, options)
+
+
+def _watch(files: list[str], options: argparse.Namespace) -> int:
+    from mcproof.cli.watching import watch
+    from mcproof.report.formats import parse_output
+    from mcproof.suite.snapshots import snapshot_file
+
+    if options.format not in READ:
+        raise UsageError(f"--watch prints one run after the other, which is no {options.format}; leave --format out")
+    written = [parse_output(word).file for word in options.output] + ([options.report] if options.report else [])
+    folders = [os.curdir, *(os.path.dirname(file) or os.curdir for file in files)]
+    return watch(lambda: _run_all(files, options), folders, [*written, *map(snapshot_file, files)])
+
+
+def _run_all(files: list[str], options: argparse.Namespace) -> int:
+    from mcproof.cli.outputs import Outputs
+    from mcproof.cli.session import now
+    from mcproof.report.model import RunReport, TargetReport
+    from mcproof.suite.problems import SuiteError
+    from mcproof.suite.reading import read_suite
+    from mcproof.suite.runner import EARLIER, skipped
+    from mcproof.suite.snapshots import snapshot_file
+
     is_single = len(files) == 1
     outputs = Outputs("run", options, is_single=is_single)
-    outputs.refuse_to_replace(dict.fromkeys(files, "a suite"))
-    chosen = _chosen(files, options)
+    try:
+        suites = [read_suite(file, os.environ) for file in files]
+    except SuiteError as error:
+        if options.format not in READ:
+            raise
+        _tell_all(error)
+        return FAILED
+    outputs.refuse_to_replace({file: "a suite" for suite in suites for file in suite.files})
+    outputs.refuse_to_replace({snapshot_file(suite.file): "where snapshots are stored" for suite in suites})
+    chosen = _chosen(suites, options)
     start, started = perf_counter(), now()
     reports: list[TargetReport] = []
-    interrupted = False
+    interrupted, stopped = False, ""
     for suite, tests in chosen:
-        try:
+        if stopped:
+            report = TargetReport(suite.file, counts=NO_CATALOG, tests=skipped(tests, suite, stopped))
+        else:
             report, interrupted = _run(suite, tests, options)
-        except McproofError as error:
-            report = TargetReport(suite.file, Trouble.of(error))
         reports.append(report)
         outputs.show(report)
-        if interrupted or (options.fail_fast and not report.passed):
-            break
+        if interrupted:
+            stopped = "interrupted"
+        elif options.fail_fast and not report.passed:
+            stopped = stopped or EARLIER
     from mcproof import __version__
 
     code = INTERRUPTED if interrupted else _exit_code(reports)
@@ -104,16 +145,27 @@ def _exit_code(reports: list[TargetReport]) -> int:
     return OK if all(report.passed for report in reports) else FINDINGS
 
 
-def _chosen(files: list[str], options: argparse.Namespace) -> list[tuple[Suite, list[SuiteTest]]]:
-    """The suites, read before anything is started, each with the tests that are asked for."""
-    from mcproof.suite.reading import read_suite
+def _tell_all(error: SuiteError) -> None:
+    """Say everything that is wrong with a suite."""
+    from mcproof.report.terminal import tell
+
+    for problem in error.problems:
+        tell(str(problem))
+    if error.left_out:
+        tell(f"and {error.left_out:,} more")
+
+
+def _chosen(suites: list[Suite], options: argparse.Namespace) -> list[tuple[Suite, list[SuiteTest]]]:
+    """The suites, each with the tests that are asked for."""
+    from mcproof.live.secrets import hiding_whole
 
     tags = set(words(options.tag))
     part = options.filter.casefold()
     chosen = []
     known: set[str] = set()
-    for suite in [read_suite(file, os.environ) for file in files]:
-        known.update(tag for test in suite.tests for tag in test.tags)
+    for suite in suites:
+        hide = hiding_whole(suite.secrets)
+        known.update(hide(tag) for test in suite.tests for tag in test.tags)
         tests = [
             test
             for test in suite.tests
@@ -128,21 +180,27 @@ def _chosen(files: list[str], options: argparse.Namespace) -> list[tuple[Suite, 
 
 
 def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetReport, bool]:
-    from mcproof.report.model import TargetReport
+    from mcproof.report.model import TargetReport, TestResult, Trouble
     from mcproof.report.terminal import Counter, tell
-    from mcproof.report.text import COUNTED, plural
+    from mcproof.report.text import plural
     from mcproof.suite.runner import Running, run_suite
     from mcproof.suite.snapshots import SnapshotStore
 
     start = perf_counter()
     store = SnapshotStore(suite.file, updates=options.update_snapshots)
-    store.read()
+    try:
+        store.read()
+    except McproofError as error:
+        return TargetReport(suite.file, Trouble.of(error)), False
     counter = Counter()
     ran = run_suite(suite, tests, Running(options.fail_fast, options.timeout, options.retry), store, counter.step)
     counter.clear()
-    store.save()
-    if store.written:
-        tell(f"{store.file}: {plural(store.written, 'snapshot')} written")
-    counts = dict.fromkeys(COUNTED, 0)  # no catalog was looked at for its own sake
-    report = TargetReport(suite.file, counts=counts, tests=ran.results, seconds=perf_counter() - start)
+    results = ran.results
+    try:
+        store.save()
+        if store.written:
+            tell(f"{store.file}: {plural(store.written, 'snapshot')} written")
+    except McproofError as error:  # which is no reason to lose what the tests have shown
+        results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
+    report = TargetReport(suite.file, counts=NO_CATALOG, tests=results, seconds=perf_counter() - start)
     return report, ran.interrupted

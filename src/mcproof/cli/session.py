@@ -183,7 +183,7 @@ class Run:
             if catalog is None:
                 return None
             if self._needs_all:
-                _refuse_partial(catalog)
+                refuse_partial(catalog)
             return look(Work(catalog, *plan, self._ledger, source, self.interrupt))
         except McproofError as error:
             if _is_harmless(source, error):
@@ -272,11 +272,11 @@ def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
     catalog = LiveCatalogs(inputs, asking(options, settings_for(os.curdir).timeout), lambda *_: None).catalog(source)
     if catalog is None:
         raise KeyboardInterrupt
-    _refuse_partial(catalog)
+    refuse_partial(catalog)
     return catalog
 
 
-def _refuse_partial(catalog: Catalog) -> None:
+def refuse_partial(catalog: Catalog) -> None:
     """Raise an InputError where a server did not serve what it promised: a part must not pass for the whole."""
     if catalog.missing is not None:
         raise InputError(f"not the whole catalog: {catalog.missing}", file=catalog.name)

@@ -318,7 +318,7 @@ def _refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
     if status in _FORBIDDEN:
         challenge = response.headers.get("www-authenticate")
         asks = f" ({cropped(challenge)})" if challenge else ""
-        how = "`--header 'Authorization: Bearer ${TOKEN}'` sends it"
+        how = "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite"
         return HttpStatusError(status, f"the server asks for authorisation: HTTP {status}{asks}; {how}")
     kind = response.headers.get("content-type", "no content type").partition(";")[0]
     text = " ".join(body[:2000].decode(errors="replace").split())

@@ -8,6 +8,8 @@ from mcproof.jsontext import kind_of
 from mcproof.live.errors import ConnectError, LostError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcproof.live.connection import Connection
 
 MOST_PAGES = 1_000
@@ -44,12 +46,12 @@ class Listing:
         self.unserved: list[tuple[str, str]] = []
 
 
-async def list_everything(connection: Connection) -> Listing:
-    """Ask for every list that the capabilities declare; without any capabilities, for the tools."""
+async def list_everything(connection: Connection, methods: Iterable[Listed] = METHODS) -> Listing:
+    """Ask for every list, or some, that the capabilities declare; without any capabilities, for the tools."""
     capabilities = connection.introduction.get("capabilities")
     declared = set(capabilities) if isinstance(capabilities, dict) else {"tools"}
     listing = Listing()
-    for listed in METHODS:
+    for listed in methods:
         if listed.capability in declared:
             await _list(connection, listed, listing)
     return listing

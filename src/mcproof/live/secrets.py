@@ -164,7 +164,12 @@ def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]
 
     `MODE=production` is a setting; hiding it would rewrite what the server says.
     """
-    longest_first = _longest_first(plain_secrets(named))
+    return hiding_whole(plain_secrets(named))
+
+
+def hiding_whole(secrets: Iterable[str]) -> Callable[[str], str]:
+    """What hides known secrets where they stand as they are."""
+    longest_first = _longest_first(secrets)
 
     def hide(text: str) -> str:
         for secret in longest_first:

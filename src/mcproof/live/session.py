@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.live.connection import in_seconds
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from mcproof.live.reach import Asking
     from mcproof.live.servers import Server
     from mcproof.trial import Outcome
+    from mcproof.wire import Ending
 
 NOT_AN_ANSWER = frozenset(
     {"no-jsonrpc", "result-and-error", "no-result", "result-not-object", "malformed-error", "wrong-id", "not-a-number"}
@@ -66,6 +69,10 @@ class Reply(NamedTuple):
             return text
         size = f"… ({length:,} bytes)"
         return f"{text[: SHOWN - len(size)]}{size}"  # so that nobody crops it again
+
+
+Request = tuple[str, dict[str, Any] | None]
+"""A method and its parameters."""
 
 
 class Session:
@@ -126,6 +133,28 @@ class Session:
                 return Reply("malformed", answer, self._hide(f"{wrong.kind.replace('-', ' ')}: {detail}"))
         return Reply("rejected" if is_refusal(answer) else "accepted", answer)
 
+    async def ask_together(self, requests: list[Request]) -> list[tuple[Reply, float]] | None:
+        """Replies to requests that are under way at once, each with its seconds; None where not all is well.
+
+        Nobody could say whose fault it was then. The connection is given up where some may still be on their way.
+        Raises ConnectError where there is no server to send them to.
+        """
+        connection = await self.connection()
+        anomalies = connection.transport.peer.anomalies
+        anomalies.clear()
+
+        async def one(method: str, params: dict[str, Any] | None) -> tuple[Reply, float]:
+            start = perf_counter()
+            answer = await connection.request(method, params, limit=self.limit)
+            return Reply("rejected" if is_refusal(answer) else "accepted", answer), perf_counter() - start
+
+        try:
+            replies = await asyncio.gather(*(one(*each) for each in requests))
+        except (TimeoutError, NoMessageError, ConnectError, LostError):
+            await self.leave(at_once=True)
+            return None
+        return None if anomalies else replies
+
     def _nothing(self, connection: Connection, limit: float) -> Reply:
         """No answer came in time, unless what came instead was meant to be one."""
         noise = next((each for each in connection.transport.peer.anomalies if each.kind in _NOISE), None)
@@ -148,13 +177,14 @@ class Session:
         reply = await self.ask(method, None, limit)
         return reply if reply.outcome in ("hang", "crash") else None
 
-    async def leave(self, *, at_once: bool = False) -> None:
-        """End the connection, and the process behind it; the next request starts another."""
+    async def leave(self, *, at_once: bool = False) -> Ending | None:
+        """End the connection, and the process behind it, which may be over already; the next request starts another."""
         connection, self._connection = self._connection, None
-        if connection is not None:
-            if at_once:
-                connection.transport.kill()
-            await connection.transport.close()
+        if connection is None:
+            return None
+        if at_once:
+            connection.transport.kill()
+        return await connection.transport.close()
 
     def hidden(self, text: str) -> str:
         """A text of the server's without the secrets that it was given, as much of it as a report keeps."""

@@ -211,7 +211,8 @@ def _weakness(sent: list[Sent], revision: str | None) -> str | None:
                 if all(flaw.kind != "error-as-success" for flaw in flaws):
                     return None
                 what = "reports an error"
-            return f"the valid call {what}, so its probes prove little; --args gives better arguments"
+            how = "`--args`, in a suite `args`, gives better arguments"
+            return f"the valid call {what}, so its probes prove little; {how}"
     return None
 
 

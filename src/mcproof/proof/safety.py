@@ -54,6 +54,10 @@ READING = _words("analyze check count describe fetch find get has is list lookup
 """Words behind which another is none of what a tool does: `get_call_status`."""
 
 
+HOW_TO_ALLOW = "; --allow-writes calls it"
+"""What the reason of a refusal ends with, where an option overrules it."""
+
+
 class Permission(NamedTuple):
     """Whether a tool may be called, and why."""
 
@@ -76,7 +80,7 @@ def permission(tool: Tool, *, allow_writes: bool) -> Permission:
         return Permission(tool, True, "presumed read-only: nothing in its name or annotations says otherwise", True)
     if allow_writes:
         return Permission(tool, True, f"{refusal}; allowed by --allow-writes")
-    return Permission(tool, False, f"{refusal}; --allow-writes calls it")
+    return Permission(tool, False, f"{refusal}{HOW_TO_ALLOW}")
 
 
 def _refusal(tool: Tool) -> str | None:

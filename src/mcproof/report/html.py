@@ -9,9 +9,9 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from mcproof.report.page.controls import filter_bar, rule_help
+from mcproof.report.page.controls import filter_bar, rule_help, test_filter
 from mcproof.report.page.findings import Findings, count_levels, findings_of, level_counts, rules_used, tool_sections
-from mcproof.report.page.markup import text, words_of
+from mcproof.report.page.markup import proportion_bar, text, words_of
 from mcproof.report.page.summary import (
     advice,
     costs,
@@ -30,7 +30,7 @@ from mcproof.report.page.summary import (
     untested,
     verdict,
 )
-from mcproof.report.page.tests import list_of_tests
+from mcproof.report.page.tests import all_tests, shares, suite_facts, suites_overview, test_groups, tests_headline
 from mcproof.report.page.trials import proportions, trial_sections, untested_reasons
 from mcproof.report.proof import TRYING
 from mcproof.report.text import plural
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from mcproof.report.model import RunReport, TargetReport
     from mcproof.report.page.findings import RuleUse
     from mcproof.report.page.markup import Words
+
+SUITES = "run"
+"""The command whose targets are suites, and whose page lists tests in place of findings."""
 
 OPEN_TARGETS = 3
 """With no more targets than this, each is shown open."""
@@ -110,7 +113,8 @@ def _title(run: RunReport, all_findings: list[Findings], words: Words) -> str:
         (report,) = run.targets
         grade = f"{text(report.score.grade, 3)} · " if report.score is not None and words.noun == "finding" else ""
         return f"{grade}{text(report.title, 120)}: {headline(report, all_findings[0], words, run.command)} · mcproof"
-    return f"{plural(len(run.targets), 'target')} · mcproof {text(run.command, 40)}"
+    result = f": {tests_headline(all_tests(run))}" if run.command == SUITES else ""
+    return f"{plural(len(run.targets), words.target)}{result} · mcproof {text(run.command, 40)}"
 
 
 def _icon(run: RunReport) -> str:
@@ -173,9 +177,10 @@ def _one(run: RunReport, findings: Findings, rules: dict[str, RuleUse], words: W
         yield f"</div></div>\n{trouble_box(report.trouble)}"
         yield from _notices(run)
         return
-    if run.command == "run":
-        yield "</div></div>\n"
-        yield from _section("findings", "Tests", list_of_tests(report.tests))
+    if run.command == SUITES:
+        yield f"{proportions(report, run.command)}</div></div>\n{suite_facts(report)}"
+        yield from _notices(run)
+        yield from _section("findings", words.heading, _tests(test_filter(run, words), report, 3))
         return
     if report.score is not None and words.noun == "finding":
         yield scale(report.score)
@@ -218,6 +223,11 @@ def _findings(
     yield from tool_sections(report, findings, rules, words, heading)
 
 
+def _tests(controls: str, report: TargetReport, heading: int) -> Iterator[str]:
+    yield controls
+    yield from test_groups(report, heading)
+
+
 def _missing(report: TargetReport, run: RunReport) -> str:
     """What the run cannot speak of; where a server was tried, by the reason."""
     return untested_reasons(report) if run.command in TRYING else untested(report)
@@ -230,44 +240,62 @@ def _notices(run: RunReport) -> Iterator[str]:
 
 def _several(run: RunReport, all_findings: list[Findings], rules: dict[str, RuleUse], words: Words) -> Iterator[str]:
     """The page about several targets: all at a glance, then each in a section that opens."""
-    yield f"<h1>{plural(len(run.targets), 'target')}</h1>\n"
+    yield f"<h1>{plural(len(run.targets), words.target)}</h1>\n"
     if not run.targets:
         yield '<p class="clean">Nothing was checked.</p>\n'
         return
-    yield f'<p class="headline">{_tally(run)}</p>\n{overview(run, all_findings, words)}'
+    yield f'<p class="headline">{_tally(run)}</p>\n'
+    if run.command == SUITES:
+        yield f"{proportion_bar(shares(all_tests(run)))}{suites_overview(run)}"
+        controls = test_filter(run, words)
+    else:
+        yield overview(run, all_findings, words)
+        controls = filter_bar(all_findings, rules, words) if rules else ""
     yield from _notices(run)
-    yield f'<section id="findings">\n<h2>{words.heading} by target</h2>\n'
-    if rules:
-        yield filter_bar(all_findings, rules, words)
-    state = " open" if len(run.targets) <= OPEN_TARGETS else ""
+    yield f'<section id="findings">\n<h2>{words.heading} by {words.target}</h2>\n{controls}'
     for number, (report, findings) in enumerate(zip(run.targets, all_findings, strict=True), 1):
-        yield f'<details class="target"{state}>\n<summary>{_target_head(report, findings, words)}</summary>\n'
-        yield f'<div class="inside" id="t{number}">\n'
+        state = " open" if _starts_open(run, report) else ""
+        head = _suite_head(report) if run.command == SUITES else _target_head(report, findings, words)
+        yield f'<details class="target"{state}>\n<summary>{head}</summary>\n<div class="inside" id="t{number}">\n'
         if report.trouble is not None:
             yield trouble_box(report.trouble)
-        elif run.command == "run":
-            yield f'<p class="headline">{headline(report, findings, words, run.command)}</p>\n'
-            yield from list_of_tests(report.tests)
+        elif run.command == SUITES:
+            yield suite_facts(report)
+            yield from test_groups(report, 4)
         else:
-            if run.command in TRYING:
-                yield f'<p class="headline">{headline(report, findings, words, run.command)}</p>\n'
-                yield proportions(report, run.command)
-            yield facts(report, findings, words)
-            yield from trial_sections(report, run.command, number, 4)
-            yield from _judgement(run, report, findings, rules, words, 4)
-            yield from _findings("", report, findings, rules, words, 4)
-            if missing := _missing(report, run):
-                yield from _section("", "Not tested", missing, 4)
+            yield from _inside(run, report, findings, rules, words, number)
         yield "</div></details>\n"
     yield "</section>\n"
 
 
+def _starts_open(run: RunReport, report: TargetReport) -> bool:
+    """Whether a target is shown open: where there are few, and a suite also where it failed."""
+    return len(run.targets) <= OPEN_TARGETS or (run.command == SUITES and not report.passed)
+
+
+def _inside(
+    run: RunReport, report: TargetReport, findings: Findings, rules: dict[str, RuleUse], words: Words, number: int
+) -> Iterator[str]:
+    """What there is about one of several targets."""
+    if run.command in TRYING:
+        yield f'<p class="headline">{headline(report, findings, words, run.command)}</p>\n'
+        yield proportions(report, run.command)
+    yield facts(report, findings, words)
+    yield from trial_sections(report, run.command, number, 4)
+    yield from _judgement(run, report, findings, rules, words, 4)
+    yield from _findings("", report, findings, rules, words, 4)
+    if missing := _missing(report, run):
+        yield from _section("", "Not tested", missing, 4)
+
+
 def _tally(run: RunReport) -> str:
-    """How many targets passed, failed and could not be read, and with which grades."""
+    """How many targets passed, failed and could not be read, and with which grades; of suites, the tests."""
     passed = sum(report.passed for report in run.targets)
     broken = len(run.failed)
     counts = [(passed, "passed"), (len(run.targets) - passed - broken, "failed"), (broken, "could not be checked")]
     parts = [f"{count:,} {word}" for count, word in counts if count]
+    if run.command == SUITES:
+        return f"{tests_headline(all_tests(run))} · suites: {', '.join(parts)}"
     grades = grades_of(run)
     return ", ".join(parts) + (f" · {grades}" if grades else "")
 
@@ -281,4 +309,16 @@ def _target_head(report: TargetReport, findings: Findings, words: Words) -> str:
     return (
         f'<span class="mark">{mark}</span><h3 class="title">{text(report.title, 200)}</h3>'
         f'<span class="counts">{counts}</span>'
+    )
+
+
+def _suite_head(report: TargetReport) -> str:
+    if report.trouble is not None:
+        tone, symbol, result = "bad", "!", "could not be checked"
+    else:
+        tone, symbol = ("good", "✓") if report.passed else ("bad", "✗")
+        result = tests_headline(report.tests)
+    return (
+        f'<span class="mark short"><span class="chip {tone}" aria-hidden="true">{symbol}</span></span>'
+        f'<h3 class="title">{text(report.title, 200)}</h3><span class="counts">{result}</span>'
     )

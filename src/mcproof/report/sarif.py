@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mcproof.finding import LEVELS
@@ -14,7 +15,7 @@ from mcproof.suppress import ACCEPTED, COMMENTED, IGNORED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.model import Fix, Reported, RuleFacts, RunReport
+    from mcproof.report.model import Fix, Reported, RuleFacts, RunReport, TestResult
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 HOME = "https://github.com/mcproof/mcproof"
@@ -28,6 +29,13 @@ _SAID = {
     ACCEPTED: "accepted by the baseline",
     COMMENTED: "ignored by a comment",
 }
+_TESTED = ("failed", "error")
+_TEST_RULE = {
+    "id": "mcproof-test",
+    "shortDescription": {"text": "A test of a suite does not pass."},
+    "helpUri": f"{HOME}/blob/main/docs/suites.md",
+    "defaultConfiguration": {"level": "error"},
+}
 _LOGICAL_KINDS = {"tool": "function", "resource": "resource", "template": "resource", "prompt": "function"}
 
 
@@ -37,15 +45,18 @@ def document(run: RunReport) -> Iterator[str]:
     results = sorted(reported, key=lambda each: LEVELS.index(each.level))[:MOST_RESULTS] if _too_many(run) else reported
     rules = {rule.id: rule for rule in (*run.rules, *(each.rule for each in results))}
     numbers = {name: number for number, name in enumerate(rules)}
+    tests = [test for report in run.targets for test in report.tests if test.outcome in _TESTED]
     driver = {"name": "mcproof", "version": run.version, "semanticVersion": run.version, "informationUri": HOME}
     yield f'{{"$schema": "{SCHEMA}",\n"version": "2.1.0",\n"runs": [{{\n'
     yield f'"tool": {{"driver": {printable(encode(driver))[:-1]},\n'
-    yield from listed("rules", (encode(_rule(rule)) for rule in rules.values()))
+    described = [*map(_rule, rules.values()), *([_TEST_RULE] if tests else [])]
+    yield from listed("rules", map(encode, described))
     yield "}},\n"
     yield f'"automationDetails": {encode({"id": f"mcproof/{run.command}/"})},\n'
     yield '"columnKind": "unicodeCodePoints",\n'
     yield f'"invocations": [{printable(encode(_invocation(run, len(reported) - len(results))))}],\n'
-    yield from listed("results", (encode(_result(each, numbers)) for each in results))
+    failed = (_failed(test, len(rules)) for test in tests)
+    yield from listed("results", map(encode, chain((_result(each, numbers) for each in results), failed)))
     yield "\n}]}\n"
 
 
@@ -87,8 +98,6 @@ def _invocation(run: RunReport, left_out: int) -> dict[str, Any]:
     invocation: dict[str, Any] = {"executionSuccessful": run.exit_code in (0, 1), "exitCode": run.exit_code}
     troubles = [report.trouble for report in run.targets if report.trouble is not None]
     failures = [_notification("error", each.message, each.file, each.line) for each in troubles]
-    tests = [test for report in run.targets for test in report.tests if test.outcome in ("failed", "error")]
-    failures += [_notification("error", f"{test.label}: {test.message}", test.file, test.line) for test in tests]
     if left_out:
         what = f"{left_out:,} findings are left out, the least serious: code scanning takes {MOST_RESULTS:,} at most"
         failures.append(_notification("warning", what, None, None))
@@ -151,6 +160,21 @@ def _result(each: Reported, numbers: dict[str, int]) -> dict[str, Any]:
         kind = "inSource" if by == COMMENTED else "external"
         result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": safe(reason or _SAID[by])}]
     return result
+
+
+def _failed(test: TestResult, number: int) -> dict[str, Any]:
+    from hashlib import sha256
+
+    identity = f"{test.file}\0{test.block}\0{test.name}".encode("utf-8", "surrogatepass")
+    region = {"startLine": test.line} if test.line is not None else None
+    return {
+        "ruleId": _TEST_RULE["id"],
+        "ruleIndex": number,
+        "level": "error",
+        "message": _message(f"{test.label}: {test.message}"),
+        "locations": [{"physicalLocation": _physical(repository_path(test.file or ""), region)}],
+        "partialFingerprints": {"mcproof/v1": sha256(identity).hexdigest()[:16]},
+    }
 
 
 def _location(each: Reported) -> dict[str, Any]:

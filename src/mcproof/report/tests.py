@@ -39,15 +39,21 @@ def _lines(test: TestResult, style: Style) -> Iterator[str]:
     if test.message and test.outcome in ("passed", "skipped", "not_applicable"):
         yield style.paint(f"  {style.text(test.message)}", "dim")
     yield "\n"
+    for line in reasons(test, style):
+        yield f"      {line}\n"
+
+
+def reasons(test: TestResult, style: Style) -> Iterator[str]:
+    """Why a test did not pass, line by line, and where it stands."""
     if test.outcome == "error":
-        yield f"      {style.text(test.message, 1000)}\n"
+        yield style.text(test.message, 1000)
     for failure in test.failures:
-        yield f"      {style.text(failure_sentence(failure), 1000)}\n"
+        yield style.text(failure_sentence(failure), 1000)
         if says_more(failure):
-            yield f"        {style.paint('expected', 'dim')} {style.text(failure.expected, 400)}\n"
-            yield f"        {style.paint('got', 'dim')}      {style.text(failure.got, 400)}\n"
+            yield f"  {style.paint('expected', 'dim')} {style.text(failure.expected, 400)}"
+            yield f"  {style.paint('got', 'dim')}      {style.text(failure.got, 400)}"
     if test.failures and test.line is not None:
-        yield style.paint(f"      {style.text(f'{test.file}:{test.line}')}", "dim") + "\n"
+        yield style.paint(style.text(f"{test.file}:{test.line}"), "dim")
 
 
 def failure_sentence(failure: TestFailure) -> str:

@@ -42,8 +42,9 @@ def quality_default() -> Expect:
 class Judge:
     """Judges facts; no secret is in what it says or stores."""
 
-    def __init__(self, hide: Callable[[str], str], store: SnapshotStore) -> None:
+    def __init__(self, hide: Callable[[str], str], hide_whole: Callable[[str], str], store: SnapshotStore) -> None:
         self._hide = hide
+        self._hide_whole = hide_whole
         self._store = store
 
     def failures(
@@ -79,5 +80,5 @@ class Judge:
             return judge(expectation.matcher, value)
         if isinstance(value, Missing):
             return Mismatch(f"there is nothing there: `{value.reached}` {value.why}", "a snapshot", "nothing")
-        masked = expectation.mask.of(hidden(value, self._hide), target.steps)
-        return self._store.judge(expectation.snapshot, masked)
+        masked = expectation.mask.of(hidden(value, self._hide_whole), target.steps)
+        return self._store.judge(self._hide_whole(expectation.snapshot), masked)

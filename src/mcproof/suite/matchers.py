@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.suite.targets import Missing, kind_of, spelt
@@ -63,17 +64,21 @@ def _needs_text(name: str) -> Callable[[Any], None]:
 def _several(expected: Any) -> None:
     if not isinstance(expected, list) or not expected:
         raise MatcherError("`contains-all` takes a list with at least one item")
+    for each in expected:
+        _something(each, "contains-all")
 
 
-def _something(expected: Any) -> None:
+def _something(expected: Any, name: str = "contains") -> None:
     if expected == "":
-        raise MatcherError("`contains` takes a text that is not empty; everything contains an empty one")
+        raise MatcherError(f"`{name}` takes a text that is not empty; everything contains an empty one")
 
 
 def _pattern(expected: Any) -> Any:
     """A validator for a regular expression that takes linear time, whatever the expression."""
     if not isinstance(expected, str):
         raise MatcherError(f"`regex` takes a text, and this is {kind_of(expected)}")
+    if not expected:
+        raise MatcherError("`regex` takes a pattern that is not empty; everything matches an empty one")
     if len(expected) > LONGEST_PATTERN:
         raise MatcherError(f"`regex` is longer than {LONGEST_PATTERN:,} characters")
     import jsonschema_rs
@@ -85,23 +90,55 @@ def _pattern(expected: Any) -> Any:
         raise
     except BaseException:  # a panic in the library is no reason to end
         pattern = f"`{cropped(expected, 60)}`"
-        if any(each in expected for each in _SLOW):
+        if _SLOW.search(expected):
             raise MatcherError(f"{pattern} has look-around or a back-reference; write it without") from None
-        raise MatcherError(f"{pattern} is no regular expression") from None
+        raise MatcherError(f"{pattern} is no regular expression{_or_too_large(expected)}") from None
 
 
-_SLOW = ("(?=", "(?!", "(?<=", "(?<!", "\\1", "\\2", "\\k<")
+def _or_too_large(pattern: str) -> str:
+    """The library does not tell the two apart."""
+    return ", or repeats too much" if re.search(r"\{[0-9]", pattern) else ""
+
+
+_SLOW = re.compile(r"\(\?<?[=!]|\(\?P=|\\[1-9k]")
 
 
 def _schema(expected: Any) -> Any:
     from mcproof.generation.oracle import Oracle
 
+    if expected is True or expected == {}:
+        raise MatcherError("this schema allows everything, so it expects nothing")
+    if isinstance(expected, dict):
+        _refuse_unknown_keywords(expected)
     oracle = Oracle(expected)
     if oracle.problem is not None:
         raise MatcherError(f"`schema` cannot be used: {cropped(oracle.problem, 200)}")
     return oracle
 
 
+def _refuse_unknown_keywords(schema: dict[str, Any]) -> None:
+    """A validator lets an unknown keyword pass, and with it everything that it was meant to forbid."""
+    from mcproof.errors import nearest
+    from mcproof.schemas import SchemaTree
+
+    for node in SchemaTree(schema).nodes:
+        for word in node.schema if isinstance(node.schema, dict) else ():
+            if word not in _KEYWORDS and not word.startswith(("x-", "$")):
+                raise MatcherError(f"unknown keyword `{cropped(word, 60)}` in `schema`{nearest(word, list(_KEYWORDS))}")
+
+
+NUMERIC = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "const", "enum"))
+"""The keywords that say something of a number."""
+_KEYWORDS = (
+    "id", "definitions", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas",
+    "dependentRequired", "dependencies", "properties", "patternProperties", "additionalProperties", "propertyNames",
+    "unevaluatedProperties", "unevaluatedItems", "items", "prefixItems", "additionalItems", "contains", "minContains",
+    "maxContains", "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum",
+    "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxProperties",
+    "minProperties", "required", "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples",
+    "format", "contentEncoding", "contentMediaType", "contentSchema", "nullable",
+)  # fmt: skip
+"""Those of every dialect; the others begin with a `$`."""
 _PREPARED: dict[str, Callable[[Any], Any]] = {
     "contains": _something,
     "icontains": _needs_text("icontains"),
@@ -263,6 +300,8 @@ def _whole(text: str) -> str:
 
 def _fits(matcher: Matcher, value: Any) -> Mismatch | None:
     oracle = matcher.validator
+    if isinstance(matcher.expected, dict) and matcher.expected.keys() <= _BOUNDS and not _is_number(value):
+        return Mismatch(f"is {kind_of(value)}, not a number", wanted(matcher), shown(value))
     if oracle.accepts(value):
         return None
     said = oracle.objection(value)
@@ -273,6 +312,13 @@ def _fits(matcher: Matcher, value: Any) -> Mismatch | None:
     keyword, pointer = oracle.complaint(value) or ("schema", "")
     where = f" at {cropped(pointer, 100)}" if pointer else ""
     return Mismatch(f"breaks `{keyword}`{where}", wanted(matcher), shown(value))
+
+
+_BOUNDS = NUMERIC - {"const", "enum"}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 _JUDGES: dict[str, Callable[[Matcher, Any], Mismatch | None]] = {

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 BLOCKS = ("tools", "resources", "prompts", "tool_quality")
 """The lists of tests that a suite may have."""
 
+KEYS = ("servers", "variables", "imports", "setup", "teardown", *BLOCKS)
+"""What a suite may have."""
+
 METHODS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
 """What may stand for the name of a tool, to look at a list of the server's."""
 
@@ -67,6 +70,8 @@ class NegativePath(NamedTuple):
 
     checks: tuple[str, ...]
     expect: Expect | None
+    are_named: bool = False
+    """Whether the suite names the checks, and does not mean whichever apply."""
 
 
 class Fuzz(NamedTuple):
@@ -74,7 +79,7 @@ class Fuzz(NamedTuple):
 
     seed: int = 0
     cases: int = 200
-    max_call_ms: int = 10_000
+    max_call_ms: int | None = None
     expect: Expect | None = None
 
 
@@ -130,3 +135,5 @@ class Suite(NamedTuple):
     """Values from the environment, which no report may repeat."""
     folder: str = ""
     """Where the suite stands, for programs that it runs."""
+    files: tuple[str, ...] = ()
+    """The suite and what it imports."""

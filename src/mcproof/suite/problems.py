@@ -29,6 +29,8 @@ class SuiteError(McproofError):
     def __init__(self, problems: list[Problem]) -> None:
         first = problems[0]
         more = len(problems) - 1
-        hint = f" (and {more:,} more; `mcproof validate` lists them)" if more else ""
+        hint = f" (and {more:,} more)" if more else ""
         super().__init__(f"{first.message}{hint}", file=first.file, line=first.line, column=first.column)
-        self.problems = problems
+        self.problems = problems[:MOST]
+        self.left_out = len(problems) - len(self.problems)
+        """How many more there are."""

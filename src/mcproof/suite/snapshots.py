@@ -7,8 +7,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import InputError, UsageError
-from mcproof.suite.matchers import Mismatch, differences, shown
+from mcproof.errors import InputError, UsageError, nearest
+from mcproof.live.secrets import HIDDEN
+from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
 from mcproof.suite.targets import EVERY, TargetError, parse_target
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 MASK = "<masked>"
 MAX_BYTES = 64_000_000
-MOST_DIFFERENCES = 5
 _TIME = r"[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,12})?)?(?:Z|[-+][0-9]{2}:?[0-9]{2})?"
 _MASKED_VALUES = {
     "timestamps": re.compile(rf"(?<![0-9])[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:{_TIME})?(?![0-9])"),
@@ -49,21 +49,25 @@ class Mask(NamedTuple):
 
 
 def mask_of(words: list[str]) -> Mask:
-    """What a suite's `mask` lists. Raises TargetError for a path that is none."""
+    """What a suite's `mask` lists. Raises TargetError for what is none."""
     kinds = tuple(word for word in words if word in KINDS)
-    paths = tuple(parse_target(word, allows_every=True) for word in words if word not in KINDS)
-    for path in paths:
-        if path.root not in ("result", "error"):
-            raise TargetError(f"`{path.text}` leads nowhere: a mask is a path from `result` or `error`, or {_listed()}")
-    return Mask(kinds, paths)
+    return Mask(kinds, tuple(_masked_path(word) for word in words if word not in KINDS))
 
 
-def _listed() -> str:
-    return " or ".join(f"`{kind}`" for kind in KINDS)
+def _masked_path(word: str) -> Target:
+    try:
+        path = parse_target(word, allows_every=True)
+    except TargetError as error:
+        raise TargetError(f"`{word[:60]}` {error}") from None
+    if path.root not in ("result", "error"):
+        what = f"`{word[:60]}` leads nowhere{nearest(word, list(KINDS))}"
+        known = " or ".join(f"`{kind}`" for kind in KINDS)
+        raise TargetError(f"{what}; a mask is a path from `result` or `error`, or {known}")
+    return path
 
 
 def _rewritten(value: Any, change: Callable[[str], str]) -> Any:
-    """A copy of a JSON value with every text changed; depth costs no recursion."""
+    """A copy of a JSON value with every text changed, keys as well; depth costs no recursion."""
     root: list[Any] = [value]
     waiting: list[tuple[Any, Any]] = [(root, 0)]
     while waiting:
@@ -75,9 +79,19 @@ def _rewritten(value: Any, change: Callable[[str], str]) -> Any:
             holder[at] = list(found)
             waiting += [(holder[at], number) for number in range(len(found))]
         elif isinstance(found, dict):
-            holder[at] = dict(found)
-            waiting += [(holder[at], key) for key in found]
+            members: dict[str, Any] = {}
+            holder[at] = members
+            for key, member in found.items():
+                members[_free(change(key), members)] = member
+            waiting += [(members, key) for key in members]
     return root[0]
+
+
+def _free(key: str, members: dict[str, Any]) -> str:
+    """A key that is not taken: two that look alike now stay two."""
+    while key in members:
+        key += "*"
+    return key
 
 
 def hidden(value: Any, hide: Callable[[str], str]) -> Any:
@@ -113,26 +127,71 @@ def _children(place: Any, step: Step) -> list[Any]:
     return []
 
 
-def refuse_update(environment: Mapping[str, str], *, is_allowed: bool) -> None:
+def _as_stored(stored: Any, value: Any) -> Any:
+    """A copy of the value in which texts are the stored ones that differ only in what is hidden there.
+
+    A snapshot is made where a variable is set, and compared where it may not be, or is something else.
+    """
+    root: list[Any] = [value]
+    waiting: list[tuple[Any, Any, Any]] = [(root, 0, stored)]
+    while waiting:
+        holder, at, kept = waiting.pop()
+        found = holder[at]
+        if isinstance(kept, str) and isinstance(found, str):
+            if HIDDEN in kept and _fits(kept, found):
+                holder[at] = kept
+        elif isinstance(kept, list) and isinstance(found, list):
+            holder[at] = list(found)
+            waiting += [(holder[at], number, kept[number]) for number in range(min(len(kept), len(found)))]
+        elif isinstance(kept, dict) and isinstance(found, dict):
+            holder[at] = dict(found)
+            waiting += [(holder[at], key, kept[key]) for key in found if key in kept]
+    return root[0]
+
+
+def _fits(kept: str, found: str) -> bool:
+    """Whether a text is the kept one with anything in place of what is hidden in that."""
+    first, *between, last = kept.split(HIDDEN)
+    if not found.startswith(first) or not found.endswith(last) or len(found) < len(first) + len(last):
+        return False
+    at, end = len(first), len(found) - len(last)
+    for part in between:
+        at = found.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def refuse_update(environment: Mapping[str, str], *, is_allowed: bool, prefix: str = "--") -> None:
     """Raise a UsageError where snapshots would be renewed by a machine that nobody watches."""
     if environment.get("CI", "").lower() not in ("", "0", "false") and not is_allowed:
         raise UsageError(
-            "--update-snapshots: this is a CI job, where whatever comes would be taken for right; "
-            "--allow-update-in-ci does it all the same"
+            f"{prefix}update-snapshots: this is a CI job, where whatever comes would be taken for right; "
+            f"{prefix}allow-update-in-ci does it all the same"
         )
 
 
-class SnapshotStore:
-    """The snapshots of one suite, in one file beside it."""
+def snapshot_file(suite: str) -> str:
+    """Where the snapshots of a suite are stored."""
+    return f"{suite.removesuffix('.yaml').removesuffix('.yml')}.snapshots.json"
 
-    def __init__(self, suite: str, *, updates: bool) -> None:
-        stem = suite.removesuffix(".yaml").removesuffix(".yml")
-        self.file = f"{stem}.snapshots.json"
+
+class SnapshotStore:
+    """The snapshots of one suite, in one file beside it; a prefix says how the option that renews them begins."""
+
+    def __init__(self, suite: str, *, updates: bool, prefix: str = "--") -> None:
+        self.file = snapshot_file(suite)
         self._updates = updates
+        self._option = f"{prefix}update-snapshots"
         self._stored: dict[str, Any] | None = None
-        self._seen: set[str] = set()
-        self.written = 0
+        self.changed: dict[str, Any] = {}
+        """Those that are new or different."""
+
+    @property
+    def written(self) -> int:
         """How many are new or different."""
+        return len(self.changed)
 
     def read(self) -> None:
         """Read the stored ones. Raises InputError where the file is damaged."""
@@ -150,7 +209,7 @@ class SnapshotStore:
             raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=self.file) from None
         except (ValueError, RecursionError):
             raise InputError(
-                "these are no snapshots: not JSON; `--update-snapshots` after deleting it", file=self.file
+                f"these are no snapshots: not JSON; `{self._option}` after deleting it", file=self.file
             ) from None
         stored = document.get("snapshots") if isinstance(document, dict) else None
         if not isinstance(stored, dict):
@@ -162,26 +221,29 @@ class SnapshotStore:
         if self._stored is None:
             self.read()
         stored = self._stored if self._stored is not None else {}
-        self._seen.add(name)
-        if name in stored and next(differences(stored[name], value), None) is None:
-            return None
+        if name in stored:
+            value = _as_stored(stored[name], value)
+            if next(differences(stored[name], value), None) is None:
+                return None
         if self._updates:
-            stored[name] = value
-            self.written += 1
+            stored[name] = self.changed[name] = value
             return None
         if name not in stored:
-            return Mismatch("no snapshot is stored yet; --update-snapshots stores it", "a snapshot", shown(value))
+            return Mismatch(f"no snapshot is stored yet; {self._option} stores it", "a snapshot", shown(value))
         told = "; ".join(list(differences(stored[name], value))[:MOST_DIFFERENCES])
         return Mismatch(
-            f"is not as stored: {told}; --update-snapshots takes it as right", shown(stored[name]), shown(value)
+            f"is not as stored: {told}; {self._option} takes it as right", shown(stored[name]), shown(value)
         )
 
     def save(self) -> None:
         """Write the file, where something changed."""
-        if not self.written or self._stored is None:
+        if not self.changed:
             return
         from mcproof.files import write_file
 
-        document = {"schema_version": 1, "snapshots": dict(sorted(self._stored.items()))}
+        if self._stored is None:
+            self.read()
+        snapshots = {**(self._stored or {}), **self.changed}
+        document = {"schema_version": 1, "snapshots": dict(sorted(snapshots.items()))}
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
         write_file(self.file, text.encode("utf-8", "backslashreplace"))

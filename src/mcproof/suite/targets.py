@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from mcproof.errors import nearest
@@ -67,22 +68,22 @@ class Target(NamedTuple):
     def value_in(self, facts: dict[str, Any]) -> Any:
         """The value in what is known, or a Missing."""
         value: Any = facts
-        reached = ""
-        for step in self.steps:
+        for done, step in enumerate(self.steps):
             if isinstance(step, str) and isinstance(value, dict):
                 if step not in value:
-                    if step == "isError" and reached == "result":
+                    if step == "isError" and self.steps[:done] == ("result",):
                         return False  # a server that does not say so means no
-                    return Missing(reached, _has(value))
-                value = value[step]
+                    return self._missing(done, _has(value))
             elif isinstance(step, int) and isinstance(value, list):
                 if step >= len(value):
-                    return Missing(reached, f"has {len(value):,} item{'' if len(value) == 1 else 's'}")
-                value = value[step]
+                    return self._missing(done, f"has {len(value):,} item{'' if len(value) == 1 else 's'}")
             else:
-                return Missing(reached, f"is {kind_of(value)}")
-            reached = spelt((step,), reached)
+                return self._missing(done, f"is {kind_of(value)}")
+            value = value[step]
         return value
+
+    def _missing(self, done: int, why: str) -> Missing:
+        return Missing(spelt(self.steps[:done]), why)
 
 
 def kind_of(value: Any) -> str:
@@ -122,8 +123,9 @@ class TargetError(ValueError):
     """A target that is none; the text says why."""
 
 
+@lru_cache(1_000)
 def parse_target(text: str, *, allows_every: bool = False) -> Target:
-    """A target as it is written. Raises TargetError."""
+    """A target as it is written. Raises TargetError. Suites say the same few again and again."""
     if len(text) > LONGEST:
         raise TargetError(f"longer than {LONGEST:,} characters")
     source, at, steps = f".{text}", 0, list[Step]()
@@ -182,6 +184,11 @@ def quality_refusal(target: Target) -> str | None:
         return None
     listed = ", ".join((*QUALITY, 'tool["NAME"].score'))
     return f"unknown target `{target.text}`{nearest(target.text, list(QUALITY))}; there are {listed}"
+
+
+def is_number(target: Target) -> bool:
+    """Whether a target can be nothing but a number."""
+    return target.root in (*BLOCKS, *QUALITY, "duration_ms", "tool")
 
 
 def _hint(word: str, names: tuple[str, ...], before: str) -> str:

@@ -17,20 +17,28 @@ _VARIABLE = re.compile(r"\$(\$)?\{([^{}]*+)\}")
 _PARTS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(?::-(.*))?", re.DOTALL)
 FOLDER = "CONFIG_DIR"
 """The folder of the suite, which every suite knows."""
-LONGEST = 1_000_000
-"""How long a text may get by filling in."""
+MOST = 4_000_000
+"""How many characters may come of filling in, all in all; no suite is larger."""
+
+
+class Filling:
+    """What is known outside of a suite, and how much has come of filling it in."""
+
+    def __init__(self, environment: Mapping[str, str] | None, secrets: list[str]) -> None:
+        self.environment = environment
+        """None where nothing will be started: then what only the environment could know is left as it is."""
+        self.secrets = secrets
+        """Takes what came from the environment."""
+        self.size = 0
 
 
 class Filler(NamedTuple):
-    """What fills variables in."""
+    """What fills the variables of one file in."""
 
     variables: Mapping[str, Any]
     """Those of the suite, whose values may be of any simple kind."""
-    environment: Mapping[str, str] | None
-    """None where nothing will be started: then what only the environment could know is left as it is."""
+    filling: Filling
     complain: Callable[[Node, str], None]
-    secrets: list[str]
-    """Takes what came from the environment."""
 
     def filled(self, root: Node) -> Node:
         """The same tree with every variable filled in; trees are never deep, so this may recurse."""
@@ -39,7 +47,7 @@ class Filler(NamedTuple):
     def _filled(self, node: Node, done: dict[int, Node]) -> Node:
         value = node.value
         if isinstance(value, str):
-            return node._replace(value=self._text(node, value)) if "${" in value else node
+            return node._replace(value=self._text(node, value), is_filled=True) if "${" in value else node
         if not isinstance(value, dict | list):
             return node
         known = done.get(id(value))
@@ -54,11 +62,15 @@ class Filler(NamedTuple):
 
     def _text(self, node: Node, text: str) -> Any:
         whole = _VARIABLE.fullmatch(text)
-        if whole is not None and not whole[1] and whole[2] in self.variables:
-            return self.variables[whole[2]]  # a number stays a number where nothing stands around it
+        parts = _PARTS.fullmatch(whole[2]) if whole is not None and not whole[1] else None
+        if parts is not None and parts[1] in self.variables:
+            return self.variables[parts[1]]  # a number stays a number where nothing stands around it
+        if self.filling.size > MOST:
+            return ""
         filled = _VARIABLE.sub(lambda found: self._value(node, found), text)
-        if len(filled) > LONGEST:
-            self.complain(node, f"longer than {LONGEST:,} characters once its variables are filled in")
+        self.filling.size += len(filled)
+        if self.filling.size > MOST:
+            self.complain(node, f"more than {MOST:,} characters once all variables are filled in")
             return ""
         return filled
 
@@ -73,12 +85,12 @@ class Filler(NamedTuple):
         if name in self.variables:
             value = self.variables[name]
             return value if isinstance(value, str) else _spelt(value)
-        if self.environment is None:
+        if self.filling.environment is None:
             return found[0]
-        if name in self.environment:
-            value = self.environment[name]
+        if name in self.filling.environment:
+            value = self.filling.environment[name]
             if name not in INHERITED:
-                self.secrets.append(value)
+                self.filling.secrets.append(value)
             return value
         if default is None:
             self.complain(node, f"`${{{name}}}` is neither among the `variables` nor in the environment")

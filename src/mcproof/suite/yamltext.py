@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.suite.problems import Problem, SuiteError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from yaml import Event
 
@@ -45,6 +45,8 @@ class Node(NamedTuple):
     """How deep it nests."""
     keys: dict[str, tuple[int, int]] = {}  # noqa: RUF012 (nobody writes into the default)
     """Where each key of a mapping stands."""
+    is_filled: bool = False
+    """Whether variables stood in it."""
 
     @property
     def kind(self) -> str:
@@ -145,27 +147,39 @@ class _Builder:
     def build(self, events: Iterator[Event]) -> Node:
         import yaml
 
+        takers: dict[type[Event], Callable[[Any], None]] = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: self._start_mapping,
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceStartEvent: self._start,
+            yaml.SequenceEndEvent: self._end,
+            yaml.AliasEvent: self._alias,
+            yaml.DocumentStartEvent: self._start_document,
+        }
         for event in events:
-            if isinstance(event, yaml.ScalarEvent):
-                self._scalar(event)
-            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-                self._start(event, is_mapping=isinstance(event, yaml.MappingStartEvent))
-            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-                done = self._open.pop()
-                node = done.node()
-                if done.anchor is not None:
-                    self._anchors[done.anchor] = node
-                self._add(node)
-            elif isinstance(event, yaml.AliasEvent):
-                self._alias(event)
-            elif isinstance(event, yaml.DocumentStartEvent) and self._root is not None:
-                raise self._error(_of(event.start_mark), "a second document; a suite is one")
+            take = takers.get(type(event))
+            if take is not None:
+                take(event)
         return self._root if self._root is not None else Node(None, 1, 1)
+
+    def _start_document(self, event: Any) -> None:
+        if self._root is not None:
+            raise self._error(_of(event.start_mark), "a second document; a suite is one")
+
+    def _end(self, _: Any) -> None:
+        done = self._open.pop()
+        node = done.node()
+        if done.anchor is not None:
+            self._anchors[done.anchor] = node
+        self._add(node)
 
     def _error(self, place: tuple[int, int], message: str) -> SuiteError:
         return SuiteError([Problem(self._file, *place, message)])
 
-    def _start(self, event: Any, *, is_mapping: bool) -> None:
+    def _start_mapping(self, event: Any) -> None:
+        self._start(event, is_mapping=True)
+
+    def _start(self, event: Any, *, is_mapping: bool = False) -> None:
         place = _of(event.start_mark)
         self._refuse_tag(event, place)
         if len(self._open) >= DEEPEST:
@@ -187,7 +201,7 @@ class _Builder:
         place = _of(event.start_mark)
         self._refuse_tag(event, place)
         if self._awaits_key():
-            self._key(event.value, place)
+            self._key(event.value, place, is_plain=not event.style)
             return
         value = self._resolved(event.value, place) if event.implicit[0] and not event.style else event.value
         node = Node(value, *place)
@@ -195,9 +209,9 @@ class _Builder:
             self._anchors[event.anchor] = node
         self._add(node)
 
-    def _key(self, key: str, place: tuple[int, int]) -> None:
+    def _key(self, key: str, place: tuple[int, int], *, is_plain: bool) -> None:
         holder = self._open[-1]
-        if key == "<<":
+        if key == "<<" and is_plain:
             raise self._error(place, "merging with `<<` is not in YAML 1.2; repeat the keys, or use `variables`")
         if key in holder.members:
             first = holder.keys[key][0]

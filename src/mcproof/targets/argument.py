@@ -116,10 +116,10 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
         for number in range(1, len(parts)):  # a name may have a `#` as well
             if os.path.isfile(file := "#".join(parts[:number])):
                 return _configured(file, "#".join(parts[number:]), live)
-    if live.all_configured and os.path.isfile(target):
-        return _configured(target, None, live)
     if target != "-" and _is_source(target):
         return [Input(target, is_source=True)]
+    if live.all_configured and os.path.isfile(target):
+        return _configured(target, None, live)
     if target == "-" or not os.path.isdir(target):
         return [Input(target)]
     try:

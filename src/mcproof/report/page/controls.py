@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.finding import LEVELS
 from mcproof.report.page.findings import count_levels
 from mcproof.report.page.markup import prose, text
+from mcproof.report.page.tests import LOOKS, all_tests, by_outcome
 from mcproof.report.text import plural
 
 if TYPE_CHECKING:
@@ -29,12 +30,26 @@ def filter_bar(all_findings: list[Findings], rules: dict[str, RuleUse], words: W
     suppressed = sum(hidden.values())
     if suppressed:
         boxes.append(_box("suppressed", f"suppressed <b>{suppressed:,}</b>", "suppressed", checked=False))
+    return _bar(boxes, "Levels", _selects(rules), words)
+
+
+def test_filter(run: RunReport, words: Words) -> str:
+    """The search and the choice of outcomes, where there are tests to choose from."""
+    boxes = [
+        _box(outcome, f"{LOOKS[outcome].word} <b>{len(tests):,}</b>", "level", f"tone {LOOKS[outcome].tone}")
+        for outcome, tests in by_outcome(all_tests(run)).items()
+        if tests
+    ]
+    return _bar(boxes, "Outcomes", "", words) if boxes else ""
+
+
+def _bar(boxes: list[str], legend: str, selects: str, words: Words) -> str:
     return (
         '<div class="filter" id="filter" role="search" aria-label="Filter" hidden>\n'
         f'<label class="search"><span class="unseen">Search the {words.noun}s</span><input type="search" id="query" '
         f'placeholder="Search {words.noun}s" autocomplete="off" spellcheck="false" aria-keyshortcuts="/"></label>\n'
-        f'<fieldset><legend class="unseen">Levels</legend>{"".join(boxes)}</fieldset>\n'
-        f"{_selects(rules)}"
+        f'<fieldset><legend class="unseen">{legend}</legend>{"".join(boxes)}</fieldset>\n'
+        f"{selects}"
         '<p class="actions"><output id="matches" for="query"></output>\n'
         '<button type="button" id="expand">Expand all</button><button type="button" id="collapse">Collapse all</button>'
         '<button type="button" id="clear">Clear</button></p>\n</div>\n'
@@ -42,10 +57,11 @@ def filter_bar(all_findings: list[Findings], rules: dict[str, RuleUse], words: W
     )
 
 
-def _box(value: str, label: str, name: str, *, checked: bool = True) -> str:
+def _box(value: str, label: str, name: str, look: str = "", *, checked: bool = True) -> str:
     state = " checked" if checked else ""
     return (
-        f'<label class="box {value}"><input type="checkbox" name="{name}" value="{value}"{state} autocomplete="off">'
+        f'<label class="box {look or value}">'
+        f'<input type="checkbox" name="{name}" value="{value}"{state} autocomplete="off">'
         f"<span>{label}</span></label>\n"
     )
 

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 LIMIT = 1000
 """How many characters of a text from outside are shown; nothing that a person reads is longer."""
 
+SLIVER = 0.015
+"""The least part of a bar that a part of the whole has, so that one in a thousand is seen."""
+
+NAMES = 12
+"""How many names a sentence has; the rest is counted."""
+
+Share = tuple[str, str, int, str]
+"""A part of a whole: its tone, its symbol, how many, and of what."""
+
 
 def text(value: str, limit: int = LIMIT) -> str:
     """Text from outside, for an element or an attribute in quotes."""
@@ -45,14 +54,45 @@ def bar(share: float, name: str) -> str:
     return f'<svg class="bar {name}" aria-hidden="true"><rect width="{width:.1f}%" height="100%" rx="2"/></svg>'
 
 
+def names(items: list[str]) -> str:
+    """Some names, and how many more there are."""
+    listed = ", ".join(f"<code>{text(name, 120)}</code>" for name in items[:NAMES])
+    return f"{listed} and {len(items) - NAMES:,} more" if len(items) > NAMES else listed
+
+
+def proportion_bar(shares: list[Share]) -> str:
+    """Parts of a whole as one bar, with a key that needs no colours."""
+    if not shares:
+        return ""
+    spoken = ", ".join(f"{count:,} {word}" for _, _, count, word in shares)
+    keys = "".join(
+        f'<li class="{tone}"><b>{symbol}</b> {count:,} {word}</li>\n' for tone, symbol, count, word in shares
+    )
+    return f'{stack(shares, spoken)}\n<ul class="keys" aria-hidden="true">\n{keys}</ul>\n'
+
+
+def stack(shares: list[Share], spoken: str = "") -> str:
+    """The bar alone; without words for those who hear the numbers beside it."""
+    total = sum(count for _, _, count, _ in shares)
+    weights = [max(count, total * SLIVER) for _, _, count, _ in shares]
+    drawn, at = [], 0.0
+    for (tone, *_), weight in zip(shares, weights, strict=True):
+        width = 100 * weight / sum(weights)
+        drawn.append(f'<rect class="{tone}" x="{at:.2f}%" width="{width:.2f}%" height="100%"/>')
+        at += width
+    said = f'role="img" aria-label="{spoken}"' if spoken else 'aria-hidden="true"'
+    return f'<svg class="proportions" {said} width="100%" height="12">{"".join(drawn)}</svg>'
+
+
 class Words(NamedTuple):
-    """What a command calls its findings and their levels."""
+    """What a command calls its findings and their levels, and what it looks at."""
 
     noun: str
     heading: str
     levels: dict[Level, str]
     counts: bool
     """Whether the word of a level can be counted, as in two errors."""
+    target: str = "target"
 
     def counted(self, count: int, level: Level) -> str:
         """So many of a level."""
@@ -64,8 +104,9 @@ _FINDINGS = Words("finding", "Findings", {"error": "error", "warning": "warning"
 _CHANGES = Words(
     "change", "Changes", {"error": "breaking", "warning": "cannot tell", "note": "compatible"}, counts=False
 )
+_TESTS = _FINDINGS._replace(noun="test", heading="Tests", target="suite")
 
 
 def words_of(command: str) -> Words:
     """The words for what a command finds."""
-    return _CHANGES if command == "diff" else _FINDINGS
+    return {"diff": _CHANGES, "run": _TESTS}.get(command, _FINDINGS)

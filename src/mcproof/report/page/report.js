@@ -7,10 +7,10 @@
 
   const FEW = 60; // so many matches are shown open
   const query = byId("query");
-  const ruleChoice = byId("rule");
+  const ruleChoice = byId("rule"); // tests have no rules to choose from
   const rulesetChoice = byId("ruleset");
   const boxes = [...filter.querySelectorAll("input[type=checkbox]")];
-  const rulesetOf = new Map([...ruleChoice.querySelectorAll("option[data-ruleset]")].map((option) => [option.value, option.dataset.ruleset]));
+  const rulesetOf = new Map([...filter.querySelectorAll("option[data-ruleset]")].map((option) => [option.value, option.dataset.ruleset]));
 
   const groups = [...document.querySelectorAll(".group")].map((element) => ({
     element,
@@ -18,12 +18,12 @@
     name: element.querySelector(".title").textContent,
     count: 0,
   }));
-  const findings = groups.flatMap((group) => [...group.element.querySelectorAll(".finding")].map((element) => {
-    const rules = element.dataset.rules.split(" ");
+  const findings = groups.flatMap((group) => [...group.element.querySelectorAll(".finding, .test")].map((element) => {
+    const rules = element.dataset.rules?.split(" ") ?? [];
     return {
       element,
       group,
-      level: element.classList[1],
+      level: element.dataset.outcome ?? element.classList[1],
       rules,
       rulesets: rules.map((rule) => rulesetOf.get(rule)),
       suppressed: element.classList.contains("suppressed"),
@@ -42,8 +42,8 @@
   function apply() {
     const words = query.value.toLowerCase().split(/\s+/).filter(Boolean);
     const levels = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
-    const rule = ruleChoice.value;
-    const ruleset = rulesetChoice.value;
+    const rule = ruleChoice?.value;
+    const ruleset = rulesetChoice?.value;
     const withSuppressed = levels.has("suppressed");
     let matches = 0;
     let total = 0;
@@ -93,7 +93,7 @@
   }
 
   function clear() {
-    query.value = ruleChoice.value = rulesetChoice.value = "";
+    for (const field of [query, ...filter.querySelectorAll("select")]) field.value = "";
     for (const box of boxes) box.checked = box.defaultChecked;
     apply();
   }
@@ -128,7 +128,7 @@
       event.preventDefault();
       toggleHelp(link);
     }
-    const only = event.target.closest?.("button.only");
+    const only = ruleChoice && event.target.closest?.("button.only");
     if (only) {
       clear();
       ruleChoice.value = only.value;
@@ -164,7 +164,7 @@
   byId("collapse").addEventListener("click", () => setOpen(false));
   byId("clear").addEventListener("click", () => { clear(); query.focus(); });
 
-  for (const button of document.querySelectorAll("button.only")) button.hidden = false;
+  for (const button of document.querySelectorAll("button.only")) button.hidden = !ruleChoice;
   for (const link of document.querySelectorAll(".finding a.rule")) link.setAttribute("aria-expanded", "false");
   filter.hidden = false;
   apply();

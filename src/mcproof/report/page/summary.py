@@ -8,6 +8,7 @@ from mcproof.finding import LEVELS, level_of
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.page.findings import count_levels, level_counts, rule_link
 from mcproof.report.page.markup import bar, listing, prose, text
+from mcproof.report.page.tests import tests_headline
 from mcproof.report.proof import TRYING, summary_sentence, was_tested
 from mcproof.report.terminal import shell_word
 from mcproof.report.text import failing_words, plural, scope_of
@@ -37,9 +38,16 @@ def tile(report: TargetReport, findings: Findings, command: str) -> str:
         return _tile("?", "fair", "cannot tell") if levels["warning"] else _tile("✓", "good", "compatible")
     if report.score is not None:
         return _tile(text(report.score.grade, 3), grade_tone(report.score.grade), "grade")
-    if command in TRYING and report.passed and not was_tested(report):
+    if report.passed and _was_idle(report, command):
         return _tile("?", "fair", "nothing was tested")
     return _tile("✓", "good", "passed") if report.passed else _tile("✕", "bad", "failed")
+
+
+def _was_idle(report: TargetReport, command: str) -> bool:
+    """Whether a command that tests has tested nothing, which nobody should take for a success."""
+    if command == "run":
+        return all(test.outcome != "passed" for test in report.tests)
+    return command in TRYING and not was_tested(report)
 
 
 def _tile(character: str, tone: str, spoken: str) -> str:
@@ -55,6 +63,8 @@ def headline(report: TargetReport, findings: Findings, words: Words, command: st
     """The result in a phrase, without markup."""
     if report.trouble is not None:
         return "could not be checked"
+    if command == "run":
+        return tests_headline(report.tests)
     if sentence := summary_sentence(report, command):
         return sentence
     levels = count_levels(findings.shown)

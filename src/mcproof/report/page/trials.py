@@ -14,7 +14,8 @@ from mcproof.report.matrix import (
     probe_grid,
     server_probes,
 )
-from mcproof.report.page.markup import bar, prose, text
+from mcproof.report.page.markup import bar, names, proportion_bar, prose, text
+from mcproof.report.page.tests import shares
 from mcproof.report.proof import PROBING, not_tested, predictions, probe_sentence, promises, shown_arguments
 from mcproof.report.text import plural
 from mcproof.trial import KINDS
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 
     from mcproof.report.matrix import Grid, Mark, Row, Square
     from mcproof.report.model import Failure, Fuzzing, ProbeResult, TargetReport
-
-NAMES = 12
-"""How many tools a sentence names; the rest is counted."""
 
 _TONES = {"clean": "good", "accepted": "fair"}
 
@@ -52,25 +50,8 @@ def proportions(report: TargetReport, command: str) -> str:
             ("bad", "✗", rest, "failed"),
         ]
     else:
-        parts = []
-    return _proportions([part for part in parts if part[2]])
-
-
-def _proportions(parts: list[tuple[str, str, int, str]]) -> str:
-    if not parts:
-        return ""
-    total = sum(count for _, _, count, _ in parts)
-    drawn, at = [], 0.0
-    for tone, _, count, _ in parts:
-        width = 100 * count / total
-        drawn.append(f'<rect class="{tone}" x="{at:.2f}%" width="{width:.2f}%" height="100%"/>')
-        at += width
-    spoken = ", ".join(f"{count:,} {word}" for _, _, count, word in parts)
-    keys = "".join(f'<li class="{tone}"><b>{symbol}</b> {count:,} {word}</li>\n' for tone, symbol, count, word in parts)
-    return (
-        f'<svg class="proportions" role="img" aria-label="{spoken}" width="100%" height="12">{"".join(drawn)}</svg>\n'
-        f'<ul class="keys" aria-hidden="true">\n{keys}</ul>\n'
-    )
+        parts = shares(report.tests) if command == "run" else []
+    return proportion_bar([part for part in parts if part[2]])
 
 
 def trial_sections(report: TargetReport, command: str, number: int, level: int) -> Iterator[str]:
@@ -157,14 +138,8 @@ def _predicted(report: TargetReport) -> Iterator[str]:
         ids = ", ".join(f"<code>{text(rule)}</code>" for rule in rules)
         yield (
             f'<p class="aside">Open under <b>{FAULTS[fault]}</b>: {ids} predicted it for '
-            f"{plural(len(tools), 'tool')}: {_names(tools)}</p>\n"
+            f"{plural(len(tools), 'tool')}: {names(tools)}</p>\n"
         )
-
-
-def _names(names: list[str]) -> str:
-    """Some names, and how many more there are."""
-    listed = ", ".join(f"<code>{text(name, 120)}</code>" for name in names[:NAMES])
-    return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed
 
 
 def _evidence(tool: str, probes: list[ProbeResult], anchor: str, level: int) -> Iterator[str]:
@@ -242,5 +217,5 @@ def _failure(each: Failure) -> str:
 
 def untested_reasons(report: TargetReport) -> str:
     """What was not tested, by the reason."""
-    rows = "".join(f"<div><dt>{_names(whats)}</dt><dd>{prose(why)}</dd></div>\n" for why, whats in not_tested(report))
+    rows = "".join(f"<div><dt>{names(whats)}</dt><dd>{prose(why)}</dd></div>\n" for why, whats in not_tested(report))
     return f'<dl class="untested">\n{rows}</dl>\n' if rows else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcproof.acceptance import KINDS, kinds_of
 from mcproof.finding import Problem
 from mcproof.registry import rule
-from mcproof.rules.polish.prose import description_of, parameters, pointer_of
+from mcproof.rules.polish.prose import pointer_of, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +38,10 @@ _is_written_as_text = re.compile(
     r"(?i)\bstring|\btext\b|\bjson\b|separated|delimited|\bor\b(?! not)|encoded|serialized|\bformat|\bas an? |[\"'`]"
     r"|\bcsv\b|\byaml\b|per line|\bexpression\b"
 ).search
+_SHOWS_FORM = frozenset(("enum", "const", "pattern", "format"))
+"""Keywords that say themselves how a value is written."""
+_TYPES = {"number": ("number", "integer"), "boolean": ("boolean",), "array": ("array",)}
+_COMPOUND = ("array", "object")
 
 
 @rule(
@@ -56,21 +60,20 @@ def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
     Why: a model believes the one or the other, and half of its calls are refused.
     Fix: correct the type, or say in the description how the value is written.
     """
-    for name, schema in parameters(tool):
-        text = description_of(schema)
-        if not text or schema.get("type") in ("array", "object") or text.split(None, 1)[0].lower() not in _FIRST_WORDS:
+    for name, schema, described in read(tool).parameters:
+        text = described.lstrip()
+        if not text or schema.get("type") in _COMPOUND or text.partition(" ")[0].lower() not in _FIRST_WORDS:
             continue
-        said = _says_kind(text.lstrip())
-        if said is None or tool.tree is None:
+        said = _says_kind(text)
+        if said is None or schema.get("type") in _TYPES[expected := str(said.lastgroup)]:
             continue
-        expected = str(said.lastgroup)
+        if not _SHOWS_FORM.isdisjoint(schema) or _is_written_as_text(text[:2000]) or tool.tree is None:
+            continue
         kinds = kinds_of(schema, tool.tree) - {"null"}
-        if expected in kinds or not kinds or kinds == KINDS - {"null"} or "object" in kinds or "array" in kinds:
-            continue
-        if "enum" in schema or "const" in schema or "pattern" in schema or "format" in schema:
+        if expected in kinds or not kinds or kinds == KINDS - {"null"} or not kinds.isdisjoint(_COMPOUND):
             continue
         pointer = pointer_of(name)
-        if _is_written_as_text(text[:2000]) or not tool.knows_all(pointer):
+        if not tool.knows_all(pointer):
             continue
         declared = " or ".join(sorted(kinds))
         yield Problem(f"parameter `{name}` is of type {declared} and described as {_ARTICLE[expected]}", pointer, name)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcproof.finding import Problem
 from mcproof.javascript import is_blank
 from mcproof.names import words_of
 from mcproof.registry import rule
-from mcproof.rules.polish.prose import description_of, is_latin, matches_from, parameters, pointer_of, size, unquoted
+from mcproof.rules.polish.lexicon import USELESS, WHEN
+from mcproof.rules.polish.prose import has_any, is_latin, matches_from, pointer_of, read, size, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +28,8 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SHOWING_KEYS = ("example", "examples", "enum", "const", "format", "pattern", "properties", "$ref")
+_OPEN = ("string", "object", "array")
+_SHOWING_KEYS = _set("example examples enum const format pattern properties $ref")
 _SHOWING = (
     *("example", "e.g", "eg.", "eg:", "for instance", "such as", "i.e", "either ", "one of", "options:", "values:"),
     *(
@@ -66,25 +69,6 @@ _when = re.compile(
     r"|\b(?:must|should) be (?:used|called)\b"
     r"|\bbefore (?:using|calling)\b"
 ).match
-_WHEN = (
-    *(
-        "use",
-        "call",
-        "invoke",
-        "run ",
-        "prefer",
-        "choose",
-        "try ",
-        "helpful",
-        "appropriate",
-        "ideal",
-        "best",
-        "perfect",
-    ),
-    *("suitable", "intended", "designed", "meant", "recommended", "only", "when", "if ", "not ", "don't", "never"),
-    *("avoid", "must", "should", "before"),
-)
-
 _useless = re.compile(
     r"\b(?:[Ss]imply|[Bb]asically|[Ee]ssentially|[Oo]bviously|[Rr]eally|[Ee]ffortlessly|awesome|amazing|convenient|"
     r"(?<!more )[Pp]owerful|very(?!\s+(?:first|last|long|large|big|small|short|few|high|low)\b)|"
@@ -92,13 +76,10 @@ _useless = re.compile(
     r"(?!\s+(?:for|when|to|if|in|as|match|square|circle)\b)|easy-to-use|"
     r"(?<=[Aa] )simple (?=(?:tool|way|utility|function|method|interface|server|helper)\b)|"
     r"[Jj]ust (?=(?:call|use|pass|provide|give|send|run)\b))(?!\w)"
-)
-_USELESS = (
-    *("simply", "basically", "essentially", "obviously", "really", "effortlessly", "awesome", "amazing", "powerful"),
-    *("convenient ", " very ", "useful", "helpful", "great ", "perfect", "easy-to-use", " simple ", "just "),
-)
-
+).match
 _words = re.compile(r"[A-Za-z][A-Za-z0-9_]+").findall
+_SHAPES = bytes(ord("A") if 65 <= each <= 90 else ord("0") if 48 <= each <= 57 else ord(" ") for each in range(256))
+"""`A` for every capital and `0` for every digit."""
 _is_acronym = re.compile(r"[A-Z][A-Z0-9]{1,5}").fullmatch
 _PLAIN = _set(
     "API APIS URL URLS URI JSON XML HTTP HTTPS MCP SQL ID IDS HTML CSS CSV PDF UUID ISO UTC AWS SDK CLI CPU GPU RAM "
@@ -112,12 +93,6 @@ _EMPHASIS = _set(
     "PLEASE READ RULE RULES SAME SET SHOULD SO STEP STOP TAKE THAN THAT THE THEN THIS TO TOOL TRUE TWO USE USER USING "
     "VALUE VERY WHAT WHEN WHERE WHICH WHY WILL WITH WRITE YES YOU YOUR"
 )
-
-
-def _text(tool: Tool) -> str:
-    """A description that can be judged by its English words; empty where there is none."""
-    text = tool.description
-    return text if tool.knows("/description") and not is_blank(text) and is_latin(text) else ""
 
 
 @rule(
@@ -183,29 +158,31 @@ def missing_example(tool: Tool) -> Iterator[Problem]:
     Why: one example tells a model more about a format than a paragraph does.
     Fix: add `examples`, or end the description with "such as `2024-05-01`".
     """
-    for name, schema in parameters(tool):
-        text = description_of(schema)
-        if not text or not _leaves_format_open(name, schema):
+    for name, schema, text in read(tool).parameters:
+        if not text or schema.get("type") not in _OPEN or not _leaves_format_open(name, schema):
             continue
-        lowered = text.lower()
-        if any(mark in lowered for mark in _SHOWING) or not is_latin(text):
-            continue
-        pointer = pointer_of(name)
-        if tool.knows_all(pointer):
-            yield Problem(f"parameter `{name}` has no example", pointer, name)
+        if not has_any(_SHOWING, text.lower()) and is_latin(text):
+            pointer = pointer_of(name)
+            if tool.knows_all(pointer):
+                yield Problem(f"parameter `{name}` has no example", pointer, name)
 
 
 def _leaves_format_open(name: str, schema: dict[str, Any]) -> bool:
     kind = schema.get("type")
-    if kind not in ("string", "object", "array") or schema.get("default") not in (None, "", [], {}):
+    if kind not in _OPEN or not _SHOWING_KEYS.isdisjoint(schema):
         return False
-    if any(key in schema for key in _SHOWING_KEYS):
+    if "default" in schema and schema["default"] not in (None, "", [], {}):
         return False
     if kind == "array":
         items = schema.get("items")
         return not isinstance(items, dict) or _leaves_format_open(name, {**items, "items": None})
+    return not _is_free_text(name)
+
+
+@lru_cache(2048)  # the same names come again and again
+def _is_free_text(name: str) -> bool:
     words = words_of(name)
-    return not (words and words[-1] in FREE_TEXT)
+    return bool(words) and words[-1] in FREE_TEXT
 
 
 @rule(
@@ -221,8 +198,8 @@ def no_trigger_condition(tool: Tool) -> Iterator[Problem]:
     Why: among similar tools, what a tool does is not enough for a model to choose; when to choose it is.
     Fix: add a sentence such as "Use this when the user reports a new bug".
     """
-    text = _text(tool)
-    if text and not any(matches_from(_WHEN, _when, text.lower())):
+    reading = read(tool)
+    if reading.is_english and not reading.says(WHEN, _when):
         yield Problem("the description does not say when to use the tool", at="/description")
 
 
@@ -264,6 +241,9 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
 
 def _has_capitals(text: str) -> bool:
     """Whether there are enough capitals for that many abbreviations: a cheap question that mostly ends the matter."""
+    shape = text.encode("ascii", "replace").translate(_SHAPES)
+    if shape.count(b"AA") + shape.count(b"A0") <= MOST_JARGON * FEWEST_WORDS:
+        return False
     words = text.split()
     return sum(map(str.isupper, words)) > 0.5 * MOST_JARGON * len(words)
 
@@ -284,10 +264,13 @@ def useless_qualifier(tool: Tool) -> Iterator[Problem]:
     Why: "simply" and "powerful" cost tokens and tell a model nothing to choose by.
     Fix: leave the word out, or say what it stands for.
     """
-    text = _text(tool)
-    lowered = text.lower()
-    if not any(word in lowered for word in _USELESS):
+    reading = read(tool)
+    present = USELESS & reading.words
+    if not present or not reading.is_english:
         return
-    found = _useless.search(" ".join(unquoted(text).split()))
+    text = " ".join(unquoted(tool.description).split())
+    found = min(
+        matches_from([*present, *map(str.capitalize, present)], _useless, text), key=re.Match.start, default=None
+    )
     if found:
         yield Problem(f"the description says `{found[0].strip()}`, which tells nothing", at="/description")

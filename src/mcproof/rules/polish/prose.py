@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, AnyStr
 
+from mcproof.javascript import is_blank
 from mcproof.jsontext import escape
+from mcproof.rules.polish.lexicon import WATCHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -15,8 +17,14 @@ if TYPE_CHECKING:
 _ideographs = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]").findall
 _syllables = re.compile("[\u3040-\u30ff\uac00-\ud7af]").findall
 _quoted = re.compile(
-    r"```.{0,5000}?```|`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{1,300}'(?!\w)|“[^”\n]{1,300}”", re.DOTALL
+    r"```.{0,5000}?```|`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|'(?<!\w')[^'\n]{1,300}'(?!\w)|“[^”\n]{1,300}”", re.DOTALL
 )
+
+_WORDS_ONLY = bytes(
+    ord(chr(each).lower()) if each < 128 and (chr(each).isalnum() or chr(each) == "_") else ord(" ")
+    for each in range(256)
+)
+"""Small letters for letters, blanks for what is no part of a word."""
 
 
 def size(text: str) -> int:
@@ -35,13 +43,48 @@ def is_latin(text: str) -> bool:
     return text.isascii() or len(text.encode("ascii", "ignore")) > 0.8 * len(text)
 
 
+class Reading:
+    """What rules about words ask of a tool: worked out once, for all of them."""
+
+    __slots__ = ("is_english", "lowered", "parameters", "words")
+
+    def __init__(self, tool: Tool) -> None:
+        text = tool.description
+        self.is_english = tool.knows("/description") and not is_blank(text) and is_latin(text)
+        """Whether there is a description that can be judged by its English words."""
+        self.lowered = text.lower()
+        """The description in small letters."""
+        letters = text.encode("ascii", "replace").translate(_WORDS_ONLY)
+        self.words = WATCHED.intersection(letters.decode("ascii").split())
+        """Which of the words that rules look for are in it."""
+        self.parameters = [
+            (name, schema, description_of(schema))
+            for name, schema in tool.parameters.items()
+            if tool.source is None or tool.knows(pointer_of(name))
+        ]
+        """The known parameters: name, schema, description."""
+
+    def says(self, words: frozenset[str], match_at: Callable[[str, int], re.Match[str] | None]) -> bool:
+        """Whether a pattern, each match of which begins with one of some words, is in the description."""
+        present = words & self.words
+        return bool(present) and any(matches_from(present, match_at, self.lowered))
+
+
+def read(tool: Tool) -> Reading:
+    """What there is to know of a tool's words."""
+    reading: Reading | None = tool.reading
+    if reading is None:
+        reading = tool.reading = Reading(tool)
+    return reading
+
+
 def unquoted(text: str) -> str:
     """A text without what it quotes: code, values, other people's words."""
     return _quoted.sub(" ", text)
 
 
 def matches_from(
-    starts: tuple[AnyStr, ...], match_at: Callable[[AnyStr, int], re.Match[AnyStr] | None], text: AnyStr
+    starts: Iterable[AnyStr], match_at: Callable[[AnyStr, int], re.Match[AnyStr] | None], text: AnyStr
 ) -> Iterator[re.Match[AnyStr]]:
     """The matches of a pattern that begin with one of some words.
 
@@ -56,12 +99,12 @@ def matches_from(
             at = text.find(start, at + 1)
 
 
-def parameters(tool: Tool) -> Iterable[tuple[str, Any]]:
-    """The known parameters of a tool: name and schema."""
-    found = tool.parameters.items()
-    if tool.source is None or not tool.source.unknown:
-        return found
-    return [(name, schema) for name, schema in found if tool.knows(pointer_of(name))]
+def has_any(parts: Iterable[str], text: str) -> bool:
+    """Whether one of some parts is in a text."""
+    for part in parts:  # noqa: SIM110 (a generator takes twice the time)
+        if part in text:
+            return True
+    return False
 
 
 def pointer_of(parameter: str) -> str:

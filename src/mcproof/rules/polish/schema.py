@@ -9,7 +9,8 @@ from mcproof.dialects import objections
 from mcproof.finding import Problem
 from mcproof.javascript import is_blank
 from mcproof.registry import MISSING_REQUIRED, rule
-from mcproof.rules.polish.prose import description_of, is_latin, matches_from, parameters, pointer_of
+from mcproof.rules.polish.lexicon import COMING_BACK
+from mcproof.rules.polish.prose import description_of, pointer_of, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,6 @@ _MOST_PARTS = 20
 _comes_back = re.compile(
     r"\b(?:return(?:s|ed|ing)?|yield(?:s|ed|ing)?|respon(?:se|ses|ds)|outputs?|results?|produc(?:es|ing)|gives? back)\b"
 ).match
-_COMING_BACK = ("return", "result", "respon", "output", "yield", "produc", "give")
 _says_optional = re.compile(
     r"(?i)\boptional\b|\bdefaults? (?:to|is|value)\b|\bdefaults?[:=]|\bif (?:omitted|not)\b"
 ).search
@@ -62,8 +62,8 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
     listed: set[str] | None = None
-    for name, schema in parameters(tool):
-        if is_blank(description_of(schema)) and not _is_explained(schema, tool):
+    for name, schema, text in read(tool).parameters:
+        if is_blank(text) and not _is_explained(schema, tool):
             if listed is None:
                 listed = _listed_in(tool.description)
             pointer = pointer_of(name)
@@ -115,8 +115,8 @@ def require_return_schema(tool: Tool) -> Iterator[Problem]:
     """
     if "outputSchema" in tool.fields or not tool.knows("/outputSchema") or not tool.knows("/description"):
         return
-    text = tool.description
-    if not is_blank(text) and is_latin(text) and not any(matches_from(_COMING_BACK, _comes_back, text.lower())):
+    reading = read(tool)
+    if reading.is_english and not reading.says(COMING_BACK, _comes_back):
         yield Problem("has no output schema and does not say what it returns", at="/description")
 
 
@@ -214,7 +214,7 @@ def _flaw(tool: Tool) -> tuple[str, str] | None:
         return None
     if type(schema) is not dict:
         return "", "it is not an object"
-    for pointer, message in objections(schema):
+    for pointer, message in objections(schema, tool.written):
         if tool.knows_all(f"/inputSchema{pointer}"):
             return pointer, message
     if "type" in schema and schema["type"] != "object" and tool.knows_all("/inputSchema/type"):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from mcproof.finding import Problem
 from mcproof.jsontext import escape
 from mcproof.registry import rule
-from mcproof.rules.polish.prose import matches_from
+from mcproof.rules.polish.lexicon import SPEAKING
+from mcproof.rules.polish.prose import has_any, matches_from, read
 from mcproof.schemas import STRICT_LEVELS
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ _INVISIBLE = re.compile(
     "\x1b(?=\\[)|[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
     "|[\U000e0000-\U000e007f\U000e0100-\U000e01ef]|[\ufe00-\ufe0f]{2}"
 )
-_RARE_BYTES = (b"\xe2", b"\xef", b"\xf3", b"\xd8", b"\xe1", b"\x1b[")
+_RARE_BYTES = (b"\xe2", b"\xef", b"\xf3", b"\xd8", b"\xe1", b"\x1b")
 _may_be_invisible = re.compile(
     rb"\x1b\[|\xd8\x9c|\xe1\xa0\x8e|\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])|\xef(?:\xbb\xbf|\xb8[\x80-\x8f]\xef)|\xf3\xa0"
-).search
+).match
 """How these are spelt in UTF-8: where none occurs, which is nearly always, no text has to be looked at by itself."""
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069"
 _JOINERS = "\u200b\u200c\u200d"
@@ -51,15 +52,25 @@ _SPEECH = (
     r"|<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id"
     r"|(?:start|end)_header_id)\|>|\[inst\]|<<sys>>|<im_(?:start|end)>"
 )
-_BEGINNINGS = (
-    *("ignore", "disregard", "forget", "override", "bypass", "reveal", "not", "don't", "never", "without", "you"),
-    *("<|", "[inst]", "<<sys>>", "<im_"),
-)
+_MARKS = ("<|", "[inst]", "<<sys>>", "<im_")
+_BEGINNINGS = (*sorted(SPEAKING), *_MARKS)
 """How a match begins; to look for these first is many times faster than to try every place."""
-_BYTE_BEGINNINGS = tuple(each.encode() for each in _BEGINNINGS)
+_BYTE_BEGINNINGS = (
+    (b"", (b"ignore", b"disregard", b"forget", b"override", b"bypass", b"reveal", b"you")),
+    (b"user", (b"not", b"don't", b"never", b"without")),
+    (b"<", (b"<|", b"<<sys>>", b"<im_")),
+    (b"]", (b"[inst]",)),
+)
+"""The same, behind something else that a match has in it, is soon looked for and mostly not there."""
 _speech = re.compile(_SPEECH).match
-_may_speak = re.compile(_SPEECH.replace(r"\b", "").encode()).match
-"""The same among bytes, where what follows a text may look like a letter of it."""
+_speech_in_bytes = re.compile(
+    _SPEECH.replace(r"\b", "")
+    .replace(r"\s{1,9}", r"[\s\x1c-\x1f\x80-\xff]{1,27}")
+    .replace(r"\s{0,9}", r"[\s\x1c-\x1f\x80-\xff]{0,27}")
+    .replace(r"\w{1,20}", r"[\w\x80-\xff]{1,80}")
+    .encode()
+).match
+"""The same in UTF-8 and more, as what follows a text may look like a letter of it and not every blank is one byte."""
 _introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for)[,:]?\s{0,2}[\"'`“‘(]{1,3}$").search
 
 
@@ -79,13 +90,22 @@ def hidden_prompt_injection(tool: Tool) -> Iterator[Problem]:
     Why: a model reads them; whole instructions can be written in characters that no review shows.
     Fix: delete them; where they came in with copied text, type the words anew.
     """
-    written = tool.written
-    if written and not (any(each in written for each in _RARE_BYTES) and _may_be_invisible(written)):
+    if not _may_hide(tool):
         return
     for pointer, text in _texts(tool.fields):
         found = _hidden_in(text)
         if found is not None:
             yield Problem(f"has an invisible character, U+{ord(found):04X}", at=pointer)
+
+
+def _may_hide(tool: Tool) -> bool:
+    """Whether it is worth a look at each text."""
+    written, description = tool.written, tool.description
+    if not written or any(matches_from(_RARE_BYTES, _may_be_invisible, written)):
+        return True
+    if description.isascii():
+        return "\x1b" in description
+    return any(matches_from(_RARE_BYTES, _may_be_invisible, description.encode("utf-8", "surrogatepass")))
 
 
 def _hidden_in(text: str) -> str | None:
@@ -125,7 +145,7 @@ def instruction_in_description(tool: Tool) -> Iterator[Problem]:
     Why: a description comes from the server and speaks in nobody's name; this is how tools are poisoned.
     Fix: describe what the tool does; leave how a model behaves to whoever runs it.
     """
-    if tool.written and not any(matches_from(_BYTE_BEGINNINGS, _may_speak, tool.written.lower())):
+    if not _may_speak(tool):
         return
     for pointer, text in _texts(tool.fields):
         lowered = text.lower()
@@ -133,6 +153,19 @@ def instruction_in_description(tool: Tool) -> Iterator[Problem]:
             if not _introduces_quote(lowered[max(0, match.start() - 30) : match.start()]):
                 yield Problem(f"speaks to the model: `{' '.join(match[0].split())}`", at=pointer)
                 break
+
+
+def _may_speak(tool: Tool) -> bool:
+    """Whether it is worth a look at each text."""
+    if not tool.written or read(tool).says(SPEAKING, _speech):
+        return True
+    if ("<" in tool.description or "]" in tool.description) and has_any(_MARKS, tool.description.lower()):
+        return True
+    lowered = tool.written.lower()
+    for sign, beginnings in _BYTE_BEGINNINGS:
+        if sign in lowered and any(matches_from(beginnings, _speech_in_bytes, lowered)):
+            return True
+    return False
 
 
 def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:

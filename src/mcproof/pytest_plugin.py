@@ -1,0 +1,173 @@
+"""The pytest plugin: fixtures for MCP servers, snapshots, and suites as tests.
+
+Everybody who has mcproof installed loads this with every run of pytest, so it loads nothing of mcproof until a test
+asks for a fixture or a suite is collected.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mcproof.suite.snapshots import SnapshotStore
+    from mcproof.testing import McpServer, McpSnapshot, ServerStarter
+
+PREFIX = "--mcproof-"
+_SUITES = pytest.StashKey[frozenset[str]]()
+"""The files that the configuration names as suites."""
+_STORES = pytest.StashKey[dict[str, "SnapshotStore"]]()
+"""The snapshots that this run has looked at, by the path of the test module or suite without its ending."""
+_SAID = pytest.StashKey[list[str]]()
+"""What became of the snapshots."""
+_OUTPUT = "mcproof_snapshots"
+"""Where a worker of xdist leaves its snapshots."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options."""
+    group = parser.getgroup("mcproof", "MCP servers (mcproof)")
+    group.addoption(
+        f"{PREFIX}update-snapshots", action="store_true", help="take what comes now for right: write the snapshots"
+    )
+    group.addoption(
+        f"{PREFIX}allow-update-in-ci", action="store_true", help=f"let {PREFIX}update-snapshots work in a CI job"
+    )
+    parser.addini("mcp_server", "what the fixture mcp_server starts: a command from the root folder, or a URL")
+    parser.addini("mcproof_suites", "suites of mcproof to collect: files or patterns from the root folder", type="args")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Settle which suites are meant, and whether snapshots may be written."""
+    if config.getoption("mcproof_update_snapshots"):
+        from mcproof.errors import UsageError
+        from mcproof.suite.snapshots import refuse_update
+
+        is_allowed = config.getoption("mcproof_allow_update_in_ci")
+        try:
+            refuse_update(os.environ, is_allowed=is_allowed, prefix=PREFIX)
+        except UsageError as error:
+            raise pytest.UsageError(error.message) from None
+    patterns = config.getini("mcproof_suites")
+    if patterns:
+        config.stash[_SUITES] = frozenset(_matching(patterns, str(config.rootpath)))
+
+
+def _matching(patterns: list[str], root: str) -> Iterator[str]:
+    from glob import glob
+
+    for pattern in patterns:
+        found = glob(pattern, root_dir=root, recursive=True)
+        if not found:
+            raise pytest.UsageError(f"mcproof_suites: there is no file `{pattern}` in {root}")
+        yield from (os.path.realpath(os.path.join(root, name)) for name in found)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A suite, where it was named: in the configuration, in `testpaths` or on the command line."""
+    if file_path.suffix not in (".yaml", ".yml"):
+        return None
+    is_configured = os.path.realpath(file_path) in parent.config.stash.get(_SUITES, ())
+    if not is_configured and not parent.session.isinitpath(file_path):
+        return None
+    from mcproof.testing.collection import SuiteFile, looks_like_a_suite
+
+    if not is_configured and not looks_like_a_suite(file_path):
+        return None
+    return SuiteFile.from_parent(parent, path=file_path, store=_store(parent.config, str(file_path.with_suffix(""))))
+
+
+@pytest.fixture(scope="session")
+def start_mcp_server() -> Iterator[ServerStarter]:
+    """Start an MCP server: `start_mcp_server(command, env=..., cwd=...)`; it ends with the test run at the latest."""
+    from mcproof.testing import ServerStarter
+
+    with ServerStarter() as starter:
+        yield starter
+
+
+@pytest.fixture(scope="session")
+def mcp_server(start_mcp_server: ServerStarter, pytestconfig: pytest.Config) -> McpServer:
+    """The MCP server that `mcp_server` in the configuration of pytest names, started once."""
+    from mcproof.testing import ServerError
+
+    command = pytestconfig.getini("mcp_server").strip()
+    if not command:
+        pytest.fail(
+            "no server is named: set `mcp_server` in the configuration of pytest, to `python server.py` for example, "
+            "or define a fixture `mcp_server` that calls `start_mcp_server`",
+            pytrace=False,
+        )
+    is_address = command.lower().startswith(("http://", "https://"))
+    try:
+        return start_mcp_server(command, cwd=None if is_address else pytestconfig.rootpath)
+    except (ServerError, ValueError) as error:
+        raise pytest.fail.Exception(f"mcp_server: {error}", pytrace=False) from None
+
+
+@pytest.fixture
+def mcp_snapshot(request: pytest.FixtureRequest, start_mcp_server: ServerStarter) -> McpSnapshot:
+    """Compare with what was stored: `mcp_snapshot(result, mask=[...])`."""
+    from mcproof.testing import McpSnapshot
+
+    owner = f"{request.cls.__qualname__}." if request.cls is not None else ""
+    store = _store(request.config, str(request.path.with_suffix("")))
+    return McpSnapshot(f"{owner}{request.node.name}", store, start_mcp_server.hide)
+
+
+def _store(config: pytest.Config, stem: str) -> SnapshotStore:
+    """The snapshots beside a test module or a suite, which is given without what its name ends in."""
+    from mcproof.suite.snapshots import SnapshotStore
+
+    stores = config.stash.setdefault(_STORES, {})
+    if stem not in stores:
+        updates = bool(config.getoption("mcproof_update_snapshots"))
+        stores[stem] = SnapshotStore(stem, updates=updates, prefix=PREFIX)
+    return stores[stem]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the snapshots that a worker of xdist has for us: one process writes them all."""
+    sent = getattr(node, "workeroutput", {}).get(_OUTPUT)
+    if sent is not None:
+        import json
+
+        for stem, changed in json.loads(sent).items():
+            _store(node.config, stem).changed.update(changed)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the snapshots that are new or different, or hand them to the process that does."""
+    changed = {stem: store for stem, store in session.config.stash.get(_STORES, {}).items() if store.changed}
+    output = getattr(session.config, "workeroutput", None)
+    if changed and output is not None:
+        import json
+
+        output[_OUTPUT] = json.dumps({stem: store.changed for stem, store in changed.items()})
+    elif changed:
+        session.config.stash[_SAID] = [_save(store, session) for store in changed.values()]
+
+
+def _save(store: SnapshotStore, session: pytest.Session) -> str:
+    """Write one file; what there is to say about it."""
+    from mcproof.errors import McproofError
+    from mcproof.report.text import plural
+
+    try:
+        store.save()
+    except McproofError as error:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return str(error)
+    return f"{os.path.relpath(store.file)}: {plural(store.written, 'snapshot')} written"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say which snapshots were written."""
+    for sentence in config.stash.get(_SAID, ()):
+        terminalreporter.write_line(f"mcproof: {sentence}")

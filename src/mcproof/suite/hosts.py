@@ -1,0 +1,153 @@
+"""A server of a suite: started or connected to once, shared by its tests, and what is known of it."""
+
+from __future__ import annotations
+
+import asyncio
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from mcproof.live.capture import capture_over
+from mcproof.live.connection import Limits
+from mcproof.live.errors import ConnectError, LostError
+from mcproof.live.reach import Asking
+from mcproof.live.secrets import hiding, hiding_whole, secrets_of_command
+from mcproof.live.servers import Command, Endpoint
+from mcproof.live.session import Session
+from mcproof.targets.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Catalog
+    from mcproof.live.connection import Connection
+    from mcproof.live.servers import Server
+    from mcproof.live.session import Reply, Request
+    from mcproof.suite.model import ServerEntry, Suite, SuiteTest
+
+PROBE_LIMIT = 10.0
+"""How long an answer to a probe may take, in seconds, where nobody says."""
+
+
+MOMENT = 0.05
+"""How long a server is watched at the end that may be ending itself, in seconds."""
+
+
+class UnableError(Exception):
+    """A test cannot be made; the text says why."""
+
+
+class Host:
+    """One server; a time limit holds where the suite names none."""
+
+    def __init__(self, entry: ServerEntry, suite: Suite, timeout: float | None) -> None:
+        self.server = _server(entry, suite)
+        seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
+        limits = Limits() if seconds is None else Limits(max(seconds, 5.0), seconds)
+        self.asking = Asking(limits, entry.protocol)
+        self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
+        self.session = Session(self.server, self.asking, limits.request)
+        secrets = [*suite.secrets, *_secrets(self.server)]
+        self.hide = hiding(secrets)
+        """What hides secrets in evidence, which may be cropped."""
+        self.hide_whole = hiding_whole(secrets)
+        """What hides them in what is kept as it is."""
+        self._trouble: str | None = None
+        self._catalog: Catalog | None = None
+        self._takes_several = True
+        self._lock = asyncio.Lock()
+        self._last: SuiteTest | None = None
+        """The test that was answered last."""
+        self.ended_after: dict[int, str] = {}
+        """How the server ended after the answer to a test, by the identity of the test."""
+
+    async def connect(self) -> None:
+        """Make sure that there is a connection, or raise UnableError; what could not be started is not tried again."""
+        async with self._lock:
+            await self._connection()
+
+    async def _connection(self) -> Connection:
+        if self._trouble is not None:
+            raise UnableError(self._trouble)
+        try:
+            return await self.session.connection()
+        except ConnectError as error:
+            self._trouble = f"cannot reach the server: {self.hide(error.message)}"
+            raise UnableError(self._trouble) from None
+
+    async def catalog(self) -> Catalog:
+        """Everything that it lists, asked for once."""
+        async with self._lock:
+            if self._catalog is None:
+                self._catalog = await self._listed()
+            return self._catalog
+
+    async def _listed(self) -> Catalog:
+        connection = await self._connection()
+        try:
+            async with asyncio.timeout(self.asking.limits.total):
+                capture = await capture_over(self.server, connection)
+        except (ConnectError, LostError, TimeoutError) as error:
+            await self.session.leave(at_once=True)
+            why = "not done in time" if isinstance(error, TimeoutError) else self.hide(error.message)
+            raise UnableError(f"the tools cannot be listed: {why}") from None
+        catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), self.server.label)
+        catalog.wire = capture.wire
+        if catalog.missing is not None:
+            raise UnableError(f"the tools cannot be listed: {self.hide(catalog.missing)}")
+        return catalog
+
+    async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Reply, float]:
+        """The reply to the call of a test, and its seconds; a server that ended before is the last test's fault."""
+        await self.connect()
+        start = perf_counter()
+        reply = await self.session.ask(*request, limit)
+        if reply.outcome == "crash" and not reply.arrived and self._last is not None:
+            self._blame(reply.why)
+            await self.connect()
+            start = perf_counter()
+            reply = await self.session.ask(*request, limit)
+        seconds = perf_counter() - start
+        # What is still to come would be taken for the answer to another test.
+        if reply.outcome == "hang" or (reply.outcome == "malformed" and self.session.can_restart):
+            await self.session.leave(at_once=True)
+        self._last = test if reply.answer is not None else None
+        return reply, seconds
+
+    def _blame(self, why: str) -> None:
+        if self._last is not None:
+            self.ended_after[id(self._last)] = self.hide(f"it was answered, and then {why}")
+        self._last = None
+
+    async def leave(self, *, at_once: bool) -> None:
+        """Leave nothing running; a moment before, see whether the last test has ended the server."""
+        if self._last is not None and self.session.is_connected and not at_once:
+            await asyncio.sleep(MOMENT)
+        ending = await self.session.leave(at_once=at_once)
+        if ending is not None and ending.how == "died":
+            self._blame(f"the server exited with code {ending.exit_code}")
+
+    def try_anew(self) -> None:
+        """Let a server be started again that could not be."""
+        self._trouble = None
+
+    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Reply, float]] | None:
+        """Replies to requests that are under way at once, each with its seconds; None where something went wrong.
+
+        What went wrong may be another's fault then, so who asked asks again, one by one, from then on.
+        """
+        if not self._takes_several:
+            return None
+        await self.connect()
+        replies = await self.session.ask_together(requests)
+        self._takes_several = replies is not None
+        self._last = tests[-1] if replies is not None else None
+        return replies
+
+
+def _server(entry: ServerEntry, suite: Suite) -> Server:
+    if entry.url:
+        return Endpoint(entry.url, entry.headers, suite.secrets)
+    return Command(entry.command, entry.environment, entry.directory, suite.secrets)
+
+
+def _secrets(server: Server) -> list[str]:
+    """What no report may repeat; what a suite itself gives a command is no secret, as it stands in the suite."""
+    return secrets_of_command(server.words) if isinstance(server, Command) else server.secrets

@@ -1,0 +1,116 @@
+"""What must be true of a server, or of tools: an AssertionError says everything that is not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.errors import UsageError, nearest
+from mcproof.testing.server import NAME, McpServer, ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mcproof.catalog import Catalog
+    from mcproof.suite.model import SuiteTest
+
+_MOST_SHOWN = 50
+
+
+def assert_schema_strict(
+    server_or_tools: McpServer | Sequence[Any] | Mapping[str, Any],
+    tool: str | None = None,
+    *,
+    ignore: Iterable[str] = (),
+) -> None:
+    """Assert that the strict rules, those of `mcproof schema-lint`, find nothing in the input schemas.
+
+    Of a server, a list of tools, or an object with `tools`; of all tools, or the one that is named. `ignore` names
+    rules that need not hold, by id or name.
+    """
+    __tracebackhide__ = True
+    from mcproof.engine import check
+    from mcproof.registry import choose
+    from mcproof.report.build import report_findings
+    from mcproof.report.terminal import Style
+    from mcproof.report.text import plural
+
+    rules = choose(("strict", "catalog"), ignore=ignore)
+    catalog = _catalog(server_or_tools)
+    names = [each.name for each in catalog.tools]
+    if not names:
+        raise AssertionError("there are no tools, so there is nothing to judge")
+    if tool is not None and tool not in names:
+        raise AssertionError(f"there is no tool `{tool}`{nearest(tool, names)}")
+    found = [each for each in check(catalog, rules) if tool is None or each.item.name == tool]
+    if found:
+        style = Style()
+        said = [f"{each.level}[{each.rule.id}] {style.text(each.sentence)}" for each in report_findings(catalog, found)]
+        more = [f"and {len(said) - _MOST_SHOWN:,} more"] if len(said) > _MOST_SHOWN else []
+        head = f"{plural(len(said), 'finding')} in the input schemas of {style.text(catalog.name)}"
+        raise AssertionError("\n  ".join([head, *said[:_MOST_SHOWN], *more]))
+
+
+def _catalog(source: McpServer | Sequence[Any] | Mapping[str, Any]) -> Catalog:
+    __tracebackhide__ = True
+    from mcproof.targets.snapshot import read_snapshot
+
+    if isinstance(source, McpServer):
+        return source.run(source.host.catalog)
+    document = {"tools": list(source)} if not hasattr(source, "keys") else dict(source)
+    if document.get("tools") == []:
+        raise AssertionError("there are no tools, so there is nothing to judge")
+    return read_snapshot(json.dumps(document).encode(), "the tools")
+
+
+def assert_negative_path(
+    server: McpServer,
+    tool: str,
+    args: Mapping[str, Any] | None = None,
+    *,
+    checks: Iterable[str] | None = None,
+    timeout: float | None = None,
+) -> None:
+    """Assert that a tool refuses what it should: the probes of a suite's `negative_path`, in a process of their own.
+
+    `args` are the valid call that the probes start from; without them, one is made from the schema. `checks` names
+    some of unknown_tool, missing_required, wrong_type, extra_field and oversized; without it, all are sent.
+    """
+    __tracebackhide__ = True
+    from mcproof.report.terminal import Style
+    from mcproof.report.tests import reasons
+    from mcproof.suite.parts import run_part
+    from mcproof.suite.snapshots import SnapshotStore
+
+    test = _negative_test(tool, args, checks, timeout)
+    nothing_stored = SnapshotStore("", updates=False)
+    result = server.run(lambda: run_part(test, "negative_path", server.host, nothing_stored))
+    if result.outcome == "error":
+        raise ServerError(result.message)
+    if result.outcome == "failed":
+        said = [f"  {line}" for line in reasons(result._replace(line=None), Style())]
+        raise AssertionError("\n".join([f"the negative path of `{tool}`:", *said]))
+    if result.message:
+        from warnings import warn
+
+        warn(f"assert_negative_path of `{tool}`: {result.message}; `args` gives a better one", stacklevel=2)
+
+
+def _negative_test(
+    tool: str, args: Mapping[str, Any] | None, checks: Iterable[str] | None, timeout: float | None
+) -> SuiteTest:
+    """What a suite would have in its place."""
+    from mcproof.suite.model import NegativePath, Place, SuiteTest
+    from mcproof.trial import CHECKS
+
+    __tracebackhide__ = True
+    wanted = CHECKS if checks is None else tuple(checks)
+    for check in wanted:
+        if check not in CHECKS:
+            raise UsageError(f"unknown check `{check}`{nearest(check, list(CHECKS))}; there are {', '.join(CHECKS)}")
+    if not wanted:
+        raise UsageError("`checks` is empty; leave it out to send every probe")
+    arguments = None if args is None else dict(args)
+    limit = None if timeout is None else max(1, round(timeout * 1000))
+    block = NegativePath(tuple(check for check in CHECKS if check in wanted), None)
+    return SuiteTest("tools", tool, NAME, Place("", 1, 1), tool, arguments, timeout_ms=limit, negative_path=block)

@@ -1,0 +1,253 @@
+"""`mcproof init`: what it writes is valid and passes at once; it replaces nothing, and no secret is in it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from live.running import RAW
+from mcproof.suite.reading import read_suite
+from servers import contract, sdk, suited
+from suite.running import SEARCH, small
+
+from .running import CLEAN_TOOL, environment, fails, run, write
+from .serving import SECRET, serve
+
+if TYPE_CHECKING:
+    import subprocess
+    from pathlib import Path
+
+SERVERS = {
+    "demo": (sys.executable, "-m", "mcproof.demo.server"),
+    "sdk": (sys.executable, sdk.__file__),
+    "good": (*RAW, "good"),
+    "modern": (*RAW, "modern"),
+    "odd tools": (*RAW, "odd-tools"),
+    "contract": (sys.executable, "-I", "-S", contract.__file__, "good"),
+    "broken contract": (sys.executable, "-I", "-S", contract.__file__, "crash-on-oversized"),
+}
+
+
+def text_of(folder: Path, name: str = "mcproof.yaml") -> str:
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def init(folder: Path, *words: str, **others: Any) -> subprocess.CompletedProcess[str]:
+    """Write a suite, which must be valid."""
+    done = run("init", *words, cwd=folder, **others)
+    assert (done.returncode, done.stdout) == (0, ""), done
+    checked = run("validate", cwd=folder)
+    assert checked.returncode == 0, checked.stdout
+    return done
+
+
+def passes(folder: Path, **others: Any) -> str:
+    done = run("run", cwd=folder, **others)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_what_is_written_for_a_live_server_passes_at_once(tmp_path: Path, server: str) -> None:
+    path = environment().get("PYTHONPATH", "")
+    init(tmp_path, "--env", f"PYTHONPATH={path}", "--", *SERVERS[server], env={"PYTHONPATH": path})
+    assert passes(tmp_path, env={"PYTHONPATH": path}).count("✓") >= 2
+
+
+def test_tools_that_crash_hang_or_refuse_are_turned_off_with_what_they_said(tmp_path: Path) -> None:
+    init(tmp_path, "--timeout", "1", "--cwd", str(tmp_path), "--", sys.executable, "-I", "-S", suited.__file__)
+    text = text_of(tmp_path)
+    for said in (
+        "The call does not work: isError is true: it failed",
+        "The call does not work: error -32000",
+        "Turned off, as the call does not work: the server ended or closed the connection",
+        "Turned off, as the call does not work: no answer within 1 second",
+    ):
+        assert said in text
+    assert "timeout_ms: 1000\n" in text
+    assert "✗" not in passes(tmp_path)
+
+
+def test_only_tools_that_change_nothing_are_called_and_it_is_said_which(tmp_path: Path) -> None:
+    tools = [SEARCH, {**SEARCH, "name": "delete_book"}]
+    called = tmp_path / "called"
+    done = init(tmp_path, "--env", f"CALLED={called}", "--", *small("refuses-empty", tools=tools))
+    assert done.stderr.splitlines() == [
+        "mcproof: calls 1 tool to see what works: search",
+        "mcproof: does not call 1 tool: delete_book",
+        "mcproof: mcproof.yaml: 3 tests on 1 server written; as comments: 1 test, 2 probes",
+        "mcproof: next: set CALLED, then `mcproof run`",
+    ]
+    lines = called.read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)[0] for line in lines} == {"search", "mcproof_no_such_tool"}
+    assert str(called) not in text_of(tmp_path).partition("env:")[2]
+
+
+def test_nothing_is_called_where_that_is_asked_for(tmp_path: Path) -> None:
+    called = tmp_path / "called"
+    done = init(tmp_path, "--no-calls", "--env", f"CALLED={called}", "--", *small("refuses-everything"))
+    assert not called.exists()
+    assert "calls" not in done.stderr
+    assert "expect:\n      - {target: result.isError, matcher: {exact: false}}\n    negative_path:" in text_of(tmp_path)
+
+
+def test_the_same_server_gets_the_same_suite(tmp_path: Path) -> None:
+    texts = []
+    for _ in range(2):
+        init(tmp_path, "--force", "--", *small("refuses-objects"))
+        texts.append(text_of(tmp_path))
+    assert texts[0] == texts[1]
+
+
+def test_a_server_over_http_is_written_with_its_address(tmp_path: Path) -> None:
+    with serve("json") as served:
+        init(tmp_path, served.url, "--header", "X-Token: ${TOKEN}", env={"TOKEN": SECRET})
+        text = text_of(tmp_path)
+        assert f'  remote:\n    url: "{served.url}"\n    headers:\n      X-Token: {{env: TOKEN}}\n' in text
+        assert SECRET not in text
+        passes(tmp_path, env={"TOKEN": SECRET})
+
+
+def test_all_servers_of_a_client_configuration_are_written_without_their_secrets(tmp_path: Path) -> None:
+    one, *rest = small()
+    servers = {
+        "one": {"command": one, "args": rest, "env": {"API_KEY": SECRET, "MODE": "${MODE}"}},
+        "two #": {"command": one, "args": [*rest, "--token", SECRET]},
+    }
+    write(tmp_path / "mcp.json", {"mcpServers": servers})
+    done = init(tmp_path, "mcp.json", env={"MODE": "a-long-mode"})
+    text = text_of(tmp_path)
+    assert SECRET not in text
+    assert "a-long-mode" not in text
+    assert done.stderr.endswith("next: set API_KEY, TOKEN, then `mcproof run`\n")
+    suite = read_suite(str(tmp_path / "mcproof.yaml"), None)
+    assert list(suite.servers) == ["one", "two #"]
+    assert [test.name for test in suite.tests if test.block == "tools"] == [
+        "search of one answers",
+        "search of two # answers",
+    ]
+    passes(tmp_path, env={"MODE": "a-long-mode", "API_KEY": SECRET, "TOKEN": SECRET})
+
+
+def test_one_server_of_a_client_configuration_can_be_named(tmp_path: Path) -> None:
+    one, *rest = small()
+    write(tmp_path / "mcp.json", {"mcpServers": {"a": {"command": one, "args": rest}, "b": {"command": "no-such"}}})
+    init(tmp_path, "mcp.json#a")
+    assert list(read_suite(str(tmp_path / "mcproof.yaml"), None).servers) == ["a"]
+
+
+def test_a_server_that_does_not_answer_is_left_out_and_makes_the_exit_code_2(tmp_path: Path) -> None:
+    one, *rest = small()
+    servers = {"a": {"command": one, "args": rest}, "b": {"command": "no-such-program"}, "c": {}}
+    write(tmp_path / "mcp.json", {"mcpServers": servers})
+    done = run("init", "mcp.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "no-such-program" in done.stderr
+    assert "mcproof.yaml: 3 tests on 1 server written" in done.stderr
+    assert "  # b is left out: mcp.json:" in text_of(tmp_path)
+    assert "  # c is left out: mcp.json:" in text_of(tmp_path)
+    passes(tmp_path)
+
+
+def test_where_no_server_answers_nothing_is_written(tmp_path: Path) -> None:
+    write(tmp_path / "mcp.json", {"mcpServers": {"b": {"command": "no-such-program"}}})
+    assert "no-such-program" in fails("init", "mcp.json", cwd=tmp_path)
+    assert not (tmp_path / "mcproof.yaml").exists()
+
+
+def test_a_snapshot_does_not_say_how_its_server_is_started_and_the_user_is_told_what_to_do(tmp_path: Path) -> None:
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    done = init(tmp_path, "tools.json")
+    assert done.stderr.splitlines()[-1] == (
+        "mcproof: next: put the command of your server in the place of `your-server-command`, then `mcproof run`"
+    )
+    text = text_of(tmp_path)
+    assert "    command: [your-server-command]\n" in text
+    command = json.dumps(small(tools=[CLEAN_TOOL]))
+    (tmp_path / "mcproof.yaml").write_text(text.replace("[your-server-command]", command), encoding="utf-8")
+    assert "✓ find_book answers\n" in run("run", cwd=tmp_path).stdout
+
+
+def test_a_capture_tells_how_its_server_is_started(tmp_path: Path) -> None:
+    assert run("capture", "-o", "captured.json", "--", *small(), cwd=tmp_path).returncode == 0
+    init(tmp_path, "captured.json")
+    assert "# As the capture says: read it before you run it.\n" in text_of(tmp_path)
+    assert "✓ search answers\n" in run("run", cwd=tmp_path).stdout
+
+
+def test_python_source_is_started_as_one_would(tmp_path: Path) -> None:
+    source = 'from mcp.server.fastmcp import FastMCP\nm = FastMCP("x")\n@m.tool()\ndef now(zone: str) -> str: ...\n'
+    (tmp_path / "server.py").write_text(source, encoding="utf-8")
+    init(tmp_path, "server.py")
+    assert "    command: [python, server.py]\n" in text_of(tmp_path)
+    (tmp_path / "mcproof.yaml").unlink()
+    init(tmp_path, ".")
+    assert "    command: [your-server-command]\n" in text_of(tmp_path)
+
+
+@pytest.mark.parametrize("there", ["mcproof.yaml", "mcproof.yml", "mcptest.yaml"])
+def test_a_suite_that_is_there_is_not_replaced_unasked(tmp_path: Path, there: str) -> None:
+    (tmp_path / there).write_text("mine", encoding="utf-8")
+    called = tmp_path / "called"
+    said = fails("init", "--env", f"CALLED={called}", "--", *small(), cwd=tmp_path)
+    assert said == f"mcproof: there is a suite already, `{there}`; --force writes `mcproof.yaml` all the same\n"
+    assert not called.exists()
+    assert text_of(tmp_path, there) == "mine"
+    init(tmp_path, "--force", "--", *small())
+    assert "search answers" in text_of(tmp_path)
+
+
+def test_another_file_can_be_named_and_standard_output(tmp_path: Path) -> None:
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    done = run("init", "tools.json", "--output", "my suite.yaml", cwd=tmp_path)
+    assert done.stderr.splitlines()[-1].endswith("then `mcproof run 'my suite.yaml'`")
+    printed = run("init", "tools.json", "-o", "-", cwd=tmp_path)
+    assert printed.returncode == 0
+    assert printed.stdout == text_of(tmp_path, "my suite.yaml").replace("mcproof run 'my suite.yaml'", "mcproof run")
+    assert not (tmp_path / "mcproof.yaml").exists()
+
+
+def test_a_folder_of_a_server_is_told_from_where_the_suite_stands(tmp_path: Path) -> None:
+    (tmp_path / "server").mkdir()
+    (tmp_path / "suites").mkdir()
+    run("init", "--cwd", "server", "--output", "suites/one.yaml", "--no-calls", "--", *small(), cwd=tmp_path)
+    suite = read_suite(str(tmp_path / "suites" / "one.yaml"), None)
+    assert suite.servers["local"].directory == str(tmp_path / "suites" / ".." / "server")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "nothing to write a suite for: name a TARGET, or put `-- COMMAND ARG...` at the end"),
+        (("tools.json", "--", "x"), "a TARGET or `-- COMMAND ARG...`, not both"),
+        (("tools.json", "-o", "tools.json", "--force"), "`tools.json` is what is read; name another file to write to"),
+        (("tools.json", "-o", "no/suite.yaml"), "`no/suite.yaml` cannot be written: there is no folder `no`"),
+        (("empty",), "empty: is a folder; name one catalog"),
+        (("nothing.json",), "nothing.json: nothing to test: there is no tool, no resource and no prompt"),
+        (("missing.json",), "missing.json: cannot be read: no such file or directory"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    write(tmp_path / "nothing.json", {"initialize": {}, "tools": []})
+    (tmp_path / "empty").mkdir()
+    before = sorted(tmp_path.iterdir())
+    assert fails("init", *words, cwd=tmp_path) == f"mcproof: {said}\n"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_name_of_the_configuration_will_do(tmp_path: Path) -> None:
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    (tmp_path / "mcproof.toml").write_text('[targets]\nlibrary = "tools.json"\n', encoding="utf-8")
+    init(tmp_path, "library")
+    assert "find_book answers" in text_of(tmp_path)
+
+
+def test_no_secret_that_a_server_repeats_gets_into_the_suite(tmp_path: Path) -> None:
+    init(tmp_path, "--env", f"SECRET={SECRET}", "--", *small("refuses-everything", "shows-secret"))
+    text = text_of(tmp_path)
+    assert "The call does not work" in text
+    assert SECRET not in text

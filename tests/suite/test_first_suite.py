@@ -1,0 +1,392 @@
+"""A first suite can always be read, tests what is there, and has no secret in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generation.random_schemas import input_schemas
+from mcproof.generation.values import valid_arguments
+from mcproof.live.servers import Command, Endpoint
+from mcproof.proof.safety import permission
+from mcproof.suite.first import Draft, FirstServer, FirstSuite, drafts_of, first_suite, with_results
+from mcproof.suite.first_server import (
+    Names,
+    Variables,
+    Way,
+    captured_lines,
+    entry_lines,
+    placeholder_lines,
+    server_name,
+)
+from mcproof.suite.reading import read_suite
+from mcproof.suite.yamlwriting import UnwritableError
+from mcproof.targets.snapshot import read_snapshot
+
+from .running import SEARCH
+from .test_yamlwriting import TEXTS, VALUES
+
+if TYPE_CHECKING:
+    from mcproof.catalog import Catalog
+    from mcproof.live.servers import Server
+    from mcproof.suite.model import ServerEntry, Suite, SuiteTest
+
+SECRET = "hunter2-hunter2"  # noqa: S105
+_TURNED_OFF = re.compile(r"^( *)# (tools:|- name: |expect:|negative_path:|  )", re.MULTILINE)
+
+
+def catalog_of(tools: list[Any], **others: Any) -> Catalog:
+    text = json.dumps({"initialize": {}, "tools": tools, **others})
+    return read_snapshot(text.encode(), "tools.json")
+
+
+def server_of(tools: list[Any], names: Names | None = None, name: str = "local", **others: Any) -> FirstServer:
+    catalog = catalog_of(tools, **others)
+    permissions = [permission(tool, allow_writes=False) for tool in catalog.tools]
+    drafts = drafts_of(catalog, permissions, names or Names())
+    return FirstServer(name, "tools.json", placeholder_lines(), drafts, catalog)
+
+
+def written(tools: list[Any], **others: Any) -> FirstSuite:
+    return first_suite([server_of(tools, **others)], "mcproof run")
+
+
+def read(text: str, environment: dict[str, str] | None = None) -> Suite:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "mcproof.yaml")
+        file.write_bytes(text.encode())
+        return read_suite(str(file), environment)
+
+
+def turned_on(text: str) -> str:
+    """The suite with everything turned on, as a user does it: by taking the `# ` away."""
+    head, servers, rest = text.partition("\nservers:")
+    return head + servers + _TURNED_OFF.sub(r"\1\2", rest)
+
+
+def calls(suite: Suite) -> list[tuple[str, Any]]:
+    return [(test.subject, test.arguments or {}) for test in suite.tests if test.block == "tools"]
+
+
+def found_in(suite: Suite) -> dict[str, SuiteTest]:
+    return {test.subject: test for test in suite.tests if test.block == "tools"}
+
+
+def tool(name: str, schema: Any = None, **others: Any) -> dict[str, Any]:
+    return {"name": name, "inputSchema": {"type": "object"} if schema is None else schema, **others}
+
+
+def test_a_tool_is_called_probed_and_expected_to_work() -> None:
+    suite = written([SEARCH])
+    assert (suite.tests, suite.turned_off) == (3, 0)
+    test = found_in(read(suite.text))["search"]
+    assert (test.name, test.server, test.arguments) == ("search answers", "local", {"query": "a"})
+    assert test.expect is not None
+    assert [(each.target.text, each.matcher.expected) for each in test.expect.assertions] == [("result.isError", False)]
+    assert test.negative_path is not None
+    checks = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
+    assert test.negative_path.checks == checks
+    assert "args: {query: a}  # made up from the schema: put real values here\n" in suite.text
+
+
+def test_a_tool_without_parameters_is_not_probed() -> None:
+    suite = written([tool("now")])
+    assert found_in(read(suite.text))["now"].negative_path is None
+    assert "args" not in suite.text.partition("- name:")[2]
+
+
+def test_what_the_schema_gives_is_not_called_made_up() -> None:
+    schema = {"type": "object", "properties": {"unit": {"enum": ["C", "F"]}}, "required": ["unit"]}
+    suite = written([tool("weather", schema)])
+    assert "args: {unit: C}\n" in suite.text
+
+
+def test_long_arguments_have_a_line_each() -> None:
+    names = [f"argument_{number}" for number in range(9)]
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": names}
+    suite = written([tool("weather", schema)])
+    assert "    args:  # made up from the schema: put real values here\n      argument_0: a\n" in suite.text
+    assert calls(read(suite.text)) == [("weather", dict.fromkeys(names, "a"))]
+
+
+def test_a_tool_that_may_change_something_is_a_comment_with_the_reason() -> None:
+    hints = {"annotations": {"destructiveHint": True}}
+    suite = written([SEARCH, tool("delete_book"), tool("books", **hints)])
+    assert (suite.tests, suite.turned_off) == (3, 2)
+    assert "  # Turned off, as it may change something: `delete` in its name is destructive\n" in suite.text
+    assert "  # Turned off, as it may change something: `destructiveHint` is true\n" in suite.text
+    assert "--allow-writes" not in suite.text
+    assert [name for name, _ in calls(read(suite.text))] == ["search"]
+    assert [name for name, _ in calls(read(turned_on(suite.text)))] == ["search", "delete_book", "books"]
+
+
+def test_where_every_tool_may_change_something_the_gates_are_left() -> None:
+    suite = written([tool("delete_book"), tool("add_book")])
+    assert (suite.tests, suite.turned_off) == (2, 2)
+    assert {test.block for test in read(suite.text).tests} == {"tool_quality"}
+    assert len(calls(read(turned_on(suite.text)))) == 2
+
+
+def test_what_was_answered_to_a_call_that_fails_stands_where_it_is_turned_off() -> None:
+    server = server_of([SEARCH])
+    failed = with_results(
+        server.drafts[0], "isError is true: no such\nbook", [("wrong_type", "wrong_type: accepted")], ""
+    )
+    suite = first_suite([server._replace(drafts=[failed])], "mcproof run")
+    assert (suite.tests, suite.turned_off, suite.failed_calls, suite.failed_checks) == (3, 0, 1, 1)
+    test = found_in(read(suite.text))["search"]
+    assert test.expect is None
+    assert not test.is_called
+    assert test.negative_path is not None
+    assert test.negative_path.checks == ("unknown_tool", "missing_required", "extra_field", "oversized")
+    assert "    # The call does not work: isError is true: no such book\n" in suite.text
+    assert "    # Left out, as it does not pass today: wrong_type: accepted\n" in suite.text
+    assert found_in(read(turned_on(suite.text)))["search"].expect is not None
+
+
+@pytest.mark.parametrize("path", ["", "no probe could be judged"])
+def test_of_what_does_not_pass_at_all_the_test_is_a_comment(path: str) -> None:
+    server = server_of([SEARCH])
+    draft = server.drafts[0]
+    failed = with_results(
+        draft, "gone", [] if path else [(check, f"{check}: accepted") for check in draft.checks], path
+    )
+    suite = first_suite([server._replace(drafts=[failed])], "mcproof run")
+    assert (suite.tests, suite.turned_off) == (2, 1)
+    assert "  # Turned off, as the call does not work: gone\n" in suite.text
+    assert calls(read(suite.text)) == []
+    once = found_in(read(turned_on(suite.text)))["search"]
+    assert once.expect is not None
+    assert once.negative_path is None
+
+
+def test_probes_of_which_none_passes_are_a_comment_beside_a_call_that_works() -> None:
+    server = server_of([SEARCH])
+    failed = with_results(server.drafts[0], "", [], "crash: it is gone")
+    suite = first_suite([server._replace(drafts=[failed])], "mcproof run")
+    test = found_in(read(suite.text))["search"]
+    assert test.is_called
+    assert test.negative_path is None
+    assert "    # Turned off, as it does not pass today: crash: it is gone\n    # negative_path:\n" in suite.text
+    assert found_in(read(turned_on(suite.text)))["search"].negative_path is not None
+
+
+def test_the_gates_are_the_usual_ones_or_where_the_server_stands() -> None:
+    loose = written([tool("books", {"type": "object", "properties": {"id": {}}})]).text
+    assert "{target: critical_count, matcher: {schema: {maximum: 1}}}  # where it stands today; 0 is" in loose
+    assert "{target: min_score, matcher: {schema: {minimum: 0.0}}}  # where it stands today; 0.5 is" in loose
+    assert "{target: schema_warnings, matcher: {schema: {maximum: 0}}}" not in loose
+    good = written([SEARCH]).text
+    assert "{target: critical_count, matcher: {schema: {maximum: 0}}}\n" in good
+    assert "{target: schema_criticals, matcher: {schema: {maximum: 0}}}\n" in good
+
+
+@pytest.mark.parametrize(
+    ("tools", "said"),
+    [
+        ([{"description": "nameless"}, 7], "No test of tools[0]: it has no name to call it by."),
+        ([tool("a"), tool("a")], "No test of a: another tool has the same name."),
+        ([tool("tools/list")], "No test of tools/list: in a suite, this name stands for the list."),
+        ([tool("a\ud800")], "No test of a\\ud800: its name cannot stand in a suite: a text in it has half a character"),
+        (
+            [tool("a", {"type": "object", "required": ["b"], "properties": {"b": False}})],
+            "no valid arguments were found",
+        ),
+        (
+            [tool("a", {"type": "object", "required": ["b"], "properties": {"b": {"const": 10**400}}})],
+            "the arguments that were found cannot stand in a suite",
+        ),
+    ],
+)
+def test_where_there_can_be_no_test_it_is_said_why(tools: list[Any], said: str) -> None:
+    suite = written(tools)
+    assert said in suite.text
+    assert len(calls(read(suite.text))) == (1 if len(tools) == 2 and tools[0] == tools[1] else 0)
+
+
+def test_a_server_without_tools_is_asked_for_what_it_has() -> None:
+    suite = written([], resources=[{"uri": "a:b", "name": "n"}], prompts=[{"name": "p"}])
+    assert [name for name, _ in calls(read(suite.text))] == ["resources/list", "prompts/list"]
+
+
+def test_tests_of_several_servers_have_names_of_their_own() -> None:
+    names = Names()
+    servers = [server_of([SEARCH], names, name) for name in ("one", "two: #")]
+    servers.append(FirstServer("three", "three", [], trouble="no answer\nwithin 2 seconds"))
+    suite = first_suite(servers, "mcproof run")
+    tests = read(suite.text).tests
+    assert [test.name for test in tests if test.block == "tools"] == ["search answers", "search answers (2)"]
+    assert {test.server for test in tests} == {"one", "two: #"}
+    assert "  # three is left out: no answer within 2 seconds\n" in suite.text
+
+
+def test_ten_thousand_tools_are_more_than_a_suite_holds_and_what_fits_is_read() -> None:
+    tools = [{**SEARCH, "name": f"search_{number}"} for number in range(10_000)]
+    suite = written(tools)
+    found = calls(read(suite.text))
+    assert 1_000 < len(found) < 10_000
+    assert f"# There is no room here for {10_000 - len(found):,} more tools" in suite.text
+    assert suite.tests == len(found) + 2
+
+
+def test_huge_names_and_thousands_of_nameless_tools_do_not_make_it_unreadable() -> None:
+    huge = [tool("x" * 90_000 + str(number)) for number in range(60)]
+    assert calls(read(written([*huge, *([7] * 60_000)]).text))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(TEXTS, st.one_of(st.none(), input_schemas())), min_size=1, max_size=4), st.data())
+def test_every_name_and_all_arguments_survive(tools: list[tuple[str, Any]], data: st.DataObject) -> None:
+    server = server_of([tool(name, schema) for name, schema in tools], name=server_name(data.draw(TEXTS)))
+    words = data.draw(TEXTS.filter(str.strip))
+    server = server._replace(
+        drafts=[
+            draft if draft.impossible else with_results(draft, data.draw(TEXTS), [], data.draw(TEXTS))
+            for draft in server.drafts
+        ],
+        label=words,
+    )
+    text = first_suite([server], words).text
+    assert calls(read(text)) == [(each.tool, each.arguments) for each in server.drafts if each.is_on]
+    every = [each for each in server.drafts if not each.impossible]
+    assert calls(read(turned_on(text))) == [(each.tool, each.arguments) for each in every]
+    schemas = dict(reversed(tools))
+    for each in every:
+        schema = schemas[each.tool]
+        assert each.arguments in (valid_arguments(schema or {"type": "object"}).value, {})
+
+
+@given(st.dictionaries(TEXTS, VALUES, max_size=3))
+def test_any_arguments_survive(arguments: dict[str, Any]) -> None:
+    draft = Draft("a test", "a tool", arguments, is_made_up=True)
+    text = first_suite([server_of([SEARCH])._replace(drafts=[draft])], "mcproof run").text
+    assert repr(calls(read(text))) == repr([("a tool", arguments)])
+
+
+# Servers
+
+
+def entry(server: Server, environment: dict[str, str] | None = None, way: Way = Way()) -> tuple[str, Variables]:  # noqa: B008
+    variables = Variables(environment or {})
+    return "\n".join(entry_lines(server, "local", variables, "", way)), variables
+
+
+def entry_read(server: Server, environment: dict[str, str]) -> ServerEntry:
+    """The server as the reader of suites finds it, in an environment in which all variables are set."""
+    variables = Variables(environment)
+    lines = entry_lines(server, "local", variables, "", Way())
+    text = first_suite([server_of([SEARCH])._replace(entry=lines)], "mcproof run").text
+    assert SECRET not in text
+    return read(text, {**environment, **variables.values}).servers["local"]
+
+
+def test_a_plain_command_is_written_as_it_is() -> None:
+    text, variables = entry(Command(("python", "server.py", "--port", "80", ""), {}))
+    assert text == 'command: [python, server.py, --port, "80", ""]'
+    assert variables.unset == []
+
+
+def test_how_it_was_asked_is_written_where_somebody_said_so() -> None:
+    text, _ = entry(Endpoint("https://host/mcp", {}), way=Way(2.5, "2025-06-18"))
+    assert text == 'url: "https://host/mcp"\ntimeout_ms: 2500\nprotocol: "2025-06-18"'
+
+
+def test_a_folder_is_told_from_where_the_suite_stands() -> None:
+    server = Command(("x",), {}, "servers/one")
+    assert (
+        entry_lines(server, "a", Variables({}), "tests", Way())[1] == "cwd: ../servers/one".replace("../", '"../') + '"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("server", "environment", "expected"),
+    [
+        (Command(("x",), {"KEY": SECRET}), {}, "env:\n  KEY: {env: KEY}"),
+        (Command(("x",), {"KEY": SECRET}), {"KEY": SECRET}, "env:\n  KEY: {env: KEY}"),
+        (Command(("x",), {"KEY": SECRET}, None, (SECRET,)), {"TOKEN": SECRET}, "env:\n  KEY: {env: TOKEN}"),
+        (Command(("x",), {"KEY": f"a {SECRET} b"}, None, (SECRET,)), {"T": SECRET}, 'env:\n  KEY: "a ${T} b"'),
+        (Command(("x", "--api-key", SECRET), {}), {}, 'command: [x, --api-key, "${API_KEY}"]'),
+        (Command(("x", f"--token={SECRET}"), {}), {}, 'command: [x, "--token=${TOKEN}"]'),
+        (Command(("x", "--token", SECRET), {}, None, (SECRET,)), {"T": SECRET}, 'command: [x, --token, "${T}"]'),
+        (Command(("x", f"--db=pg://me:{SECRET}@host/db"), {}), {}, 'command: [x, "${SECRET}"]'),
+        (Command(("x", "--db", f"pg://me:{SECRET}@host/db"), {}), {}, 'command: [x, --db, "${SECRET}"]'),
+        (Command(("x", "--token", "***"), {}), {}, 'command: [x, --token, "${TOKEN}"]'),
+        (Endpoint("https://host", {"X-Key": SECRET}), {}, "headers:\n  X-Key: {env: X_KEY}"),
+        (Endpoint("https://host", {"A": f"Bearer {SECRET}"}, (SECRET,)), {"T": SECRET}, 'A: "Bearer ${T}"'),
+        (Endpoint(f"https://host/mcp?key={SECRET}", {}), {}, 'url: "${LOCAL_URL}"'),
+        (Endpoint(f"https://me:{SECRET}@host/mcp", {}), {}, 'url: "${LOCAL_URL}"'),
+        (Endpoint(f"https://host/mcp?key={SECRET}", {}, (SECRET,)), {"T": SECRET}, 'url: "https://host/mcp?key=${T}"'),
+    ],
+)
+def test_no_secret_is_written_and_the_suite_knows_it_all_the_same(
+    server: Server, environment: dict[str, str], expected: str
+) -> None:
+    text, variables = entry(server, environment)
+    assert expected in text
+    assert SECRET not in text
+    assert all(environment.get(name) == value for name, value in variables.values.items()) == (not variables.unset)
+    found = entry_read(server, environment)
+    if isinstance(server, Command):
+        assert (found.command, found.environment) == (server.words, server.environment)
+    else:
+        assert (found.url, found.headers) == (server.url, server.headers)
+
+
+def test_two_values_of_one_name_are_two_variables() -> None:
+    variables = Variables({})
+    lines = [
+        line
+        for name, value in (("one", "first-secret"), ("two", "other-secret"), ("three", "first-secret"))
+        for line in entry_lines(Command(("x",), {"KEY": value}), name, variables, "", Way())
+    ]
+    assert [line for line in lines if "env: " in line] == [
+        "  KEY: {env: KEY}",
+        "  KEY: {env: TWO_KEY}",
+        "  KEY: {env: KEY}",
+    ]
+    assert variables.unset == ["KEY", "TWO_KEY"]
+
+
+def test_a_name_that_no_suite_can_have_is_left_out_and_said() -> None:
+    text, _ = entry(Command(("x",), {"A\nB": "1", "\ud800": "2"}))
+    assert text == (
+        "command: [x]\n# A B is left out: a suite cannot have this name.\n"
+        "# \\ud800 is left out: a suite cannot have this name."
+    )
+
+
+def test_a_command_that_no_suite_can_have_is_refused() -> None:
+    with pytest.raises(UnwritableError):
+        entry(Command(("x", "\udc80"), {}))
+
+
+def test_a_capture_tells_how_its_server_was_started() -> None:
+    variables = Variables({})
+    said = {"command": ["python", "server.py", "--token", "***"]}
+    assert captured_lines(said, "local", variables) == [
+        "# As the capture says: read it before you run it.",
+        'command: [python, server.py, --token, "${TOKEN}"]',
+    ]
+    assert variables.unset == ["TOKEN"]
+    assert captured_lines({"url": "https://host/mcp"}, "local", variables)[1] == 'url: "https://host/mcp"'
+
+
+@pytest.mark.parametrize("said", [None, 7, {}, {"command": []}, {"command": "ls"}, {"command": [7]}, {"url": "x"}])
+def test_a_capture_that_tells_nothing_leaves_it_to_the_user(said: Any) -> None:
+    assert captured_lines(said, "local", Variables({})) == []
+
+
+@given(st.lists(TEXTS.filter(bool), min_size=1, max_size=4), st.dictionaries(TEXTS, TEXTS, max_size=3))
+def test_any_command_survives_with_its_variables(words: list[str], pairs: dict[str, str]) -> None:
+    clean = {name: value for name, value in pairs.items() if name and f"{name}{value}".isprintable()}
+    if any("\0" in word for word in words):
+        return
+    found = entry_read(Command(tuple(words), clean), {})
+    assert (found.command, found.environment) == (tuple(words), clean)

@@ -1,0 +1,85 @@
+"""Tests that only look are made together; by the results, nobody can tell."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from servers import suited
+
+from .running import outcomes_of, run_json, write_suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STDIO = {"command": [sys.executable, "-I", "-S", suited.__file__]}
+
+WORKS = {"target": "error", "matcher": {"exact": None}}
+
+
+def look(name: str, **arguments: Any) -> dict[str, Any]:
+    return {"name": name, "server": "s", "tool": "look", "args": arguments}
+
+
+def meet(name: str, **others: Any) -> dict[str, Any]:
+    """A call that is answered when another such call is under way."""
+    return {"name": name, "server": "s", "tool": "meet", **others}
+
+
+def outcomes(folder: Path, *words: str, **blocks: Any) -> dict[str, str]:
+    write_suite(folder, {"s": STDIO}, **blocks)
+    done = run_json(folder, "--timeout", "2", *words)
+    return {name.partition("/")[2]: outcome for name, (outcome, _) in outcomes_of(done).items()}
+
+
+def test_calls_of_tools_that_change_nothing_are_under_way_together(tmp_path: Path) -> None:
+    assert outcomes(tmp_path, tools=[meet("a"), look("b"), meet("c")]) == dict.fromkeys("abc", "passed")
+
+
+def test_a_tool_that_may_change_something_is_called_alone_and_in_its_place(tmp_path: Path) -> None:
+    echo = {"name": "b", "server": "s", "tool": "echo", "args": {"text": "x"}}
+    assert outcomes(tmp_path, tools=[meet("a"), echo, meet("c")]) == {"a": "failed", "b": "passed", "c": "failed"}
+
+
+def test_a_test_that_looks_at_the_clock_is_made_alone(tmp_path: Path) -> None:
+    timed = {"expect": {"assertions": [WORKS], "max_duration_ms": 60_000}}
+    limited = {"timeout_ms": 500}
+    for more in (timed, limited):
+        assert outcomes(tmp_path, tools=[meet("a", **more), meet("b")]) == {"a": "failed", "b": "failed"}
+
+
+def test_fail_fast_makes_one_after_the_other(tmp_path: Path) -> None:
+    assert outcomes(tmp_path, "--fail-fast", tools=[meet("a"), meet("b")]) == {"a": "failed", "b": "skipped"}
+
+
+def test_only_the_call_that_ends_the_server_fails(tmp_path: Path) -> None:
+    tests = [look("a", x=1), look("b", die=True), look("c", x=3), look("d", x=4)]
+    assert outcomes(tmp_path, tools=tests) == {"a": "passed", "b": "failed", "c": "passed", "d": "passed"}
+
+
+def test_only_the_call_that_gets_no_answer_fails(tmp_path: Path) -> None:
+    tests = [look("a", x=1), meet("b"), look("c", x=3)]
+    assert outcomes(tmp_path, tools=tests) == {"a": "passed", "b": "failed", "c": "passed"}
+
+
+def test_blocks_and_other_lists_go_along(tmp_path: Path) -> None:
+    tests = [
+        {**look("a", x=1), "expect": [WORKS], "negative_path": {"checks": ["unknown_tool"]}, "fuzz": {"cases": 5}},
+        meet("b"),
+        meet("c"),
+    ]
+    resource = {"name": "d", "server": "s", "uri": "note:///a"}
+    write_suite(tmp_path, {"s": STDIO}, tools=tests, resources=[resource, {**resource, "name": "e"}])
+    done = run_json(tmp_path, "--timeout", "5")
+    expected = ["tools/a", "negative_path/a", "fuzz/a", "tools/b", "tools/c", "resources/d", "resources/e"]
+    assert list(outcomes_of(done)) == expected
+    assert {outcome for outcome, _ in outcomes_of(done).values()} == {"passed"}
+
+
+def test_more_than_are_under_way_at_once_all_get_their_own_answer(tmp_path: Path) -> None:
+    tests = [
+        {**look(f"t{number}", n=number), "expect": [{"target": "result.content[0].text", "matcher": {"exact": text}}]}
+        for number in range(50)
+        for text in [f'{{"n": {number}}}']
+    ]
+    assert set(outcomes(tmp_path, tools=tests).values()) == {"passed"}
