@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.catalog import SourceTool
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import plain
-from mcproof.targets.python_source.components import prompt, resource
+from mcproof.targets.python_source.components import add_meta, prompt, resource
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
 from mcproof.targets.python_source.servers import Item, ServerValue, listed
 from mcproof.targets.python_source.signatures import derive
-from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError, is_known
+from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
@@ -271,21 +271,7 @@ def _annotate(raw: dict[str, Any], given: dict[str, Any], framework: str, writer
     elif framework == "fastmcp":
         own = raw.get("annotations", {}).get("title")
         raw["title"] = own or raw["name"].replace("_", " ").replace("-", " ").title()
-    _meta(raw, given, framework, writer)
-
-
-def _meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: Writer) -> None:
-    meta = given.get("meta", given.get("_meta"))
-    written = writer.write(meta, "/_meta") if isinstance(meta, dict) else None
-    if isinstance(written, dict):
-        raw["_meta"] = written
-    if framework == "fastmcp":
-        tags = plain.items_of(given.get("tags")) or []
-        if is_known(tags):
-            raw["_meta"] = {
-                **raw.get("_meta", {}),
-                "fastmcp": {"tags": sorted({str(plain.bare(each)) for each in tags})},
-            }
+    add_meta(raw, given, framework, writer)
 
 
 # --- places

@@ -11,6 +11,7 @@ from mcproof.targets.python_source.assignments import set_attribute
 from mcproof.targets.python_source.attributes import attribute
 from mcproof.targets.python_source.imports import ModuleValue
 from mcproof.targets.python_source.values import (
+    MISSING,
     UNKNOWN,
     Call,
     Called,
@@ -48,6 +49,12 @@ def _setattr(run: Interpreter, call: Call) -> Any:
 def _hasattr(_: Interpreter, call: Call) -> Any:
     if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Function):
         return call.args[1] in call.args[0].attributes or call.args[1].startswith("__")
+    if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Instance):
+        made, name = call.args
+        if name in made.attributes or made.cls.attribute(name) is not MISSING:
+            return True
+        knows_all = not made.cls.external_bases() and made.cls.attribute("__getattr__") is MISSING
+        return False if knows_all and made.server is None and not name.startswith("__") else UNKNOWN
     return UNKNOWN
 
 

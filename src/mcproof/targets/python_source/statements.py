@@ -109,12 +109,34 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
 
 
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
-    outcome = run.block(node.body, scope)
-    if outcome is None:
+    certain = _before_doubtful_import(run, node, scope)
+    outcome = run.block(node.body[:certain], scope)
+    if outcome is None and certain is not None:
+        with run.in_doubt():
+            outcome = run.block([*node.body[certain:], *node.orelse], scope)
+    elif outcome is None:
         outcome = run.block(node.orelse, scope)
     elif outcome == RAISE and node.handlers:
         outcome = branch(run, [handler.body for handler in node.handlers], scope)
     return run.block(node.finalbody, scope) or outcome
+
+
+def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int | None:
+    """How many statements of a `try` there are up to the import of something that may not be installed, if any."""
+    caught = {each.id for handler in node.handlers for each in _caught(handler.type) if isinstance(each, ast.Name)}
+    if caught.isdisjoint(("ImportError", "ModuleNotFoundError")):
+        return None
+    for index, each in enumerate(node.body):
+        names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
+        if isinstance(each, ast.ImportFrom) and not each.level:
+            names = [each.module or ""]
+        if any(not run.modules.locations.is_certain(scope.module.path, name) for name in names):
+            return index + 1
+    return None
+
+
+def _caught(kind: ast.expr | None) -> list[ast.expr]:
+    return kind.elts if isinstance(kind, ast.Tuple) else [] if kind is None else [kind]
 
 
 def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
