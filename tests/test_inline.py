@@ -141,6 +141,54 @@ def test_a_comment_may_stand_on_the_decorator_or_the_def(tmp_path: Path, where: 
     assert suppressed(judged(file)) == {("SCH-002", "buy")}
 
 
+OTHERS = """\
+from mcp.server.fastmcp import FastMCP
+
+mcp = FastMCP("shop")
+
+
+@mcp.prompt()  # prompt
+def ask(topic: str) -> str:  # def
+    return ""  # body
+
+
+@mcp.resource("shop://shelf")  # resource
+def shelf() -> str:
+    return ""
+
+
+@mcp.resource("shop://shelf/{number}")  # template
+def numbered(number: str) -> str:
+    return ""
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "label"),
+    [("prompt", "ask"), ("def", "ask"), ("resource", "shelf"), ("template", "numbered")],
+)
+def test_prompts_and_resources_are_ignored_on_their_own_lines(tmp_path: Path, where: str, label: str) -> None:
+    file = written(tmp_path, OTHERS, **{where: "# mcproof: ignore"})
+    rules = choose(["grade"])
+    assert {name for _, name in suppressed(judged(file, rules))} <= {label}
+    assert {each.item.label for each in judged(file, rules).standing}.isdisjoint({label})
+    assert not [message for _, message, _ in remarks(file, rules) if "stands on no line" in message]
+
+
+def test_a_rule_named_for_a_prompt_is_ignored_for_that_prompt_only(tmp_path: Path) -> None:
+    text = OTHERS + '\n\n@mcp.prompt()\ndef beg(topic: str) -> str:\n    return ""\n'
+    file = written(tmp_path, text, prompt="# mcproof: ignore[prompt-no-description]")
+    assert suppressed(judged(file, choose(["grade"]))) == {("prompt-no-description", "ask")}
+    assert ("prompt-no-description", "beg") in {
+        (each.rule.id, each.item.label) for each in judged(file, choose(["grade"])).standing
+    }
+
+
+def test_a_comment_in_the_body_of_a_prompt_suppresses_nothing(tmp_path: Path) -> None:
+    file = written(tmp_path, OTHERS, body="# mcproof: ignore[prompt-no-description]")
+    assert suppressed(judged(file, choose(["grade"]))) == set()
+
+
 def test_ignore_file_holds_for_everything_in_that_file_and_for_no_other(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text(DECORATED.replace("buy", "lend"), encoding="utf-8")
     written(tmp_path, SERVER, inside="# mcproof: ignore-file[SCH-002]")
@@ -217,7 +265,7 @@ def test_a_comment_on_no_line_of_a_tool_is_unused_whatever_ran(tmp_path: Path, w
     file = written(tmp_path, text, **{where: "# mcproof: ignore[MP-none, grade]"})
     said = [message for kind, message, _ in remarks(file) if kind == "unused-ignore"]
     assert len(said) == 1
-    assert "stands on no line of a tool; it belongs on the line of a decorator, a `def` or a constructor" in said[0]
+    assert "stands on no line of a tool, resource or prompt; it belongs on the line of a decorator, " in said[0]
 
 
 def test_a_comment_that_any_target_needs_is_used(tmp_path: Path) -> None:
@@ -296,7 +344,7 @@ def test_reports_list_what_is_ignored_and_notices_what_is_not_needed(tmp_path: P
         ("unused-ignore", "server.py", INSIDE),
     ]
     assert "mcproof: server.py:11: unknown rule `SCH-04` (did you mean `SCH-004`?)" in done.stderr
-    assert "mcproof: server.py:12: unused: `ignore` stands on no line of a tool" in done.stderr
+    assert "mcproof: server.py:12: unused: `ignore` stands on no line of a tool, resource or prompt" in done.stderr
 
 
 def test_a_stored_run_keeps_comments_as_what_suppresses(tmp_path: Path) -> None:

@@ -382,6 +382,31 @@ def test_write_replaces_the_files_and_a_second_time_nothing(shop: Path) -> None:
     assert (shop / "src" / "server.py").read_bytes() == once
 
 
+def test_lint_mends_what_it_finds_as_schema_lint_does(shop: Path) -> None:
+    literal = '{"type": "object", "properties": {"n": {"type": "string"}}}'
+    (shop / "src" / "server.py").write_text(server(literal), encoding="utf-8")
+    assert "1 can be fixed by machine: mcproof lint src --diff" in run("lint", "src", cwd=shop).stdout
+    diff = run("lint", "src", "--diff", cwd=shop).stdout
+    assert diff == run("schema-lint", "src", "--select", "SCH-001", "--diff", cwd=shop).stdout
+    assert run("lint", "src", "--fix", "--write", cwd=shop).returncode in (0, 1)
+    mended = f'{literal[:-1]}, "required": ["n"]}}'
+    assert (shop / "src" / "server.py").read_text(encoding="utf-8") == server(mended)
+    assert "MP004" not in run("lint", "src", cwd=shop).stdout
+
+
+def test_lint_leaves_a_schema_alone_that_is_not_the_tools_own_literal(shop: Path) -> None:
+    text = server("{**{}, 'type': 'object', 'properties': {'n': {'type': 'string'}}}")
+    (shop / "src" / "server.py").write_text(text, encoding="utf-8")
+    done = run("lint", "src", "--fix", "--write", cwd=shop)
+    assert "fixed 0 findings" in done.stderr
+    assert (shop / "src" / "server.py").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("words", [("--write",), ("--keep-optional",), ("--diff", "--report", "x.json")])
+def test_lint_refuses_what_makes_no_sense_as_schema_lint_does(shop: Path, words: tuple[str, ...]) -> None:
+    assert fails("lint", "src", *words, cwd=shop) == fails("schema-lint", "src", *words, cwd=shop)
+
+
 def test_a_read_only_file_keeps_all_files_as_they_are(shop: Path) -> None:
     other = shop / "src" / "another.py"
     other.write_bytes(server(LITERAL, name='"sell"').encode())

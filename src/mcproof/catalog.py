@@ -91,8 +91,6 @@ class SourceTool(NamedTuple):
     """The parameters of the function that have no default."""
     unknown: frozenset[str] = frozenset()
     """Pointers from the tool to what only running the code would tell; rules are silent about it."""
-    lines: tuple[int, ...] = ()
-    """Where the tool is registered: its decorator, `def` or constructor."""
 
     def knows(self, pointer: str) -> bool:
         """Whether neither what stands at a pointer nor anything around it is unknown."""

@@ -67,8 +67,8 @@ def heed_comments(
 ) -> list[Suppression | None]:
     """What suppresses each finding, comments included; the ledger learns which of them are not needed.
 
-    A comment is about the tool on whose lines it stands, or about everything in its file. It is needed as well where
-    the configuration suppresses the same finding.
+    A comment is about the tool, resource or prompt on whose lines it stands, or about everything in its file. It is
+    needed as well where the configuration suppresses the same finding.
     """
     comments = list(_read(catalog, ledger))
     if not comments:
@@ -89,7 +89,9 @@ def heed_comments(
             ledger.remarks[_key(comment.file, comment.line, comment.shown)] = None
         elif comment not in placed and not comment.is_for_file:
             where = "it belongs on the line of a decorator, a `def` or a constructor"
-            _remark(ledger, comment, f"unused: `{comment.shown}` stands on no line of a tool; {where}")
+            _remark(
+                ledger, comment, f"unused: `{comment.shown}` stands on no line of a tool, resource or prompt; {where}"
+            )
         elif comment.ran(ids):
             _remark(ledger, comment, f"unused: `{comment.shown}` suppressed nothing in this run")
     return result
@@ -112,7 +114,7 @@ def _concerned(catalog: Catalog, comments: list[Comment]) -> dict[str, list[Comm
         place = source.places.get(item.pointer) or source.places.get(f"{item.pointer}/name")
         if place is None:
             continue
-        lines = source.tools[item.index].lines if item.kind == "tool" else ()
+        lines = source.lines.get(item.pointer, ())
         heeded = [comment for line in lines for comment in on_line.get((place.file, line), ())]
         heeded += of_file.get(place.file, ())
         if heeded:

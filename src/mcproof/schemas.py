@@ -82,6 +82,15 @@ class SchemaNode:
         """Why this object cannot be closed by machine; None where it can."""
         return self.tree.obstacles.get(id(self))
 
+    def requirable(self) -> list[str]:
+        """The declared properties, but for those that refer to what they are part of: required, they had no end."""
+        references = self.tree.references
+        return [
+            name
+            for name, schema in self.properties.items()
+            if not (isinstance(schema, dict) and "$ref" in schema and references.is_cyclic(schema))
+        ]
+
     @property
     def keyword(self) -> str:
         """The keyword of the parent that holds this schema; empty for the root."""

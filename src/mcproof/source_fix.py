@@ -285,8 +285,8 @@ class _Proof:
         found = discover(self._project.target, {os.path.realpath(each.file): each.after for each in files})
         if found.problems != self._source.problems:
             return False
-        facts = [[each._replace(lines=()) for each in seen.tools] for seen in (found, self._source)]
-        return facts[0] == facts[1] and json.dumps(found.document) == json.dumps(self._intended(repairs))
+        same = found.tools == self._source.tools
+        return same and json.dumps(found.document) == json.dumps(self._intended(repairs))
 
     def _intended(self, repairs: list[_Repair]) -> Any:
         """The document as it should be after these repairs."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mcproof.cli.fixing import add_fixing, check_or_fix
 from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs, add_selection, add_settings, add_targets
 from mcproof.cli.planning import Command
-from mcproof.cli.session import check_targets
 from mcproof.registry import RULESETS
 
 COMMAND = Command(
@@ -31,8 +31,9 @@ def parser() -> Parser:
     add_fail_on(parser, COMMAND.fail_on)
     add_settings(parser)
     add_live(parser)
+    add_fixing(parser)
     return parser
 
 
 def command(arguments: list[str]) -> int:
-    return check_targets(COMMAND, parser().parse_args(arguments))
+    return check_or_fix(COMMAND, parser().parse_args(arguments))

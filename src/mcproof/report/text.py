@@ -109,10 +109,17 @@ def summary(report: TargetReport, groups: list[Group], style: Style) -> str:
     lines = [f"{', '.join(parts)} in {scope}{hidden}"]
     fixable = sum(each.fix is not None for each in report.findings)
     if fixable:
-        whose = shell_word(report.target) if report.connection is None else "FILE"
-        how = "--fix" if report.connection is not None or report.findings[0].file == report.target else "--diff"
-        lines.append(f"{fixable:,} can be fixed by machine: mcproof schema-lint {whose} {how}")
+        lines.append(f"{fixable:,} can be fixed by machine: {fixing_command(report)}")
     return "\n".join(lines) + f"\n{_polish(report)}"
+
+
+def fixing_command(report: TargetReport) -> str:
+    """The command that mends what a machine can mend."""
+    whose = shell_word(report.target) if report.connection is None else "FILE"
+    how = "--fix" if report.connection is not None or report.findings[0].file == report.target else "--diff"
+    rulesets = {each.rule.ruleset for each in report.findings if each.fix is not None}
+    is_source = report.findings[0].file.endswith(".py")  # where `lint` runs the polish rules without being told to
+    return f"mcproof {'lint' if rulesets == {'polish'} and is_source else 'schema-lint'} {whose} {how}"
 
 
 def _polish(report: TargetReport) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcproof.acceptance import accepts_anything, unbounded_kinds
 from mcproof.finding import Problem, SetMember
@@ -30,11 +30,9 @@ def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
     Fix: list the required properties; an empty list says that none is.
     """
     for node in tree.objects:
-        properties = node.properties
-        if properties and not isinstance(node.schema.get("required"), list):
+        if node.properties and not isinstance(node.schema.get("required"), list):
             obstacle = node.obstacle
-            names = [name for name, schema in properties.items() if not _leads_back(schema, tree)]
-            fix = None if obstacle else SetMember("required", names)
+            fix = None if obstacle else SetMember("required", node.requirable())
             path = node.path
             message = f"{_named(path)} declares properties but no `required` list"
             yield Problem(message + _left(obstacle), tree.base + path, fix=fix)
@@ -118,11 +116,6 @@ _UNBOUNDED = {
     frozenset({"array"}): "an array without `maxItems`",
     frozenset({"string", "array"}): "a string without `maxLength` or an array without `maxItems`",
 }
-
-
-def _leads_back(schema: Any, tree: SchemaTree) -> bool:
-    """Whether a property refers to what it is part of: required, it would ask for a value without an end."""
-    return isinstance(schema, dict) and "$ref" in schema and tree.references.is_cyclic(schema)
 
 
 def _named(path: str) -> str:

@@ -121,3 +121,22 @@ DOCSTRINGS = {
 @pytest.mark.parametrize("text", DOCSTRINGS)
 def test_a_docstring_is_split_as_its_convention_has_it(text: str) -> None:
     assert tuple(split(text)) == DOCSTRINGS[text]
+
+
+def test_prompts_and_resources_carry_their_tags(tmp_path: Path) -> None:
+    text = '@mcp.prompt(tags={"b", "a"})\ndef p(): ...\n@mcp.resource("a://{b}", meta={"k": 1})\ndef t(b: int): ...\n'
+    document = found(tmp_path, SERVER + text).document
+    assert document["prompts"][0]["_meta"] == {"fastmcp": {"tags": ["a", "b"]}}
+    assert document["resourceTemplates"][0]["_meta"] == {"k": 1, "fastmcp": {"tags": []}}
+
+
+def test_an_argument_of_a_prompt_that_is_no_string_says_how_to_write_it(tmp_path: Path) -> None:
+    text = '@mcp.prompt\ndef p(a: str, b: int, c: Annotated[str, Field(description="Sea")], d=None): ...\n'
+    (prompt,) = found(tmp_path, SERVER + text).document["prompts"]
+    hint = "Provide a value matching the following JSON schema: {}. Encode non-string values as JSON."
+    assert [each.get("description") for each in prompt["arguments"]] == [
+        None,
+        hint.format('{"type":"integer"}'),
+        "Sea\n\n" + hint.format('{"description":"Sea","type":"string"}'),
+        None,
+    ]

@@ -109,7 +109,7 @@ def f(
     return 1
 """,
     )
-    assert result.tools[0].lines == (3, 4, 5, 6, 7, 8)
+    assert result.lines["/tools/0"] == (3, 4, 5, 6, 7, 8)
     assert result.comments == {result.files[0]: [(4, "# mcproof: ignore[MP001]")]}
 
 

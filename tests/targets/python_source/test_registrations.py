@@ -517,3 +517,38 @@ def test_an_entry_that_only_a_module_without_registrations_names_is_followed(tmp
         },
     )
     assert names(discover(str(tmp_path))) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "certain"),
+    [
+        ("try:\n    import pandas\n    @mcp.tool()\n    def a(): ...\nexcept ImportError:\n    pass", False),
+        ("try:\n    import pandas\nexcept ImportError:\n    pass\nelse:\n    @mcp.tool()\n    def a(): ...", False),
+        ("try:\n    import json\n    @mcp.tool()\n    def a(): ...\nexcept ImportError:\n    pass", True),
+        ("try:\n    import pandas\n    @mcp.tool()\n    def a(): ...\nexcept ValueError:\n    pass", True),
+        ("import sys\nif sys.version_info >= (3, 10):\n    @mcp.tool()\n    def a(): ...", True),
+        ("import sys\nif sys.version_info >= (3, 13):\n    @mcp.tool()\n    def a(): ...", False),
+    ],
+)
+def test_what_may_not_be_installed_casts_doubt_and_what_always_is_does_not(
+    text: str, certain: bool, tmp_path: Path
+) -> None:
+    assert is_conditional(found(tmp_path, SERVER + text), "a") is not certain
+
+
+def test_hasattr_knows_the_methods_of_an_object(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        SERVER
+        + """
+class Kit:
+    def saw(self): ...
+
+kit = Kit()
+for name in ("saw", "file"):
+    if hasattr(kit, name):
+        mcp.add_tool(getattr(kit, name))
+""",
+    )
+    assert names(result) == ["saw"]
+    assert not is_conditional(result, "saw")

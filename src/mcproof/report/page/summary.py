@@ -10,8 +10,7 @@ from mcproof.report.page.findings import count_levels, level_counts, rule_link
 from mcproof.report.page.markup import bar, listing, prose, text
 from mcproof.report.page.tests import tests_headline
 from mcproof.report.proof import TRYING, summary_sentence, was_tested
-from mcproof.report.terminal import shell_word
-from mcproof.report.text import failing_words, plural, scope_of
+from mcproof.report.text import failing_words, fixing_command, plural, scope_of
 from mcproof.scores.grade import BONUS, BONUS_LENGTH, LETTERS, THRESHOLDS
 
 if TYPE_CHECKING:
@@ -236,8 +235,7 @@ def fixable(report: TargetReport) -> str:
     count = sum(each.fix is not None for each in report.findings)
     if not count:
         return ""
-    how = "--fix" if report.connection is not None or report.findings[0].file == report.target else "--diff"
-    command = f"mcproof schema-lint {text(shell_word(report.target))} {how}"
+    command = text(fixing_command(report))
     return f'<p class="aside">{count:,} can be fixed by machine: <code>{command}</code></p>\n'
 
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.dialects import objections
-from mcproof.finding import Problem
+from mcproof.finding import Problem, SetMember
 from mcproof.javascript import is_blank
 from mcproof.registry import MISSING_REQUIRED, rule
 from mcproof.rules.polish.lexicon import COMING_BACK
@@ -127,6 +127,7 @@ def require_return_schema(tool: Tool) -> Iterator[Problem]:
     severity="warn",
     category="schema",
     fault=MISSING_REQUIRED,
+    fixable=True,
 )
 def require_required_array(tool: Tool) -> Iterator[Problem]:
     """An input schema that is written by hand does not say which parameters are required.
@@ -139,7 +140,7 @@ def require_required_array(tool: Tool) -> Iterator[Problem]:
     """
     if tool.schema is None or not tool.knows("/inputSchema/required"):
         return
-    required = tool.schema.get("required")
+    required, fix = tool.schema.get("required"), None
     demanded = tool.source.required_by_signature if tool.source is not None else ()
     if demanded and not required and tool.knows("/inputSchema/properties"):
         names = ", ".join(f"`{name}`" for name in demanded[:3]) + ", …" * (len(demanded) > 3)
@@ -148,10 +149,13 @@ def require_required_array(tool: Tool) -> Iterator[Problem]:
         "required" not in tool.schema and tool.parameters and _is_written(tool) and not _requires_in_parts(tool.schema)
     ):
         message = "the input schema declares parameters but no `required` list"
+        root = tool.tree.objects[0] if tool.tree is not None and tool.tree.objects else None
+        if root is not None and root.parent is None and not root.obstacle:
+            fix = SetMember("required", root.requirable())
     else:
         return
     if _flaw(tool) is None:
-        yield Problem(message, at="/inputSchema")
+        yield Problem(message, at="/inputSchema", fix=fix)
 
 
 def _is_written(tool: Tool) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
+    Call,
     Called,
     Class,
     EnumMember,
@@ -70,10 +72,9 @@ def _bound(run: Interpreter, found: Any, to: Any, cls: Class) -> Any:
         return found
     if "staticmethod" in found.decorators:
         return found
-    method = found.copy()
-    method.bound_to = cls if "classmethod" in found.decorators else to
+    method = found.bound(cls if "classmethod" in found.decorators else to)
     if "property" in found.decorators:
-        return run.call(method, [], {}, None)
+        return run.call(method, Call([], {}))
     return method
 
 
@@ -82,15 +83,15 @@ def _class_attribute(run: Interpreter, value: Class, name: str) -> Any:
         return value.name
     if name == "__doc__":
         return ast.get_docstring(value.node, clean=False)
-    if name == "__members__" and run.is_enum(value):
-        return PlacedDict((member.name, member) for member in run.enum_members(value))
+    if name == "__members__" and is_enum(value):
+        return PlacedDict((member.name, member) for member in members_of(value))
     found = value.attribute(name)
     if found is MISSING:
         return Method(value, name)
     if isinstance(found, Function):
         return _bound(run, found, value, value) if "classmethod" in found.decorators else found
-    if run.is_enum(value) and not name.startswith("_"):
-        return next((member for member in run.enum_members(value) if member.name == name), found)
+    if is_enum(value) and not name.startswith("_"):
+        return next((member for member in members_of(value) if member.name == name), found)
     return found
 
 

@@ -205,3 +205,17 @@ _BUILTINS: dict[str, Any] = {
     "copy.copy": lambda value: value.copy() if isinstance(value, (dict, PlacedDict)) else value,
     "typing.cast": lambda _, value: value,
 }
+
+
+NAMES = frozenset(
+    (
+        "str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object",
+        "None", "len", "sorted", "reversed", "enumerate", "zip", "range", "any", "all", "min", "max", "sum",
+        "repr", "getattr", "setattr", "hasattr", "isinstance", "issubclass", "callable", "property",
+        "staticmethod", "classmethod", "super", "globals", "locals", "vars", "dir", "map", "filter", "print",
+        "open", "iter", "next", "exit", "quit", "abs", "round", "Exception", "ValueError", "TypeError",
+        "RuntimeError", "KeyError", "ImportError", "OSError", "AttributeError", "NotImplementedError",
+        "Ellipsis", "complex", "bytearray",
+    )
+)  # fmt: skip
+"""The names that Python itself defines, as far as they matter here."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import docstrings, plain
 from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.places import name_place
 from mcproof.targets.python_source.signatures import derive, parameters_of
-from mcproof.targets.python_source.values import Called
+from mcproof.targets.python_source.values import Called, External, Generic, is_known
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
@@ -43,6 +44,7 @@ def resource(item: Item, framework: str, prefix: str, writer: Writer) -> tuple[s
     title = plain.bare(given.get("title"))
     if isinstance(title, str):
         made["title"] = title
+    add_meta(made, given, framework, writer)
     locate(item, writer)
     return ("templates" if is_template else "resources"), made
 
@@ -63,6 +65,7 @@ def prompt(run: Interpreter, item: Item, framework: str, prefix: str, writer: Wr
         written = writer.write(item.given.get("arguments", []), "/arguments")
         if isinstance(written, list):
             made["arguments"] = written
+    add_meta(made, item.given, framework, writer)
     locate(item, writer)
     return made
 
@@ -74,10 +77,31 @@ def _arguments(run: Interpreter, item: Item, framework: str) -> list[dict[str, A
     found = []
     for name, schema in derived.input_schema["properties"].items():
         entry: dict[str, Any] = {"name": name}
-        if isinstance(schema.get("description"), str):
-            entry["description"] = schema["description"]
+        said = [schema["description"]] if isinstance(schema.get("description"), str) else []
+        annotation = derived.parameters[name].annotation if name in derived.parameters else None
+        if framework == "fastmcp" and annotation is not None:
+            kind = run.annotation(annotation, item.function.face().scope)
+            said += _how_to_write(kind, schema, derived.input_schema.get("$defs"))
+        if said:
+            entry["description"] = "\n\n".join(said)
         found.append({**entry, "required": name in derived.input_schema.get("required", [])})
     return found
+
+
+def _how_to_write(kind: Any, schema: dict[str, Any], definitions: Any) -> list[str]:
+    """What fastmcp adds to the description of an argument that is no string: prompts are given strings only."""
+    if isinstance(kind, External) and kind.name == "builtins.str":
+        return []
+    is_annotated = isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
+    dropped = ("default", "title") if is_annotated else ("default", "title", "description")
+    shown = {key: value for key, value in schema.items() if key not in dropped}
+    if definitions and "$ref" in str(shown):
+        shown = {"$defs": definitions, **shown}
+    try:
+        text = json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
+    except (TypeError, ValueError):
+        return []
+    return [f"Provide a value matching the following JSON schema: {text}. Encode non-string values as JSON."]
 
 
 def _name(item: Item) -> str | None:
@@ -97,6 +121,21 @@ def _describe(made: dict[str, Any], item: Item, framework: str) -> None:
             text = docstrings.split(inspect.cleandoc(text)).description if text else None
         if text is not None or framework != "fastmcp":
             made["description"] = text or ""
+
+
+def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: Writer) -> None:
+    """What a server says beside the protocol: what it was told, and the tags that one framework keeps there."""
+    meta = given.get("meta", given.get("_meta"))
+    written = writer.write(meta, "/_meta") if isinstance(meta, dict) else None
+    if isinstance(written, dict):
+        raw["_meta"] = written
+    if framework == "fastmcp":
+        tags = plain.items_of(given.get("tags")) or []
+        if is_known(tags):
+            raw["_meta"] = {
+                **raw.get("_meta", {}),
+                "fastmcp": {"tags": sorted({str(plain.bare(each)) for each in tags})},
+            }
 
 
 def locate(item: Item, writer: Writer) -> None:

@@ -6,12 +6,14 @@ import gc
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.targets.python_source import calls, rendering
+from mcproof.targets.python_source import rendering
 from mcproof.targets.python_source.entries import Definition, entries
+from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter
 from mcproof.targets.python_source.modules import Module, Modules
+from mcproof.targets.python_source.objects import instantiate
 from mcproof.targets.python_source.registrations import Servers
-from mcproof.targets.python_source.values import UNKNOWN, Class, Function, Instance, TooMuchError
+from mcproof.targets.python_source.values import UNKNOWN, Call, Class, Function, Instance, TooMuchError
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ class Discovered(NamedTuple):
     """Where each part of the document is written, by its JSON pointer."""
     tools: list[SourceTool]
     """What only the source knows, in the order of the document's tools."""
+    lines: dict[str, tuple[int, ...]]
+    """The lines that register each tool, resource and prompt, by its pointer: a decorator, a `def`, a constructor."""
     comments: dict[str, list[tuple[int, str]]]
     """Comments that mention mcproof, by file: line and text."""
     problems: list[Problem]
@@ -69,9 +73,9 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None) -> Discovered:
         module = modules.load(os.path.abspath(file))
         if module is not None and (found := comments_about_us(module.text)):
             comments[file] = found
-    document = {**rendered.document}
+    problems = sorted(set(problems), key=_order)
     return Discovered(
-        document, rendered.places, rendered.tools, comments, sorted(set(problems), key=_order), rendered.files
+        rendered.document, rendered.places, rendered.tools, rendered.lines, comments, problems, rendered.files
     )
 
 
@@ -155,13 +159,13 @@ def _enter(run: Interpreter, each: Definition) -> None:
     holder = run.settle(each.module.scope.names.get(each.owner or each.name))
     if each.owner is None:
         if isinstance(holder, Function):
-            calls.follow(run, _original(holder, each.node), [], {}, complete=True)
+            follow(run, _original(holder, each.node), Call([], {}))
         return
     if not isinstance(holder, Class):
         return
     made: Any = run.instances.get(id(holder))
     if made is None:
-        made = calls.instantiate(run, holder, [], {}, None)
+        made = instantiate(run, holder, Call([], {}))
     method = holder.attribute(each.name)
     if id(each.node) in run.followed or not isinstance(method, Function):
         return
@@ -170,7 +174,7 @@ def _enter(run: Interpreter, each: Definition) -> None:
         bound.bound_to = (
             holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
         )
-    calls.follow(run, bound, [], {})
+    follow(run, bound, Call([], {}))
 
 
 def _original(function: Function, node: Any) -> Function:

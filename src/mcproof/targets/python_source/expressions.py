@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.attributes import attribute
+from mcproof.targets.python_source.branches import joined
+from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
     UNKNOWN,
+    Call,
     Called,
     Class,
     External,
@@ -65,16 +68,16 @@ def _attribute(run: Interpreter, node: ast.Attribute, scope: Scope) -> Any:
 
 def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     func = evaluate(run, node.func, scope)
-    args, kwargs, complete = arguments(run, node, scope)
+    call = arguments(run, node, scope)
     if isinstance(func, External) and func.name == "builtins.super":
-        return run.super_of(args)
+        return run.super_of(call.args)
     if isinstance(func, External) and func.name in ("builtins.globals", "builtins.locals", "builtins.vars"):
-        holder = scope.module.scope if func.last == "globals" or (args == [] and scope.parent is None) else None
+        holder = scope.module.scope if func.last == "globals" or (call.args == [] and scope.parent is None) else None
         return run.names_of(holder) if holder is not None else UNKNOWN
-    return run.call(func, args, kwargs, node, scope=scope, complete=complete)
+    return run.call(func, call)
 
 
-def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Any], dict[str, Any], bool]:
+def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
     """The arguments of a call, with whether all of them are known to be there."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -97,7 +100,7 @@ def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Any]
             complete = complete and not getattr(value, "incomplete", False)
         else:
             complete = False
-    return args, kwargs, complete
+    return Call(args, kwargs, node, scope, complete)
 
 
 def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Any:
@@ -216,7 +219,7 @@ def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
         return evaluate(run, node.body if known else node.orelse, scope)
     with run.in_doubt():
         body, orelse = evaluate(run, node.body, scope), evaluate(run, node.orelse, scope)
-    return run.joined(run.settle(body), run.settle(orelse))
+    return joined(run.settle(body), run.settle(orelse))
 
 
 def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
@@ -233,8 +236,8 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     if isinstance(value, External) and value.last == "Annotated" and isinstance(node.slice, ast.Tuple):
         return Generic(value, tuple(run.settle(evaluate(run, each, scope)) for each in node.slice.elts))
     index = run.settle(evaluate(run, node.slice, scope))
-    if isinstance(value, Class) and run.is_enum(value):
-        return next((member for member in run.enum_members(value) if member.name == index), UNKNOWN)
+    if isinstance(value, Class) and is_enum(value):
+        return next((member for member in members_of(value) if member.name == index), UNKNOWN)
     if isinstance(value, (External, Class, TypeAlias)):
         return Generic(value, index if isinstance(index, tuple) else (index,))
     return plain.item(value, plain.bare(index))

@@ -7,20 +7,20 @@ depth and loops are bounded.
 
 from __future__ import annotations
 
-import ast
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import calls, plain
+from mcproof.targets.python_source import builtin_calls, calls, plain
+from mcproof.targets.python_source.assignments import assign
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import Lazy, ModuleValue
-from mcproof.targets.python_source.statements import BREAK, CONTINUE, RETURN, STATEMENTS
+from mcproof.targets.python_source.statements import STATEMENTS
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
+    Call,
     Class,
-    EnumMember,
     External,
     Frame,
     Function,
@@ -34,6 +34,7 @@ from mcproof.targets.python_source.values import (
 )
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from mcproof.targets.python_source.modules import Module, Modules
@@ -74,7 +75,6 @@ class Interpreter:
         """The first object of each class, by the identity of the class."""
         self.answers: dict[Any, Any] = {}
         """What calls with plain arguments returned, so that none is followed twice."""
-        self._enums: dict[int, list[EnumMember]] = {}
 
     def step(self) -> None:
         self.steps += 1
@@ -153,7 +153,7 @@ class Interpreter:
                 value = current.names[name]
                 return self.settle(value) if type(value) is Lazy else value
             current = current.parent
-        if name in _BUILTIN_NAMES:
+        if name in builtin_calls.NAMES:
             return External(f"builtins.{name}")
         # A name that nothing in sight defines comes from the last `from somewhere import *`.
         stars = scope.module.stars if scope is not None else []
@@ -189,128 +189,7 @@ class Interpreter:
 
     def assign(self, target: ast.AST, value: Any, scope: Scope) -> None:
         """Bind a target to a value."""
-        if isinstance(target, ast.Name):
-            holder = scope.module.scope if target.id in scope.shared else scope
-            holder.names[target.id] = value
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            items = plain.items_of(self.settle(value))
-            fits = items is not None and len(items) == len(target.elts)
-            for index, each in enumerate(target.elts):
-                self.assign(each, items[index] if fits and items is not None else UNKNOWN, scope)
-        elif isinstance(target, ast.Starred):
-            self.assign(target.value, UNKNOWN, scope)
-        elif isinstance(target, ast.Attribute):
-            self.set_attribute(evaluate(self, target.value, scope), target.attr, value)
-        elif isinstance(target, ast.Subscript):
-            self._set_item(
-                evaluate(self, target.value, scope), evaluate(self, target.slice, scope), value, target, scope
-            )
-
-    def set_attribute(self, holder: Any, name: str, value: Any) -> None:
-        holder = self.settle(holder)
-        if isinstance(holder, Instance):
-            before = holder.attributes.get(name, MISSING)
-            doubtful = self.doubt and before is not MISSING
-            holder.attributes[name] = self.joined(before, value) if doubtful else value
-        elif isinstance(holder, Function):
-            if name == "__name__":
-                holder.name = value if isinstance(value, str) else "<unknown>"
-                holder.attributes["__name__"] = value
-            elif name == "__signature__":
-                holder.attributes["__signature__"] = value
-            else:
-                holder.attributes[name] = value
-        elif isinstance(holder, Class):
-            holder.body.names[name] = value
-        elif isinstance(holder, ModuleValue):
-            module = self.modules.load(holder.path)
-            if module is not None:
-                module.scope.names[name] = value
-        else:
-            self.servers.set_attribute(holder, name, value)
-
-    def _set_item(self, holder: Any, key: Any, value: Any, target: ast.Subscript, scope: Scope) -> None:
-        holder, key = self.settle(holder), plain.bare(self.settle(key))
-        if isinstance(holder, dict) and isinstance(key, (str, int, float, bool, tuple)):
-            if self.doubt and key in holder:
-                value = self.joined(holder[key], value)
-            if isinstance(holder, PlacedDict):
-                if self.doubt and key not in holder:
-                    holder.doubtful.add(key)
-                elif not self.doubt:
-                    holder.doubtful.discard(key)
-            if len(holder) < 50_000:
-                holder[key] = value
-            if isinstance(holder, PlacedDict):
-                holder.places[key] = (scope.module, target.slice, target)
-        elif isinstance(holder, PlacedDict):
-            holder.incomplete = True
-        elif isinstance(holder, list) and isinstance(key, int) and -len(holder) <= key < len(holder):
-            holder[key] = value
-        else:
-            self.servers.set_item(holder, key, value)
-
-    def branch(self, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
-        """Follow alternatives of which nobody knows which one is taken."""
-        before = dict(scope.names)
-        ends: list[tuple[str | None, dict[str, Any]]] = []
-        for body in bodies:
-            scope.names = dict(before)
-            with self.in_doubt():
-                outcome = self.block(body, scope)
-            ends.append((outcome, scope.names))
-        going_on = [names for outcome, names in ends if outcome is None]
-        scope.names = self._merged(going_on or [names for _, names in ends])
-        outcomes = {outcome for outcome, _ in ends}
-        if len(outcomes) == 1:
-            return outcomes.pop()
-        if outcomes & {RETURN, BREAK, CONTINUE}:
-            if None not in outcomes:
-                return RETURN if RETURN in outcomes else CONTINUE
-            self.doubt += 1  # until the call ends: what follows is reached only sometimes
-            self.frames[-1].doubt += 1
-        return None
-
-    def _merged(self, ends: list[dict[str, Any]]) -> dict[str, Any]:
-        merged = dict(ends[0])
-        for names in ends[1:]:
-            for name, value in names.items():
-                if name not in merged:
-                    merged[name] = value
-                elif merged[name] is not value:
-                    merged[name] = self.joined(merged[name], value)
-        return merged
-
-    def joined(self, left: Any, right: Any) -> Any:
-        """What is known of a value that is one of two."""
-        if left is MISSING or left is right:
-            return right
-        if right is MISSING:
-            return left
-        if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
-            return left if type(left) is type(right) and left == right else UNKNOWN
-        for one, other in ((left, right), (right, left)):
-            if self.servers.is_server(one):
-                return one
-            if isinstance(one, (Function, Class, Instance, External, Lazy)) and (
-                other is None or other is UNKNOWN or isinstance(other, type(one))
-            ):
-                return one
-        if isinstance(left, list) and isinstance(right, list):
-            made = PlacedList(left)
-            made.extend(each for each in right if not any(each is known for known in left))
-            made.doubtful = plain.doubtful_positions(left) | set(range(len(left), len(made)))
-            made.doubtful |= {index for index, each in enumerate(left) if not any(each is known for known in right)}
-            made.incomplete = True
-            return made
-        if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
-            merged = left.copy()
-            merged.merge({key: value for key, value in right.items() if key not in left})
-            for key in left.keys() & right.keys():
-                merged[key] = self.joined(left[key], right[key])
-            merged.doubtful |= left.keys() ^ right.keys()
-            return merged
-        return UNKNOWN
+        assign(self, target, value, scope)
 
     # --- functions and classes
 
@@ -322,20 +201,11 @@ class Interpreter:
         ]
         return Function(node, scope, defaults, kw_defaults)
 
-    def call(
-        self,
-        func: Any,
-        args: list[Any],
-        kwargs: dict[str, Any],
-        node: ast.Call | None,
-        *,
-        scope: Scope | None = None,
-        complete: bool = True,
-    ) -> Any:
+    def call(self, func: Any, call: Call) -> Any:
         """What a call returns, its effects on servers included."""
         if isinstance(func, External) and func.name in _EXITS:
             return UNKNOWN
-        return calls.call(self, self.settle(func), args, kwargs, node, scope, complete=complete)
+        return calls.call_of(self, self.settle(func), call)
 
     def yielded(self, value: Any, *, whole: bool) -> None:
         frame = self.frames[-1]
@@ -354,19 +224,6 @@ class Interpreter:
         if function is None or function.owner is None:
             return UNKNOWN
         return SuperOf(function.owner, function.bound_to)
-
-    def is_enum(self, cls: Class) -> bool:
-        return any(base.last in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag") for base in cls.external_bases())
-
-    def enum_members(self, cls: Class) -> list[EnumMember]:
-        if id(cls) not in self._enums:
-            members: list[EnumMember] = []
-            bases = {base.last for base in cls.external_bases()}
-            for name, given in cls.body.names.items():
-                if not (name.startswith("_") or isinstance(given, (Function, Class)) or name in cls.annotations):
-                    members.append(EnumMember(cls, name, _enum_value(name, given, bases, members)))
-            self._enums[id(cls)] = members
-        return self._enums[id(cls)]
 
     def attribute_of(self, value: Any, name: str) -> Any:
         """An attribute of a module or of a server."""
@@ -388,80 +245,3 @@ class Interpreter:
                 node = each.annotations[name].annotation
                 return self.servers.of_annotation(evaluate(self, node, each.body))
         return UNKNOWN
-
-
-_BUILTIN_NAMES = frozenset(
-    [
-        "str",
-        "int",
-        "float",
-        "bool",
-        "bytes",
-        "list",
-        "dict",
-        "tuple",
-        "set",
-        "frozenset",
-        "type",
-        "object",
-        "None",
-        "len",
-        "sorted",
-        "reversed",
-        "enumerate",
-        "zip",
-        "range",
-        "any",
-        "all",
-        "min",
-        "max",
-        "sum",
-        "repr",
-        "getattr",
-        "setattr",
-        "hasattr",
-        "isinstance",
-        "issubclass",
-        "callable",
-        "property",
-        "staticmethod",
-        "classmethod",
-        "super",
-        "globals",
-        "locals",
-        "vars",
-        "dir",
-        "map",
-        "filter",
-        "print",
-        "open",
-        "iter",
-        "next",
-        "exit",
-        "quit",
-        "abs",
-        "round",
-        "Exception",
-        "ValueError",
-        "TypeError",
-        "RuntimeError",
-        "KeyError",
-        "ImportError",
-        "OSError",
-        "AttributeError",
-        "NotImplementedError",
-        "Ellipsis",
-        "complex",
-        "bytearray",
-    ]
-)
-
-
-def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]) -> Any:
-    """The value of a member: `auto()` counts on, and a tuple is what the mixed-in type is made of."""
-    if getattr(getattr(given, "func", None), "last", "") == "auto":
-        numbers = [each.value for each in before if isinstance(each.value, int)]
-        return name.lower() if "StrEnum" in bases else max(numbers, default=0) + 1
-    if isinstance(given, tuple) and len(given) == 1 and not plain.MIXED.isdisjoint(bases):
-        return given[0]
-    return given

@@ -30,6 +30,12 @@ class Locations:
             self._found[key] = self._search(folder, name, level)
         return self._found[key]
 
+    def is_certain(self, importer: str, name: str) -> bool:
+        """Whether an import works wherever the server does: of the project, of Python itself or of a framework."""
+        first = name.partition(".")[0]
+        is_there = first in _NEVER_OURS or first in sys.stdlib_module_names
+        return is_there or self.find(importer, name, 0) is not None
+
     def in_folder(self, folder: str, name: str) -> str | None:
         """The module or package of this name in a folder; the folder itself where the name is empty."""
         if not name:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import constraints
+from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -25,7 +26,7 @@ _MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
 
 def reference(maker: Generator, cls: Class, at: str) -> Schema:
     """A class as it stands in another schema: a reference to its definition, where it has one."""
-    kind = kind_of(maker, cls)
+    kind = kind_of(cls)
     if kind is None:
         return maker.unknown_at(at)
     return maker.defined(cls, cls.name, lambda place: definition(maker, cls, place))
@@ -34,7 +35,7 @@ def reference(maker: Generator, cls: Class, at: str) -> Schema:
 def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], at: str) -> Schema:
     """A generic model with its parameters filled in."""
     names = _parameters(cls)
-    if kind_of(maker, cls) != "model" or not names:
+    if kind_of(cls) != "model" or not names:
         return maker.unknown_at(at)
     labels = [_label(arg) for arg in args]
     name = f"{cls.name}_{'_'.join(labels)}_"
@@ -61,10 +62,10 @@ def _label(arg: Any) -> str:
     return "x"
 
 
-def kind_of(maker: Generator, cls: Class) -> str | None:
+def kind_of(cls: Class) -> str | None:
     """What sort of data class it is; None for an ordinary class."""
     bases = {base.last for base in cls.external_bases()}
-    if maker.run.is_enum(cls):
+    if is_enum(cls):
         return "enum"
     if bases & _MODELS:
         return "model"
@@ -87,7 +88,7 @@ def _is_dataclass(cls: Class) -> bool:
 
 def definition(maker: Generator, cls: Class, at: str) -> Schema:
     """The schema of a class, in full."""
-    kind = kind_of(maker, cls)
+    kind = kind_of(cls)
     if kind == "enum":
         return _enumeration(maker, cls, at)
     if kind == "root":
@@ -98,7 +99,7 @@ def definition(maker: Generator, cls: Class, at: str) -> Schema:
 def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
     from mcproof.targets.python_source.pydantic_schema import clean_docstring, common_type, encode
 
-    values = [encode(member.value) for member in maker.run.enum_members(cls)]
+    values = [encode(member.value) for member in members_of(cls)]
     if not values or UNKNOWN in values or MISSING in values:
         return maker.unknown_at(at)
     values = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values

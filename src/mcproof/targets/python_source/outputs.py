@@ -105,7 +105,7 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
         generic = maker.definitions.pop(reference.removeprefix("#/$defs/"), None)
         return maker.unknown_at("") if generic is None else maker.whole(generic)
     if isinstance(kind, Class):
-        sort = models.kind_of(maker, kind)
+        sort = models.kind_of(kind)
         if sort == "enum" or (sort is None and not kind.annotations):
             return None
         if sort == "root":

@@ -213,6 +213,8 @@ def compared(left: Any, op: ast.cmpop, right: Any) -> Any:
         else:
             return UNKNOWN
         return same if isinstance(op, ast.Eq) else not same
+    if isinstance(left, External) and left.name == "sys.version_info":
+        return isinstance(op, (ast.Gt, ast.GtE)) if _is_old_version(right) else UNKNOWN
     if not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
         return UNKNOWN
     if isinstance(op, ast.Lt):
@@ -220,6 +222,11 @@ def compared(left: Any, op: ast.cmpop, right: Any) -> Any:
     if isinstance(op, ast.LtE):
         return left <= right
     return left > right if isinstance(op, ast.Gt) else left >= right
+
+
+def _is_old_version(value: Any) -> bool:
+    """Whether every Python that runs an MCP server is at least this new."""
+    return isinstance(value, tuple) and all(isinstance(each, int) for each in value) and value <= (3, 10)
 
 
 def _comparable(value: Any) -> bool:

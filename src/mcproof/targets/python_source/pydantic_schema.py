@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import datetime
 import inspect
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -355,10 +356,25 @@ def encode(value: Any) -> Any:
     ):
         known = isinstance(value.args[0], str) and value.func.last != "SecretStr"
         return value.args[0] if known else UNKNOWN
+    if isinstance(value, Called) and value.func.name in _MOMENTS:
+        return _moment(value)
     if isinstance(value, Instance):
         made = {name: encode(item) for name, item in value.attributes.items()}
         return UNKNOWN if any(item is UNKNOWN for item in made.values()) else made
     return value if value is None or isinstance(value, (str, int, float, bool)) else UNKNOWN
+
+
+_MOMENTS = {"datetime.date": datetime.date, "datetime.datetime": datetime.datetime, "datetime.time": datetime.time}
+
+
+def _moment(value: Called) -> Any:
+    """A date or a time of day that is written out with numbers."""
+    if value.kwargs or not all(isinstance(each, int) for each in value.args):
+        return UNKNOWN
+    try:
+        return str(_MOMENTS[value.func.name](*value.args).isoformat())
+    except (ValueError, TypeError, OverflowError):
+        return UNKNOWN
 
 
 def ordered(value: Any, *, names: bool = False) -> Any:

@@ -22,6 +22,7 @@ from mcproof.targets.python_source.servers import (
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
+    Call,
     Called,
     Class,
     External,
@@ -29,7 +30,6 @@ from mcproof.targets.python_source.values import (
     Instance,
     Method,
     PlacedDict,
-    Scope,
     truth,
 )
 
@@ -62,9 +62,6 @@ class Servers:
 
     # --- what the interpreter asks
 
-    def is_server(self, value: Any) -> bool:
-        return isinstance(value, ServerValue) or getattr(value, "server", None) is not None
-
     def is_ours(self, value: Any) -> bool:
         return isinstance(value, (ServerValue, Pending))
 
@@ -78,15 +75,13 @@ class Servers:
             self.made.append(self._given[framework])
         return self._given[framework]
 
-    def instance_server(
-        self, cls: Class, args: list[Any], kwargs: dict[str, Any], node: ast.AST | None
-    ) -> ServerValue | None:
+    def instance_server(self, cls: Class, call: Call) -> ServerValue | None:
         """The server in an object whose class inherits from one."""
         framework = next((each for each in map(framework_of, cls.external_bases()) if each is not None), None)
         if framework is None:
             return None
-        server = self._new(framework, node, cls.module)
-        self.configure(server, args, kwargs)
+        server = self._new(framework, call.node, cls.module)
+        self.configure(server, call.args, call.kwargs)
         return server
 
     def _new(self, framework: str, node: ast.AST | None, module: Module | None) -> ServerValue:
@@ -103,7 +98,7 @@ class Servers:
             if isinstance(handler, Function):
                 server.handlers.append((kind, handler, self.run.doubt > 0))
         for each in plain.items_of(kwargs.get("tools")) or ():
-            self._add(server, "tools", each, {}, None, None)
+            self._add(server, "tools", each, {}, Call([], {}))
 
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, Instance):
@@ -220,72 +215,47 @@ class Servers:
             return args[0]
         return UNKNOWN
 
-    def method(
-        self,
-        holder: Any,
-        name: str,
-        args: list[Any],
-        kwargs: dict[str, Any],
-        node: ast.Call | None,
-        scope: Scope | None,
-        *,
-        complete: bool,
-    ) -> Any:
+    def method(self, holder: Any, name: str, call: Call) -> Any:
         """A call of a method: of a server, of an unknown value, of what an external call returned."""
-        module = scope.module if scope is not None else None
-        if isinstance(holder, Instance):
-            return UNKNOWN
         if isinstance(holder, Called):
-            return self._method_of_call(holder, name, args, kwargs, node, module)
+            return self._method_of_call(holder, name, call)
         if isinstance(holder, ServerValue):
-            return self._method_of_server(holder, name, args, kwargs, node, module, complete=complete)
+            return self._method_of_server(holder, name, call)
         if holder is UNKNOWN and name in (*_KINDS, "add_tool", *_LISTS):
             if self.unnamed is None:
                 self.unnamed = ServerValue("", is_given=True)
                 self.made.append(self.unnamed)
-            if name in _LISTS and (args or kwargs or not self.run.decorating):
+            if name in _LISTS and (call.args or call.kwargs or not self.run.decorating):
                 return UNKNOWN
-            return self._method_of_server(self.unnamed, name, args, kwargs, node, module, complete=complete)
+            return self._method_of_server(self.unnamed, name, call)
         return UNKNOWN
 
-    def _method_of_call(
-        self, holder: Called, name: str, args: list[Any], kwargs: dict[str, Any], node: ast.AST | None, module: Any
-    ) -> Any:
+    def _method_of_call(self, holder: Called, name: str, call: Call) -> Any:
         func = holder.func
         if name in ("model_dump", "dict", "model_copy", "copy"):
             return PlacedDict(holder.kwargs) if name in ("model_dump", "dict") else holder
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
             return self.model_schema(holder.args[0])
-        if name == "run_until_complete" and args:
-            return args[0]
-        return Called(External(f"{func.name}().{name}"), args, kwargs, node, module)
+        if name == "run_until_complete" and call.args:
+            return call.args[0]
+        return Called(External(f"{func.name}().{name}"), call.args, call.kwargs, call.node, call.module)
 
-    def _method_of_server(
-        self,
-        server: ServerValue,
-        name: str,
-        args: list[Any],
-        kwargs: dict[str, Any],
-        node: ast.AST | None,
-        module: Module | None,
-        *,
-        complete: bool,
-    ) -> Any:
+    def _method_of_server(self, server: ServerValue, name: str, call: Call) -> Any:
+        args, kwargs = call.args, call.kwargs
         if name in _KINDS:
-            pending = Pending(server, _KINDS[name], args, kwargs, node, module, complete)
+            pending = Pending(server, _KINDS[name], call)
             first = args[0] if args else kwargs.get("name_or_fn")
             if first is not None and not isinstance(first, str) and first is not UNKNOWN:
-                self._add_pending(pending._replace(args=args[1:]), first)
+                self._add_pending(pending._replace(call=call._replace(args=args[1:])), first)
                 return first
             return pending
         if name in ("add_tool", "add_prompt", "add_resource") and (args or kwargs):
-            kind = f"{name[4:]}s"
             value = args[0] if args else kwargs.get("fn", kwargs.get("tool", kwargs.get(name[4:], UNKNOWN)))
             names = dict(zip(("name", "title", "description"), args[1:], strict=False))
-            self._add(server, kind, value, {**names, **kwargs}, node, module, complete=complete)
+            self._add(server, f"{name[4:]}s", value, {**names, **kwargs}, call)
             return value
         if name == "add_resource_fn" and len(args) > 1:
-            self._add(server, "resources", args[0], {"uri": args[1], **kwargs}, node, module)
+            self._add(server, "resources", args[0], {"uri": args[1], **kwargs}, call)
         if name in ("mount", "import_server", "include_server", "add_server"):
             self._mount(server, args, kwargs)
         if name == "get_tool" and args:
@@ -293,7 +263,7 @@ class Servers:
         if name in ("remove_tool", "disable_tool") and args:
             self._remove(server, args[0])
         if name in _LISTS and not args:
-            return Pending(server, name, args, kwargs, node, module, complete)
+            return Pending(server, name, call)
         return UNKNOWN
 
     def _remove(self, server: ServerValue, name: Any) -> None:
@@ -319,26 +289,15 @@ class Servers:
             server.mounts.append(Mount(sub, prefix, self.run.doubt > 0))
 
     def _add_pending(self, pending: Pending, value: Any) -> None:
-        server, kind, args, kwargs, node, module, complete = pending
+        server, kind, call = pending
         if kind in _LISTS:
             if isinstance(value, Function):
                 server.handlers.append((_LISTS[kind], value, self.run.doubt > 0))
             return
         order = ("uri", "name", "title", "description") if kind == "resources" else ("name", "title", "description")
-        given = {**dict(zip(order, args, strict=False)), **kwargs}
-        self._add(server, kind, value, given, node, module, complete=complete)
+        self._add(server, kind, value, {**dict(zip(order, call.args, strict=False)), **call.kwargs}, call)
 
-    def _add(
-        self,
-        server: ServerValue,
-        kind: str,
-        value: Any,
-        given: dict[str, Any],
-        node: ast.AST | None,
-        module: Module | None,
-        *,
-        complete: bool = True,
-    ) -> None:
+    def _add(self, server: ServerValue, kind: str, value: Any, given: dict[str, Any], call: Call) -> None:
         """Register a function, a tool object or a callable object."""
         doubtful = self.run.doubt > 0 or self.is_doubtful(value)
         enabled = given.get("enabled")
@@ -346,6 +305,8 @@ class Servers:
             return
         doubtful = doubtful or (enabled is not None and truth(enabled) is None)
         function: Function | None = None
+        node: ast.AST | None = call.node
+        module, complete = call.module, call.complete
         if isinstance(value, Called):
             inner = (
                 value.argument(0, "fn")
@@ -359,8 +320,7 @@ class Servers:
         elif isinstance(value, Instance):
             own = value.cls.attribute("__call__")
             if isinstance(own, Function):
-                function = own.copy()
-                function.bound_to = value
+                function = own.bound(value)
                 given.setdefault("name", value.cls.name)
             given = {**value.attributes, **given}
         elif isinstance(value, Function):
@@ -372,8 +332,7 @@ class Servers:
         elif isinstance(value, Class):
             own = value.attribute("__init__")
             if isinstance(own, Function):
-                function = own.copy()
-                function.bound_to = value
+                function = own.bound(value)
             given = {"name": value.name, "description": ast.get_docstring(value.node, clean=False), **given}
         elif value is not UNKNOWN or not isinstance(given.get("name"), str):
             return

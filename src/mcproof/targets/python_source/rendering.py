@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog import SourceTool
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import calls, plain
-from mcproof.targets.python_source.components import prompt, resource
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.components import add_meta, prompt, resource
+from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
 from mcproof.targets.python_source.servers import Item, ServerValue, listed
 from mcproof.targets.python_source.signatures import derive
-from mcproof.targets.python_source.values import UNKNOWN, Called, Instance, TooMuchError, is_known
+from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
@@ -32,6 +33,7 @@ class Rendered(NamedTuple):
     document: dict[str, Any]
     places: dict[str, Place]
     tools: list[SourceTool]
+    lines: dict[str, tuple[int, ...]]
     files: list[str]
 
 
@@ -48,7 +50,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
     """Write down everything that was registered, each name once; with `only`, what is written in that file."""
     entries = [entry for entry in _entries(run, servers) if only is None or _is_in(entry.item, only)]
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
-    rendered = Rendered(document, {}, [], [])
+    rendered = Rendered(document, {}, [], {}, [])
     default = _default_framework(servers)
     seen: dict[tuple[str, str], ServerValue] = {}
     own: set[tuple[str, str, int]] = set()
@@ -72,6 +74,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
             break
         pointer = f"/{_KEYS[kind]}/{len(listed_items)}"
         listed_items.append(raw)
+        rendered.lines[pointer] = _lines(entry.item)
         if tool is not None:
             rendered.tools.append(tool)
         for below, place in writer.places.items():
@@ -130,7 +133,7 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
     run.active.clear()
     before = len(servers.spelt_out)
     try:
-        answer, in_doubt = listed(calls.follow(run, handler, [], {}))
+        answer, in_doubt = listed(follow(run, handler, Call([], {})))
     except (TooMuchError, RecursionError):
         answer, in_doubt = None, set()
     if not answer:
@@ -197,8 +200,7 @@ def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tup
         writer.unknown |= {"/inputSchema", "/outputSchema"}
     _output(raw, given, derived, writer)
     _annotate(raw, given, framework, writer)
-    lines = _lines(item)
-    return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown), lines)
+    return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown))
 
 
 def _explicit(given: dict[str, Any]) -> Any:
@@ -269,21 +271,7 @@ def _annotate(raw: dict[str, Any], given: dict[str, Any], framework: str, writer
     elif framework == "fastmcp":
         own = raw.get("annotations", {}).get("title")
         raw["title"] = own or raw["name"].replace("_", " ").replace("-", " ").title()
-    _meta(raw, given, framework, writer)
-
-
-def _meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: Writer) -> None:
-    meta = given.get("meta", given.get("_meta"))
-    written = writer.write(meta, "/_meta") if isinstance(meta, dict) else None
-    if isinstance(written, dict):
-        raw["_meta"] = written
-    if framework == "fastmcp":
-        tags = plain.items_of(given.get("tags")) or []
-        if is_known(tags):
-            raw["_meta"] = {
-                **raw.get("_meta", {}),
-                "fastmcp": {"tags": sorted({str(plain.bare(each)) for each in tags})},
-            }
+    add_meta(raw, given, framework, writer)
 
 
 # --- places

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import plain
-from mcproof.targets.python_source.values import UNKNOWN, Called, External, Function, PlacedList, argument_nodes
+from mcproof.targets.python_source.values import UNKNOWN, Call, Called, External, Function, PlacedList, argument_nodes
 
 if TYPE_CHECKING:
     import ast
@@ -99,11 +99,12 @@ class Pending(NamedTuple):
 
     server: ServerValue
     kind: str
-    args: list[Any]
-    kwargs: dict[str, Any]
-    node: ast.AST | None
-    module: Module | None
-    complete: bool
+    call: Call
+
+
+def is_server(value: Any) -> bool:
+    """Whether a value is a server, or an object that is one."""
+    return isinstance(value, ServerValue) or getattr(value, "server", None) is not None
 
 
 def framework_of(value: Any) -> str | None:

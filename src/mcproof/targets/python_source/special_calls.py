@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import builtin_calls, plain
+from mcproof.targets.python_source.assignments import set_attribute
 from mcproof.targets.python_source.attributes import attribute
 from mcproof.targets.python_source.imports import ModuleValue
 from mcproof.targets.python_source.values import (
+    MISSING,
     UNKNOWN,
+    Call,
     Called,
     Class,
     External,
     Function,
     Instance,
     Method,
-    Scope,
     truth,
 )
 
@@ -25,19 +27,10 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
 
 
-class Call(NamedTuple):
-    """A call under way."""
-
-    run: Interpreter
-    args: list[Any]
-    kwargs: dict[str, Any]
-    scope: Scope | None
-
-
-def _getattr(call: Call) -> Any:
+def _getattr(run: Interpreter, call: Call) -> Any:
     if len(call.args) < 2 or not isinstance(call.args[1], str):
         return UNKNOWN
-    found = call.run.settle(attribute(call.run, call.args[0], call.args[1]))
+    found = run.settle(attribute(run, call.args[0], call.args[1]))
     if (
         (found is UNKNOWN or isinstance(found, Method))
         and len(call.args) > 2
@@ -47,34 +40,40 @@ def _getattr(call: Call) -> Any:
     return found
 
 
-def _setattr(call: Call) -> Any:
+def _setattr(run: Interpreter, call: Call) -> Any:
     if len(call.args) == 3 and isinstance(call.args[1], str):
-        call.run.set_attribute(call.args[0], call.args[1], call.args[2])
+        set_attribute(run, call.args[0], call.args[1], call.args[2])
     return None
 
 
-def _hasattr(call: Call) -> Any:
+def _hasattr(_: Interpreter, call: Call) -> Any:
     if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Function):
         return call.args[1] in call.args[0].attributes or call.args[1].startswith("__")
+    if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Instance):
+        made, name = call.args
+        if name in made.attributes or made.cls.attribute(name) is not MISSING:
+            return True
+        knows_all = not made.cls.external_bases() and made.cls.attribute("__getattr__") is MISSING
+        return False if knows_all and made.server is None and not name.startswith("__") else UNKNOWN
     return UNKNOWN
 
 
-def _map(call: Call) -> Any:
+def _map(run: Interpreter, call: Call) -> Any:
     items = plain.items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
     return builtin_calls.builtin(
-        "builtins.list", [tuple(call.run.call(call.args[0], [each], {}, None) for each in items[:2000])], {}
+        "builtins.list", [tuple(run.call(call.args[0], Call([each], {})) for each in items[:2000])], {}
     )
 
 
-def _filter(call: Call) -> Any:
+def _filter(run: Interpreter, call: Call) -> Any:
     items = plain.items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
     kept = []
     for each in items[:2000]:
-        known = truth(each if call.args[0] is None else call.run.call(call.args[0], [each], {}, None))
+        known = truth(each if call.args[0] is None else run.call(call.args[0], Call([each], {})))
         if known is None:
             return UNKNOWN
         if known:
@@ -82,7 +81,7 @@ def _filter(call: Call) -> Any:
     return builtin_calls.builtin("builtins.list", [tuple(kept)], {})
 
 
-def _partial(call: Call) -> Any:
+def _partial(_: Interpreter, call: Call) -> Any:
     if not call.args or not isinstance(call.args[0], Function):
         return Called(External("functools.partial"), call.args, call.kwargs)
     made = call.args[0].copy()
@@ -91,19 +90,19 @@ def _partial(call: Call) -> Any:
     return made
 
 
-def _import_module(call: Call) -> Any:
+def _import_module(run: Interpreter, call: Call) -> Any:
     name = call.args[0] if call.args else None
     if not isinstance(name, str) or call.scope is None or not name:
         return UNKNOWN
     level = len(name) - len(name.lstrip("."))
-    path = call.run.modules.locations.find(call.scope.module.path, name.lstrip("."), level)
+    path = run.modules.locations.find(call.scope.module.path, name.lstrip("."), level)
     if path is None:
         return External(name) if not level else UNKNOWN
-    call.run.reach(path, call.scope.module)
+    run.reach(path, call.scope.module)
     return ModuleValue(path)
 
 
-def _isinstance(call: Call) -> Any:
+def _isinstance(_: Interpreter, call: Call) -> Any:
     if len(call.args) != 2:
         return UNKNOWN
     kinds = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
@@ -119,7 +118,7 @@ def _isinstance(call: Call) -> Any:
     return UNKNOWN
 
 
-def _callable(call: Call) -> Any:
+def _callable(_: Interpreter, call: Call) -> Any:
     if len(call.args) == 1 and isinstance(call.args[0], (Function, Class)):
         return True
     return (
@@ -127,7 +126,7 @@ def _callable(call: Call) -> Any:
     )
 
 
-def _dir(call: Call) -> Any:
+def _dir(run: Interpreter, call: Call) -> Any:
     names: set[str] = set()
     if call.args and isinstance(call.args[0], Instance):
         names = {name for each in call.args[0].cls.ancestry() for name in each.body.names} | set(
@@ -136,18 +135,18 @@ def _dir(call: Call) -> Any:
     elif call.args and isinstance(call.args[0], Class):
         names = {name for each in call.args[0].ancestry() for name in each.body.names}
     elif call.args and isinstance(call.args[0], ModuleValue) and not os.path.isdir(call.args[0].path):
-        module = call.run.module(call.args[0].path)
+        module = run.module(call.args[0].path)
         names = set(module.scope.names) if module is not None else set()
     else:
         return UNKNOWN
     return builtin_calls.builtin("builtins.list", [tuple(sorted(names))], {})
 
 
-def _type_of(call: Call) -> Any:
+def _type_of(_: Interpreter, call: Call) -> Any:
     return call.args[0].cls if len(call.args) == 1 and isinstance(call.args[0], Instance) else UNKNOWN
 
 
-def _next(call: Call) -> Any:
+def _next(_: Interpreter, call: Call) -> Any:
     items = plain.items_of(call.args[0]) if call.args else None
     if items:
         return items[0]
@@ -158,19 +157,19 @@ def _next(call: Call) -> Any:
     )
 
 
-def _pass_on(call: Call) -> Any:
+def _pass_on(_: Interpreter, call: Call) -> Any:
     return call.args[0] if call.args else UNKNOWN
 
 
-def _apply(call: Call) -> Any:
-    """`asyncio.run(main())` has call.run it already; `anyio.run(main, 1)` is a call still to make."""
+def _apply(run: Interpreter, call: Call) -> Any:
+    """`asyncio.run(main())` has run it already; `anyio.run(main, 1)` is a call still to make."""
     if call.args and isinstance(call.args[0], Function):
-        return call.run.call(call.args[0], call.args[1:], {}, None)
+        return run.call(call.args[0], Call(call.args[1:], {}))
     return call.args[0] if call.args else UNKNOWN
 
 
-def _getdoc(call: Call) -> Any:
-    text = attribute(call.run, call.args[0], "__doc__") if call.args else None
+def _getdoc(run: Interpreter, call: Call) -> Any:
+    text = attribute(run, call.args[0], "__doc__") if call.args else None
     return inspect.cleandoc(text) if isinstance(text, str) else UNKNOWN
 
 

@@ -6,10 +6,12 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import calls, plain, plain_methods
+from mcproof.targets.python_source.branches import BREAK, CONTINUE, RAISE, RETURN, branch
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import import_from, import_modules
 from mcproof.targets.python_source.values import (
     UNKNOWN,
+    Call,
     Class,
     Function,
     Instance,
@@ -22,9 +24,6 @@ from mcproof.targets.python_source.values import (
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
-
-RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
-"""How a block of statements can be left before its end."""
 
 
 def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:
@@ -66,7 +65,7 @@ def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
         return run.block(node.body, scope)
     known = truth(run.settle(evaluate(run, node.test, scope)))
     if known is None:
-        return run.branch([node.body, node.orelse], scope)
+        return branch(run, [node.body, node.orelse], scope)
     return run.block(node.body if known else node.orelse, scope)
 
 
@@ -84,7 +83,7 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
     items, doubtful = plain.items_of(iterated), plain.doubtful_positions(iterated)
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
-        outcome = run.branch([node.body, []], scope)
+        outcome = branch(run, [node.body, []], scope)
         return None if outcome in (BREAK, CONTINUE) else outcome
     for index, item in enumerate(items[:LONGEST_LOOP]):
         run.step()
@@ -105,17 +104,39 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
     known = truth(run.settle(evaluate(run, node.test, scope)))
     if known is False:
         return run.block(node.orelse, scope)
-    outcome = run.block(node.body, scope) if known else run.branch([node.body, []], scope)
+    outcome = run.block(node.body, scope) if known else branch(run, [node.body, []], scope)
     return None if outcome in (BREAK, CONTINUE) else outcome
 
 
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
-    outcome = run.block(node.body, scope)
-    if outcome is None:
+    certain = _before_doubtful_import(run, node, scope)
+    outcome = run.block(node.body[:certain], scope)
+    if outcome is None and certain is not None:
+        with run.in_doubt():
+            outcome = run.block([*node.body[certain:], *node.orelse], scope)
+    elif outcome is None:
         outcome = run.block(node.orelse, scope)
     elif outcome == RAISE and node.handlers:
-        outcome = run.branch([handler.body for handler in node.handlers], scope)
+        outcome = branch(run, [handler.body for handler in node.handlers], scope)
     return run.block(node.finalbody, scope) or outcome
+
+
+def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int | None:
+    """How many statements of a `try` there are up to the import of something that may not be installed, if any."""
+    caught = {each.id for handler in node.handlers for each in _caught(handler.type) if isinstance(each, ast.Name)}
+    if caught.isdisjoint(("ImportError", "ModuleNotFoundError")):
+        return None
+    for index, each in enumerate(node.body):
+        names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
+        if isinstance(each, ast.ImportFrom) and not each.level:
+            names = [each.module or ""]
+        if any(not run.modules.locations.is_certain(scope.module.path, name) for name in names):
+            return index + 1
+    return None
+
+
+def _caught(kind: ast.expr | None) -> list[ast.expr]:
+    return kind.elts if isinstance(kind, ast.Tuple) else [] if kind is None else [kind]
 
 
 def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
@@ -143,7 +164,7 @@ def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
             break
         else:
             return None
-    return run.branch([*(case.body for case in node.cases), []], scope)
+    return branch(run, [*(case.body for case in node.cases), []], scope)
 
 
 def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
@@ -182,7 +203,7 @@ def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
         func = run.settle(evaluate(run, decorator, scope))
         made.decorators.append(func)
         if isinstance(func, Function):
-            result = run.call(func, [result], {}, None)
+            result = run.call(func, Call([result], {}))
     scope.names[node.name] = result if isinstance(result, (Class, Function, Instance)) else made
 
 
@@ -197,7 +218,7 @@ def _delete(run: Interpreter, node: ast.Delete, scope: Scope) -> None:
         elif isinstance(target, ast.Subscript):
             holder = run.settle(evaluate(run, target.value, scope))
             key = run.settle(evaluate(run, target.slice, scope))
-            run.call(Method(holder, "pop"), [key], {}, None)
+            run.call(Method(holder, "pop"), Call([key], {}))
 
 
 def _global(_: Interpreter, node: ast.Global, scope: Scope) -> None:

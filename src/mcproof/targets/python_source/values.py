@@ -7,7 +7,7 @@ source does not settle is `UNKNOWN`. Nothing here ever runs a line of the target
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,6 +100,25 @@ class Called:
         return self.kwargs.get(name, default)
 
 
+class Call(NamedTuple):
+    """What something is called with, and where."""
+
+    args: list[Any]
+    kwargs: dict[str, Any]
+    node: ast.Call | None = None
+    scope: Scope | None = None
+    complete: bool = True
+    """Whether every argument is there: none hides behind an unknown `**`."""
+
+    @property
+    def module(self) -> Module | None:
+        return self.scope.module if self.scope is not None else None
+
+    def given(self) -> tuple[Any, ...]:
+        """The value of every argument."""
+        return (*self.args, *self.kwargs.values())
+
+
 def argument_nodes(node: ast.AST | None) -> dict[str, ast.AST]:
     """The expressions of the keyword arguments of a call."""
     if not isinstance(node, ast.Call):
@@ -170,6 +189,12 @@ class Function:
         made.partial, made.attributes, made.decorators = self.partial, self.attributes, self.decorators
         return made
 
+    def bound(self, to: Any) -> Function:
+        """The function as a method of something."""
+        made = self.copy()
+        made.bound_to = to
+        return made
+
     @property
     def module(self) -> Module:
         return self.scope.module
@@ -194,7 +219,7 @@ MISSING = Missing()
 class Class:
     """A class of the project."""
 
-    __slots__ = ("annotations", "bases", "body", "decorators", "keywords", "node", "scope")
+    __slots__ = ("annotations", "bases", "body", "decorators", "keywords", "members", "node", "scope")
 
     def __init__(self, node: ast.ClassDef, scope: Scope, bases: list[Any], keywords: dict[str, Any]) -> None:
         self.node = node
@@ -205,6 +230,8 @@ class Class:
         self.keywords = keywords
         self.annotations: dict[str, ast.AnnAssign] = {}
         self.decorators: list[Any] = []
+        self.members: list[EnumMember] | None = None
+        """Those of an enumeration, once somebody asked."""
 
     @property
     def name(self) -> str:

@@ -1,0 +1,93 @@
+"""Ways that a program can take: each is followed, and what they leave behind is put together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.imports import Lazy
+from mcproof.targets.python_source.servers import is_server
+from mcproof.targets.python_source.values import (
+    MISSING,
+    UNKNOWN,
+    Class,
+    External,
+    Function,
+    Instance,
+    PlacedDict,
+    PlacedList,
+    Scope,
+)
+
+if TYPE_CHECKING:
+    import ast
+
+    from mcproof.targets.python_source.interpreter import Interpreter
+
+RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
+"""How a block of statements can be left before its end."""
+
+
+def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
+    """Follow alternatives of which nobody knows which one is taken."""
+    before = dict(scope.names)
+    ends: list[tuple[str | None, dict[str, Any]]] = []
+    for body in bodies:
+        scope.names = dict(before)
+        with run.in_doubt():
+            outcome = run.block(body, scope)
+        ends.append((outcome, scope.names))
+    going_on = [names for outcome, names in ends if outcome is None]
+    scope.names = _merged(going_on or [names for _, names in ends])
+    outcomes = {outcome for outcome, _ in ends}
+    if len(outcomes) == 1:
+        return outcomes.pop()
+    if outcomes & {RETURN, BREAK, CONTINUE}:
+        if None not in outcomes:
+            return RETURN if RETURN in outcomes else CONTINUE
+        run.doubt += 1  # until the call ends: what follows is reached only sometimes
+        run.frames[-1].doubt += 1
+    return None
+
+
+def _merged(ends: list[dict[str, Any]]) -> dict[str, Any]:
+    merged = dict(ends[0])
+    for names in ends[1:]:
+        for name, value in names.items():
+            if name not in merged:
+                merged[name] = value
+            elif merged[name] is not value:
+                merged[name] = joined(merged[name], value)
+    return merged
+
+
+def joined(left: Any, right: Any) -> Any:
+    """What is known of a value that is one of two."""
+    if left is MISSING or left is right:
+        return right
+    if right is MISSING:
+        return left
+    if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
+        return left if type(left) is type(right) and left == right else UNKNOWN
+    for one, other in ((left, right), (right, left)):
+        if is_server(one):
+            return one
+        if isinstance(one, (Function, Class, Instance, External, Lazy)) and (
+            other is None or other is UNKNOWN or isinstance(other, type(one))
+        ):
+            return one
+    if isinstance(left, list) and isinstance(right, list):
+        made = PlacedList(left)
+        made.extend(each for each in right if not any(each is known for known in left))
+        made.doubtful = plain.doubtful_positions(left) | set(range(len(left), len(made)))
+        made.doubtful |= {index for index, each in enumerate(left) if not any(each is known for known in right)}
+        made.incomplete = True
+        return made
+    if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
+        merged = left.copy()
+        merged.merge({key: value for key, value in right.items() if key not in left})
+        for key in left.keys() & right.keys():
+            merged[key] = joined(left[key], right[key])
+        merged.doubtful |= left.keys() ^ right.keys()
+        return merged
+    return UNKNOWN

@@ -1,0 +1,33 @@
+"""Enumerations of the project and their members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.values import Class, EnumMember, Function
+
+
+def is_enum(cls: Class) -> bool:
+    return any(base.last in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag") for base in cls.external_bases())
+
+
+def members_of(cls: Class) -> list[EnumMember]:
+    if cls.members is None:
+        members: list[EnumMember] = []
+        bases = {base.last for base in cls.external_bases()}
+        for name, given in cls.body.names.items():
+            if not (name.startswith("_") or isinstance(given, (Function, Class)) or name in cls.annotations):
+                members.append(EnumMember(cls, name, _enum_value(name, given, bases, members)))
+        cls.members = members
+    return cls.members
+
+
+def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]) -> Any:
+    """The value of a member: `auto()` counts on, and a tuple is what the mixed-in type is made of."""
+    if getattr(getattr(given, "func", None), "last", "") == "auto":
+        numbers = [each.value for each in before if isinstance(each.value, int)]
+        return name.lower() if "StrEnum" in bases else max(numbers, default=0) + 1
+    if isinstance(given, tuple) and len(given) == 1 and not plain.MIXED.isdisjoint(bases):
+        return given[0]
+    return given

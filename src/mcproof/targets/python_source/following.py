@@ -1,0 +1,168 @@
+"""Following a function of the project: its parameters bound, its statements followed, what it returns put together."""
+
+from __future__ import annotations
+
+import ast
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mcproof.targets.python_source.branches import joined
+from mcproof.targets.python_source.expressions import evaluate
+from mcproof.targets.python_source.servers import Pending, ServerValue
+from mcproof.targets.python_source.values import (
+    MISSING,
+    UNKNOWN,
+    Call,
+    Frame,
+    Function,
+    Method,
+    PlacedDict,
+    Scope,
+    TooMuchError,
+)
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.interpreter import Interpreter
+
+MOST_CALLS = 24
+STEPS_OF_A_BYSTANDER = 2_000
+"""How long a function is followed that registers nothing, and helps only by what it returns."""
+
+
+def follow(run: Interpreter, function: Function, call: Call) -> Any:
+    """Follow a function of the project with these arguments."""
+    node = function.node
+    run.followed.add(id(node))
+    again = run.active.count(id(node))
+    if run.calls >= MOST_CALLS or again > 1 or (again and all(each is UNKNOWN for each in call.given())):
+        return UNKNOWN
+    if function.partial is not None:
+        args, kwargs = function.partial
+        call = call._replace(args=[*args, *call.args], kwargs={**kwargs, **call.kwargs})
+    key = _question(function, call)
+    if key is not None and key in run.answers:
+        return run.answers[key]
+    if run.modules.is_bystander(function.module) and not any(map(_can_be_called, call.given())):
+        value = _followed_briefly(run, function, call)
+    else:
+        value = _followed(run, function, call)
+    if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
+        run.answers[key] = value
+    return value
+
+
+def _can_be_called(value: Any, depth: int = 0) -> bool:
+    """Whether a value lets who gets it register something: a function, a server, a table of functions."""
+    if isinstance(value, (dict, list)) and depth < 3:
+        items = value.values() if isinstance(value, dict) else value
+        return any(_can_be_called(each, depth + 1) for each in islice(items, 8))
+    return isinstance(value, (Function, ServerValue, Method, Pending))
+
+
+def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
+    """Follow a function that registers nothing, as far as that is worth it; without end it is not worked out again."""
+    if id(function.node) in run.endless:
+        return UNKNOWN
+    outer = run.limit
+    run.limit = min(outer, run.steps + STEPS_OF_A_BYSTANDER)
+    try:
+        return _followed(run, function, call)
+    except TooMuchError as error:
+        if run.steps > outer:
+            raise
+        run.followed.difference_update(error.unfinished)  # they get another chance
+        run.endless.add(id(function.node))
+        return UNKNOWN
+    finally:
+        run.limit = outer
+
+
+def _question(function: Function, call: Call) -> Any:
+    """What tells one call of a function from another, where nothing but plain data goes in; None for other calls."""
+    given = call.given()
+    if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
+        return None
+    whose = id(function.node), id(function.scope), id(function.bound_to)
+    return *whose, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are one key and two values
+
+
+def _followed(run: Interpreter, function: Function, call: Call) -> Any:
+    node = function.node
+    inner = Scope(function.module, function.scope)
+    _bind(run, function, inner, call)
+    frame = Frame(function, 0)
+    run.frames.append(frame)
+    run.active.append(id(node))
+    run.calls += 1
+    outer, run.class_under_way = run.class_under_way, None
+    try:
+        if isinstance(node, ast.Lambda):
+            return run.settle(evaluate(run, node.body, inner))
+        outcome = run.block(node.body, inner)
+    except RecursionError:
+        return UNKNOWN
+    except TooMuchError as error:
+        error.unfinished.append(id(node))
+        raise
+    finally:
+        run.class_under_way = outer
+        run.calls -= 1
+        run.active.pop()
+        run.frames.pop()
+        run.doubt -= frame.doubt
+    if frame.yields is not None:
+        return frame.yields
+    returns = frame.returns
+    if not returns:
+        return None
+    if outcome is None:
+        returns = [*returns, None]
+    value = returns[0]
+    for other in returns[1:]:
+        value = joined(value, other)
+    return value
+
+
+def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> None:
+    spec = function.node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    args = call.args if function.bound_to is None else [function.bound_to, *call.args]
+    names = scope.names
+    rest = dict(call.kwargs)
+    first_default = len(positional) - len(function.defaults)
+    for index, parameter in enumerate(positional):
+        name = parameter.arg
+        if index < len(args):
+            value = args[index]
+        elif name in rest:
+            value = rest.pop(name)
+        elif call.complete and index >= first_default:
+            value = function.defaults[index - first_default]
+        else:
+            value = UNKNOWN
+        names[name] = _or_server(run, value, parameter, function)
+    for parameter, default in zip(spec.kwonlyargs, function.kw_defaults, strict=True):
+        if parameter.arg in rest:
+            value = rest.pop(parameter.arg)
+        else:
+            value = default if call.complete and default is not MISSING else UNKNOWN
+        names[parameter.arg] = _or_server(run, value, parameter, function)
+    if spec.vararg is not None:
+        names[spec.vararg.arg] = tuple(args[len(positional) :]) if call.complete else UNKNOWN
+    if spec.kwarg is not None:
+        made = PlacedDict(rest)
+        made.incomplete = not call.complete
+        names[spec.kwarg.arg] = made
+
+
+def _or_server(run: Interpreter, value: Any, parameter: ast.arg, function: Function) -> Any:
+    """A parameter that nobody gave, but whose annotation says that it is a server, is one."""
+    if value is not UNKNOWN or parameter.annotation is None:
+        return value
+    annotation = parameter.annotation
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        last = annotation.value.rpartition(".")[2]
+        return run.servers.of_annotation(run.lookup(last, function.scope)) if last.isidentifier() else UNKNOWN
+    if isinstance(annotation, (ast.Name, ast.Attribute)):
+        return run.servers.of_annotation(run.settle(evaluate(run, annotation, function.scope)))
+    return UNKNOWN

@@ -1,0 +1,65 @@
+"""Objects of project classes: how they are made, and what is in their fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.enumerations import is_enum, members_of
+from mcproof.targets.python_source.following import follow
+from mcproof.targets.python_source.values import MISSING, UNKNOWN, Call, Called, Class, Function, Instance, SuperOf
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.interpreter import Interpreter
+
+_DATA_BASES = frozenset(("BaseModel", "BaseSettings", "NamedTuple", "RootModel"))
+
+
+def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
+    """An object of a project class, `__init__` followed."""
+    if is_enum(cls):
+        wanted = plain.bare(call.args[0]) if call.args else UNKNOWN
+        return next((member for member in members_of(cls) if member.value == wanted), UNKNOWN)
+    made = Instance(cls, call.node)
+    run.instances.setdefault(id(cls), made)
+    made.server = run.servers.instance_server(cls, call)
+    own = cls.attribute("__init__")
+    if isinstance(own, Function):
+        follow(run, own.bound(made), call)
+        return made
+    if made.server is None:
+        fill(run, made, call)
+        after = cls.attribute("__post_init__")
+        if isinstance(after, Function):
+            follow(run, after.bound(made), Call([], {}))
+    return made
+
+
+def fill(run: Interpreter, made: Instance, call: Call) -> None:
+    """Set the fields of a model, a dataclass or a named tuple from the arguments and the defaults."""
+    fields = [name for each in reversed(made.cls.ancestry()) for name in each.annotations]
+    for name, value in zip(dict.fromkeys(fields), call.args, strict=False):
+        made.attributes[name] = value
+    made.attributes.update(call.kwargs)
+    for name in fields:
+        if name in made.attributes:
+            continue
+        default = made.cls.attribute(name)
+        if isinstance(default, Called):
+            factory = default.kwargs.get("default_factory", MISSING)
+            if factory is not MISSING:
+                default = run.call(factory, Call([], {}))
+            else:
+                default = default.argument(0, "default", UNKNOWN)
+        made.attributes[name] = UNKNOWN if default is MISSING else default
+
+
+def call_above(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:
+    """A call of a method of `super()` that no class of the project has."""
+    if name == "__init__" and isinstance(holder.instance, Instance):
+        if holder.instance.server is not None:
+            run.servers.configure(holder.instance.server, call.args, call.kwargs)
+        elif any(base.last in _DATA_BASES for base in holder.cls.external_bases()):
+            fill(run, holder.instance, call)
+        return None
+    return UNKNOWN
