@@ -83,6 +83,19 @@ def test_one_fault_at_one_place_is_one_group_with_the_other_ids_beside_it() -> N
     assert shown["SCH-002"] == []
 
 
+def test_rules_that_say_the_same_are_one_group_at_each_place() -> None:
+    silent = {"description": "", "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}}}
+    catalog = catalog_of(tool("a", **silent), tool("b", **silent))
+    rules = choose([], select=["tool-no-description", "prop-no-description", "MP001", "MP002"])
+    groups = group_by_fault(report_findings(catalog, check(catalog, rules)))
+    assert [(group.shown.item, group.shown.rule.id, *group.also) for group in groups] == [
+        ("tool:a", "tool-no-description", "MP001"),
+        ("tool:a", "MP002", "prop-no-description"),
+        ("tool:b", "tool-no-description", "MP001"),
+        ("tool:b", "MP002", "prop-no-description"),
+    ]
+
+
 def test_findings_without_a_fault_are_never_grouped() -> None:
     catalog = catalog_of(tool("a", description=""), tool("b", description=""))
     located = report_findings(catalog, check(catalog, choose(["grade"], select=["tool-no-description"])))

@@ -87,6 +87,7 @@ class Rule:
         fault: Fault | None,
         fixable: bool,
         since: str,
+        same_as: str | None,
         traits: dict[str, Any],
     ) -> None:
         self.check = check
@@ -102,6 +103,8 @@ class Rule:
         self.fixable = fixable
         self.needs_language_model = False
         self.since = since
+        self.same_as = same_as
+        """The id of the rule of another ruleset that says the same, though it is no fault of the taxonomy."""
         self.traits = traits
         """What only this rule's scheme knows: a trust rule's weight, dimension and phase; and whether one finding sums
         up all that it has to say of an item."""
@@ -167,6 +170,7 @@ def rule(
     fault: Fault | None = None,
     fixable: bool = False,
     since: str = "0.1.0",
+    same_as: str | None = None,
     **traits: Any,
 ) -> Callable[[Check], Check]:
     """Register a generator of problems as a rule. The id is the name, where the id reads as one."""
@@ -186,6 +190,7 @@ def rule(
             fault=fault,
             fixable=fixable,
             since=since,
+            same_as=same_as,
             traits=traits,
         )
         return check

@@ -34,6 +34,7 @@ _says_optional = re.compile(
     name="require-tool-description",
     severity="error",
     category="schema",
+    same_as="tool-no-description",
 )
 def require_tool_description(tool: Tool) -> Iterator[Problem]:
     """A tool has no description.
@@ -51,6 +52,7 @@ def require_tool_description(tool: Tool) -> Iterator[Problem]:
     name="require-param-description",
     severity="warn",
     category="schema",
+    same_as="prop-no-description",
 )
 def require_param_description(tool: Tool) -> Iterator[Problem]:
     """A parameter has no description.
