@@ -87,8 +87,8 @@ class Rule:
         fault: Fault | None,
         fixable: bool,
         since: str,
-        same_as: str | None,
         traits: dict[str, Any],
+        same_as: str | None = None,
     ) -> None:
         self.check = check
         self.id = id
@@ -190,8 +190,8 @@ def rule(
             fault=fault,
             fixable=fixable,
             since=since,
-            same_as=same_as,
             traits=traits,
+            same_as=same_as,
         )
         return check
 
