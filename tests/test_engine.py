@@ -78,9 +78,22 @@ def test_one_fault_at_one_place_is_one_group_with_the_other_ids_beside_it() -> N
     catalog = catalog_of(tool("a"))
     groups = group_by_fault(report_findings(catalog, check(catalog, choose(["all"]))))
     shown = {group.shown.rule.id: group.also for group in groups}
-    assert shown["SCH-001"] == ["tool-no-required", "MP004"], "the warning with a fix is shown, the others beside it"
+    assert shown["SCH-001"] == ["MP004", "tool-no-required"], "the warning with a fix is shown, the others beside it"
     assert shown["SCH-003"] == ["prop-no-type"]
     assert shown["SCH-002"] == []
+
+
+def test_rules_that_say_the_same_are_one_group_at_each_place() -> None:
+    silent = {"description": "", "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}}}
+    catalog = catalog_of(tool("a", **silent), tool("b", **silent))
+    rules = choose([], select=["tool-no-description", "prop-no-description", "MP001", "MP002"])
+    groups = group_by_fault(report_findings(catalog, check(catalog, rules)))
+    assert [(group.shown.item, group.shown.rule.id, *group.also) for group in groups] == [
+        ("tool:a", "tool-no-description", "MP001"),
+        ("tool:a", "prop-no-description", "MP002"),
+        ("tool:b", "tool-no-description", "MP001"),
+        ("tool:b", "prop-no-description", "MP002"),
+    ]
 
 
 def test_findings_without_a_fault_are_never_grouped() -> None:

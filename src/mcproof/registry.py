@@ -88,6 +88,7 @@ class Rule:
         fixable: bool,
         since: str,
         traits: dict[str, Any],
+        same_as: str | None = None,
     ) -> None:
         self.check = check
         self.id = id
@@ -102,6 +103,8 @@ class Rule:
         self.fixable = fixable
         self.needs_language_model = False
         self.since = since
+        self.same_as = same_as
+        """The id of the rule of another ruleset that says the same, though it is no fault of the taxonomy."""
         self.traits = traits
         """What only this rule's scheme knows: a trust rule's weight, dimension and phase; and whether one finding sums
         up all that it has to say of an item."""
@@ -167,6 +170,7 @@ def rule(
     fault: Fault | None = None,
     fixable: bool = False,
     since: str = "0.1.0",
+    same_as: str | None = None,
     **traits: Any,
 ) -> Callable[[Check], Check]:
     """Register a generator of problems as a rule. The id is the name, where the id reads as one."""
@@ -187,6 +191,7 @@ def rule(
             fixable=fixable,
             since=since,
             traits=traits,
+            same_as=same_as,
         )
         return check
 

@@ -152,6 +152,7 @@ def facts_of(rule: Rule) -> list[tuple[str, str]]:
         ("Category", rule.category),
         ("Severity", rule.severity if rule.severity == rule.level else f"{rule.severity} (level: {rule.level})"),
         ("Fault", f"{rule.fault.id} ({rule.fault.paper})" if rule.fault is not None else "none"),
+        *([("Says the same as", rule.same_as)] if rule.same_as is not None else []),
         ("Auto-fixable", "yes" if rule.fixable else "no"),
         ("Needs a language model", "yes" if rule.needs_language_model else "no"),
         ("Stable since", rule.since),

@@ -31,7 +31,7 @@ OPTIONAL = {
     "rules": set(),
     "explain": set(),
     "config": set(),
-    "run": {"name", "version", "grade", "polish", "descriptions", "probes", "matrix", "fuzzing", "tests"},
+    "run": {"name", "version", "grade", "polish", "descriptions", "probes", "matrix", "fuzzing", "tests", "same_as"},
     "probe": {"notices", "suppressed"},
     "prove": {"notices", "suppressed"},
     "fuzz": {"notices", "suppressed"},

@@ -23,6 +23,17 @@ ID_FORMS = {
     "polish": r"MP\d{3}",
 }
 
+
+def test_a_rule_that_says_the_same_as_another_names_one_of_another_ruleset_that_is_no_repetition_itself() -> None:
+    repeating = {rule: find_rule(rule.same_as) for rule in all_rules() if rule.same_as is not None}
+    assert {rule.id: other.id for rule, other in repeating.items()} == {
+        "MP001": "tool-no-description",
+        "MP002": "prop-no-description",
+    }
+    assert all(rule.ruleset != other.ruleset and other.same_as is None for rule, other in repeating.items())
+    assert all(rule.fault is other.fault is None for rule, other in repeating.items())
+
+
 GRADE_SEVERITIES = {
     "tool-no-description": "error",
     "tool-short-description": "warning",

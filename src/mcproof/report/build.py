@@ -216,6 +216,7 @@ def rule_facts(rule: Rule) -> RuleFacts:
         summary=rule.summary,
         why=rule.why,
         fix=rule.advice,
+        same_as=rule.same_as,
     )
 
 

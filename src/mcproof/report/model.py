@@ -37,6 +37,8 @@ class RuleFacts(NamedTuple):
     why: str
     fix: str
     """What to do about a finding."""
+    same_as: str | None = None
+    """The id of the rule of another ruleset that says the same."""
 
 
 class Snippet(NamedTuple):
@@ -459,27 +461,27 @@ class Group(NamedTuple):
     also: list[str]
 
 
-_SAID_TWICE = {
-    "tool-no-description": "no description",
-    "MP001": "no description",
-    "prop-no-description": "no description of a parameter",
-    "MP002": "no description of a parameter",
-}
-"""Rules of two rulesets that say the same of one place, though it is no fault of the taxonomy."""
+def _urgency(each: Reported) -> tuple[int, bool, bool]:
+    """Which of findings that say the same is shown: the most serious, one with a fix, one that is no mere polish."""
+    return LEVELS.index(each.rule.level), each.fix is None, each.rule.ruleset == "polish"
 
 
 def group_by_fault(findings: Iterable[Reported]) -> list[Group]:
     """Put findings together that report one fault at one place, the most serious in front, and of these one with a fix.
 
-    What a live server did stands in no place: there, each finding tells of something else.
+    So are those of rules that say the same. What a live server did stands in no place: there, each finding tells of
+    something else.
     """
     groups: dict[tuple[object, ...], list[Reported]] = {}
-    for number, each in enumerate(findings):
-        fault = each.rule.fault if each.rule.ruleset != "wire" else None
-        said = fault or _SAID_TWICE.get(each.rule.id)
+    all_findings = list(findings)
+    repeated = {each.rule.same_as for each in all_findings}
+    for number, each in enumerate(all_findings):
+        rule = each.rule
+        fault = rule.fault if rule.ruleset != "wire" else None
+        said = fault or rule.same_as or (rule.id if rule.id in repeated else None)
         groups.setdefault((number,) if said is None else (said, each.item_pointer, each.pointer), []).append(each)
     result = []
     for members in groups.values():
-        shown = min(members, key=lambda each: (LEVELS.index(each.rule.level), each.fix is None))
+        shown = min(members, key=_urgency)
         result.append(Group(shown, [each.rule.id for each in members if each is not shown]))
     return result

@@ -46,13 +46,14 @@ _SHOWING = (
         "returned by",
         "provided by",
         " from the ",
+        "_",
     ),
 )
 """What a description has in it that shows a value or names the form of one."""
 FREE_TEXT = _set(
     "text content contents body message comment comments note notes title description summary prompt reason question "
     "thought subject instructions instruction name query search answer context topic keyword keywords term terms "
-    "url uri email password token cursor"
+    "url uri email password token cursor id ids iid iids sid sids uid uids uuid guid identifier arn arns"
 )
 """What is written freely, or always in one way, or copied from elsewhere: there is no format to show."""
 

@@ -43,16 +43,17 @@ _UNUSUAL = sorted(_FAMILY.keys() - _PREFERRED)
 
 _SHARED = {
     "file": "read_file write_file edit_file move_file delete_file list_files search_files get_file_info "
-    "get_file_contents list_directory create_directory read_multiple_files upload_file download_file",
+    "list_directory create_directory read_multiple_files upload_file download_file",
     "issue": "create_issue get_issue list_issues update_issue search_issues add_comment add_issue_comment",
     "repository": "create_branch list_branches list_commits create_pull_request list_pull_requests get_pull_request "
-    "merge_pull_request create_repository fork_repository search_repositories search_code push_files",
+    "merge_pull_request create_repository fork_repository search_repositories search_code push_files "
+    "get_file_contents",
     "database": "list_tables describe_table create_table list_databases list_schemas execute_sql execute_query "
     "run_query read_query write_query",
     "chat and mail": "send_message list_channels get_messages send_email search_emails list_users get_user",
     "calendar": "create_event list_events update_event delete_event",
     "project": "list_projects get_project create_project update_project create_task list_tasks update_task",
-    "browser": "take_screenshot navigate_page web_search fetch_url",
+    "browser": "take_screenshot web_search fetch_url",
     "shell": "execute_command run_command execute_code run_code",
     "documentation": "search_docs get_docs",
     "weather and time": "get_weather get_forecast get_current_time",

@@ -15,11 +15,13 @@ from mcproof.rules.polish.prose import description_of, pointer_of, read
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog import Tool
+    from mcproof.catalog import Catalog, Tool
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _MOST_PARTS = 20
 """How many schemas are searched for a description."""
+ENOUGH_LISTS = 5
+"""How many `required` lists show that whoever wrote the others knows of them."""
 _comes_back = re.compile(
     r"\b(?:return(?:s|ed|ing)?|yield(?:s|ed|ing)?|respon(?:se|ses|ds)|outputs?|results?|produc(?:es|ing)|gives? back)\b"
 ).match
@@ -34,6 +36,7 @@ _says_optional = re.compile(
     name="require-tool-description",
     severity="error",
     category="schema",
+    same_as="tool-no-description",
 )
 def require_tool_description(tool: Tool) -> Iterator[Problem]:
     """A tool has no description.
@@ -51,6 +54,7 @@ def require_tool_description(tool: Tool) -> Iterator[Problem]:
     name="require-param-description",
     severity="warn",
     category="schema",
+    same_as="prop-no-description",
 )
 def require_param_description(tool: Tool) -> Iterator[Problem]:
     """A parameter has no description.
@@ -129,40 +133,47 @@ def require_return_schema(tool: Tool) -> Iterator[Problem]:
     fault=MISSING_REQUIRED,
     fixable=True,
 )
-def require_required_array(tool: Tool) -> Iterator[Problem]:
+def require_required_array(catalog: Catalog) -> Iterator[Problem]:
     """An input schema that is written by hand does not say which parameters are required.
 
     Where a schema comes from is known of source code only. One that a server serves is taken for a written one, unless
-    every parameter has a default, admits null or is said to be optional: so looks what is derived from a signature.
+    every parameter has a default, admits null or is said to be optional, or the schema names its dialect: so looks what
+    a library derives. Where five other tools of the server have a list, its absence is taken for an answer.
 
     Why: a schema without `required` makes every parameter optional, which is rarely what was meant.
     Fix: list in `required` what a call can't do without; where that is nothing, an empty list says so.
     """
-    if tool.schema is None or not tool.knows("/inputSchema/required"):
-        return
-    required, fix = tool.schema.get("required"), None
+    listing = sum(tool.schema is not None and bool(tool.schema.get("required")) for tool in catalog.tools)
+    for tool in catalog.tools:
+        problem = _missing_list(tool, is_answer=listing >= ENOUGH_LISTS)
+        if problem is not None and _flaw(tool) is None:
+            yield problem
+
+
+def _missing_list(tool: Tool, *, is_answer: bool) -> Problem | None:
+    """What to say of an input schema without a list; nothing where its absence is an answer."""
+    schema = tool.schema
+    if schema is None or schema.get("required") or not tool.knows("/inputSchema/required"):
+        return None
     demanded = tool.source.required_by_signature if tool.source is not None else ()
-    if demanded and not required and tool.knows("/inputSchema/properties"):
+    if demanded and tool.knows("/inputSchema/properties"):
         names = ", ".join(f"`{name}`" for name in demanded[:3]) + ", …" * (len(demanded) > 3)
         message = f"the input schema has no `required` list, but the function can't do without {names}"
-    elif (
-        "required" not in tool.schema and tool.parameters and _is_written(tool) and not _requires_in_parts(tool.schema)
-    ):
-        message = "the input schema declares parameters but no `required` list"
-        root = tool.tree.objects[0] if tool.tree is not None and tool.tree.objects else None
-        if root is not None and root.parent is None and not root.obstacle:
-            fix = SetMember("required", root.requirable())
-    else:
-        return
-    if _flaw(tool) is None:
-        yield Problem(message, at="/inputSchema", fix=fix)
+        return Problem(message, at="/inputSchema", item=tool)
+    if "required" in schema or not tool.parameters or _requires_in_parts(schema):
+        return None
+    is_written = tool.source.schema_is_explicit if tool.source is not None else not is_answer and _looks_written(tool)
+    if not is_written:
+        return None
+    root = tool.tree.objects[0] if tool.tree is not None and tool.tree.objects else None
+    is_certain = root is not None and root.parent is None and not root.obstacle
+    fix = SetMember("required", root.requirable()) if root is not None and is_certain else None
+    return Problem("the input schema declares parameters but no `required` list", at="/inputSchema", item=tool, fix=fix)
 
 
-def _is_written(tool: Tool) -> bool:
-    """Whether the input schema is a literal, as far as anybody can tell."""
-    if tool.source is not None:
-        return tool.source.schema_is_explicit
-    return not all(map(_may_be_left_out, tool.parameters.values()))
+def _looks_written(tool: Tool) -> bool:
+    """Whether an input schema that a server serves may be a literal."""
+    return "$schema" not in (tool.schema or {}) and not all(map(_may_be_left_out, tool.parameters.values()))
 
 
 def _may_be_left_out(schema: Any) -> bool:
