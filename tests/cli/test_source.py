@@ -88,7 +88,7 @@ def test_what_two_rulesets_say_of_one_place_is_shown_once(tmp_path: Path) -> Non
     shown = run("lint", "--format", "concise", str(tmp_path)).stdout.splitlines()
     assert sum("has no description" in line for line in shown) == 2
     assert any(line.endswith("[also MP001]") for line in shown)
-    assert any(line.endswith("[also prop-no-description]") for line in shown)
+    assert any(line.endswith("[also MP002]") for line in shown)
 
 
 def test_the_polish_score_is_shown_where_all_its_rules_ran(tmp_path: Path) -> None:

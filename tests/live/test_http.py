@@ -192,11 +192,12 @@ def test_no_answer_is_read_beyond_its_limit(fault: str, monkeypatch: pytest.Monk
         (
             "401",
             'the server asks for authorisation: HTTP 401 (Bearer resource_metadata="https://host/x"); '
-            "`--header 'Authorization: Bearer ${TOKEN}'` sends it",
+            "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite",
         ),
         (
             "403",
-            "the server asks for authorisation: HTTP 403; `--header 'Authorization: Bearer ${TOKEN}'` sends it",
+            "the server asks for authorisation: HTTP 403; "
+            "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite",
         ),
         ("404", "the server answers HTTP 404 (text/plain): nothing here"),
         ("405", "the server answers HTTP 405 (text/plain)"),

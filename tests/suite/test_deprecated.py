@@ -29,6 +29,21 @@ def test_what_a_revision_has_removed_is_told_with_its_place(tmp_path: Path) -> N
     ]
 
 
+def test_codes_and_fields_are_seen_wherever_they_stand(tmp_path: Path) -> None:
+    expectations = (
+        "{target: error, matcher: {exact: {code: -32042, message: x}}}",
+        "{target: error.code, matcher: {schema: {enum: [1, -32002]}}}",
+        "{target: error.code, matcher: {not: {exact: -32002}}}",
+        "{target: 'result.tools[0].execution.taskSupport', matcher: {exact: null}}",
+        "{target: result.code, matcher: {exact: -32002}}",
+    )
+    tests = [
+        f"  - {{name: n{number}, server: a, tool: t, expect: [{each}]}}\n" for number, each in enumerate(expectations)
+    ]
+    warnings = warnings_of(read(tmp_path, f"servers:\n  a: {{command: [x]}}\ntools:\n{''.join(tests)}"))
+    assert [each.line for each in warnings] == [4, 5, 6, 7]
+
+
 def test_a_server_that_is_pinned_to_an_older_revision_may_keep_its_ways(tmp_path: Path) -> None:
     entry = 'servers:\n  a: {url: "https://host/mcp", protocol: "2025-06-18", headers: {Mcp-Session-Id: x}}\n'
     assert warnings_of(read(tmp_path, entry + TESTS)) == []

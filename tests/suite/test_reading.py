@@ -345,6 +345,54 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
             "5:9: a step has either `run` or `call`",
         ],
     ),
+    "a keyword of a schema that does not exist": (
+        TOOLS + TEST + ", expect: [{target: result, matcher: {schema: {maximun: 0}}}]}\n",
+        [
+            "4:83: unknown keyword `maximun` in `schema` (did you mean `maximum`?)",
+        ],
+    ),
+    "a gate that says nothing of a number": (
+        SERVERS
+        + "tool_quality:\n"
+        + "  - {name: q, server: local, expect: [{target: min_score, matcher: {schema: {maxLength: 3}}}]}\n",
+        [
+            "4:77: `min_score` is a number; a schema of it has const, enum, exclusiveMaximum, exclusiveMinimum, "
+            "maximum, minimum, multipleOf",
+        ],
+    ),
+    "a mask of an unknown kind": (
+        TOOLS + TEST + ", expect: [{target: result, matcher: {snapshot: {mask: [uuids, timestamp]}}}]}\n",
+        [
+            "4:100: `timestamp` leads nowhere (did you mean `timestamps`?); a mask is a path from `result` or `error`, "
+            "or `timestamps` or `uuids`",
+        ],
+    ),
+    "two snapshots of one name": (
+        TOOLS
+        + TEST
+        + ", expect: [{target: result, matcher: {snapshot: x}}, {target: error, matcher: {snapshot: x}}]}\n",
+        [
+            "4:126: another snapshot has this name: FOLDER/suite.yaml:4",
+        ],
+    ),
+    "not of not": (
+        TOOLS + TEST + ", expect: [{target: result, matcher: {not: {not: {exact: 1}}}}]}\n",
+        [
+            "4:81: `not` makes no sense with `not`",
+        ],
+    ),
+    "probes of a list": (
+        TOOLS + "  - {name: n, server: local, tool: tools/list, negative_path: }\n",
+        [
+            "4:63: `tools/list` is no tool, so `negative_path` makes no sense with it",
+        ],
+    ),
+    "a header that is none": (
+        "servers: {local: {url: 'http://x', headers: {bad name: x}}}\ntools:\n" + TEST + "}\n",
+        [
+            "1:56: `bad name` in `headers` of the server `local` is no name of a header",
+        ],
+    ),
     "several mistakes at once": (
         "server: {}\ntools:\n  - {name: n, sever: local, tol: t}\n",
         [
@@ -376,3 +424,61 @@ def test_the_error_is_the_first_problem_and_counts_the_others(tmp_path: Path) ->
         read(tmp_path, TOOLS + "  - {}\n")
     assert error.value.message == "a test in `tools` lacks `name` (and 2 more)"
     assert (error.value.line, error.value.column) == (4, 5)
+
+
+EVERYWHERE = """\
+variables: {limit: 3, wait: "${WAIT:-5000}", who: "${WHO:-bob} and ${limit}"}
+servers:
+  local: {command: [python, server.py], protocol: "${PROTO}", timeout_ms: "${wait}"}
+tools:
+  - name: n
+    server: "${SERVER:-local}"
+    tool: t
+    args: {a: "${limit:-5}", b: "${who}"}
+    timeout_ms: "${WAIT:-5000}"
+    expect: [{target: "${TARGET}", matcher: {regex: "${PATTERN}"}}]
+    negative_path: {checks: ["${CHECK}"]}
+    fuzz: {cases: "${limit}"}
+"""
+VALUES = {"PROTO": "2025-06-18", "TARGET": "result.isError", "PATTERN": "^a", "CHECK": "wrong_type", "WAIT": "700"}
+
+
+def test_variables_of_the_environment_may_stand_everywhere(tmp_path: Path) -> None:
+    suite = read(tmp_path, EVERYWHERE, VALUES)
+    (test,) = suite.tests
+    entry = suite.servers["local"]
+    assert (entry.protocol, entry.timeout_ms, test.timeout_ms, test.server) == ("2025-06-18", 700, 700, "local")
+    assert test.arguments == {"a": 3, "b": "bob and 3"}
+    assert test.expect is not None
+    assert [each.target.text for each in test.expect.assertions] == ["result.isError"]
+    assert test.negative_path is not None
+    assert test.negative_path.checks == ("wrong_type",)
+    assert test.fuzz is not None
+    assert test.fuzz.cases == 3
+
+
+def test_what_only_the_environment_knows_is_no_mistake_while_nothing_is_started(tmp_path: Path) -> None:
+    (tmp_path / "suite.yaml").write_text(EVERYWHERE, encoding="utf-8")
+    assert len(read_suite(str(tmp_path / "suite.yaml"), None).tests) == 1
+
+
+def test_variables_that_make_a_suite_too_large_are_refused(tmp_path: Path) -> None:
+    text = f"variables: {{a: {'x' * 100_000}}}\n" + TOOLS
+    text += "".join(f"  - {{name: n{number}, server: local, tool: '${{a}}${{a}}${{a}}'}}\n" for number in range(100))
+    (said,) = {each.partition(": ")[2] for each in problems(tmp_path, text) if "characters" in each}
+    assert said == "more than 4,000,000 characters once all variables are filled in"
+
+
+def test_snapshots_of_one_target_have_names_of_their_own(tmp_path: Path) -> None:
+    assertion = "{target: result, matcher: {snapshot: true}}"
+    text = f"{TOOLS}{TEST}, expect: [{assertion}, {assertion}]}}\n"
+    text += f"resources:\n  - {{name: n, server: local, uri: 'x:y', expect: [{assertion}]}}\n"
+    suite = read(tmp_path, text)
+    names = [each.snapshot for test in suite.tests if test.expect for each in test.expect.assertions]
+    assert names == ["tools/n: result", "tools/n: result (2)", "resources/n: result"]
+
+
+def test_a_file_that_is_no_suite_is_not_read_out(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("password: hunter2\n", encoding="utf-8")
+    (said,) = problems(tmp_path, f"imports: [secret.txt]\n{TOOLS}{TEST}}}\n")
+    assert "is no suite: its name ends in neither .yaml nor .yml" in said

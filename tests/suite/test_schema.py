@@ -108,6 +108,12 @@ BEYOND_A_SCHEMA = {
     "an import that is not there",
     "a variable that nobody knows",
     "a mask that leads nowhere",
+    "a keyword of a schema that does not exist",
+    "a mask of an unknown kind",
+    "a gate that says nothing of a number",
+    "two snapshots of one name",
+    "probes of a list",
+    "a header that is none",
     "a mask that is no path",
 }
 """What takes more than a look at the shape."""

@@ -59,7 +59,12 @@ def test_everything_has_its_place() -> None:
         ("a: 1e999", "s.yaml:1:4: `1e999` is too large a number"),
         ("a: b: c", "s.yaml:1:5: not YAML: mapping values are not allowed in this context"),
         ("a: 'b", "s.yaml:1:6: not YAML: found unexpected end of stream"),
-        ("\ta: b", "s.yaml:1:1: not YAML: found character that cannot start any token"),
+        ("\ta: b", "s.yaml:1:1: not YAML: a tab; YAML indents with spaces"),
+        (
+            "a: 1\nb: [1, 2\nc: 3\n",
+            "s.yaml:3:2: not YAML: did not find expected ',' or ']'; the list or mapping began on line 2",
+        ),
+        (f"a: {'9' * 400}", "s.yaml:1:4: too long a number; in quotes it is a text"),
     ],
 )
 def test_what_is_no_plain_yaml_is_refused_with_its_place(text: str, message: str) -> None:

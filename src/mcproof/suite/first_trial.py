@@ -85,7 +85,7 @@ def _tests(name: str, server: str, draft: Draft, *, calls: bool) -> Iterator[Sui
     if calls:
         yield test
     if draft.passing_checks:
-        yield test._replace(negative_path=NegativePath(draft.passing_checks, None))
+        yield test._replace(negative_path=NegativePath(draft.passing_checks, None, are_named=True))
 
 
 def _judged(draft: Draft, call: TestResult | None, path: TestResult | None, *, is_last: bool) -> Draft:

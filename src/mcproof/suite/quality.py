@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.catalog import Catalog, Tool
+    from mcproof.scores.description import DescriptionScore
 
 NAMED = 3
 """How many tools a sentence names."""
@@ -31,7 +32,7 @@ def quality_of(catalog: Catalog) -> Quality:
     warnings: list[str] = []
     for tool in catalog.tools:
         described = describe_score(tool)
-        if (why := _useless(tool, described.reasons)) is not None:
+        if (why := _useless(tool, described)) is not None:
             critical.append(f"{tool.label}: {why}")
         else:
             missing = [each.name for each in described.components if each.weight and not each.score]
@@ -63,14 +64,11 @@ def quality_of(catalog: Catalog) -> Quality:
     return Quality(facts, reasons)
 
 
-def _useless(tool: Tool, reasons: list[str]) -> str | None:
+def _useless(tool: Tool, described: DescriptionScore) -> str | None:
     """Why a description is none: it is missing, only repeats the name or is a single word."""
+    if described.nothing:
+        return described.nothing
     words = tool.description.split()
-    if not words:
-        return "no description"
-    first = reasons[0].rpartition(": ")[0] if reasons else ""
-    if first in ("only repeats the name", "says nothing about the tool"):
-        return first
     # A sentence in a script without blanks is one word to `split`, and more than that to its readers.
     return "a single word" if len(words) == 1 and words[0].isascii() else None
 

@@ -14,7 +14,7 @@ from mcproof.suite.problems import Problem, SuiteError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from yaml import Event
+    from yaml import Event, MarkedYAMLError
 
 MAX_BYTES = 4_000_000
 DEEPEST = 60
@@ -104,11 +104,24 @@ def parse(text: str, file: str) -> Node:
     try:
         return _Builder(file).build(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as error:
-        said = error.problem or error.context or "it stops being YAML here"
-        line, column = (None, None) if error.problem_mark is None else _of(error.problem_mark)
-        raise SuiteError([Problem(file, line, column, f"not YAML: {said}")]) from None
+        raise SuiteError([_stumble(error, text, file)]) from None
     except (yaml.YAMLError, RecursionError):
         raise SuiteError([Problem(file, None, None, "not YAML: it cannot be read")]) from None
+
+
+def _stumble(error: MarkedYAMLError, text: str, file: str) -> Problem:
+    """Where a text stops being YAML, in the parser's words where there are no better ones."""
+    said, mark = error.problem or error.context or "it stops being YAML here", error.problem_mark
+    if mark is None:
+        return Problem(file, None, None, f"not YAML: {said}")
+    line, column = _of(mark)
+    lines = text.split("\n", line)
+    if line <= len(lines) and lines[line - 1][column - 1 : column] == "\t":
+        said = "a tab; YAML indents with spaces"
+    opened = error.context_mark
+    if opened is not None and opened.line + 1 < line and "flow" in (error.context or ""):
+        said += f"; the list or mapping began on line {opened.line + 1}"
+    return Problem(file, line, column, f"not YAML: {said}")
 
 
 def _of(mark: Any) -> tuple[int, int]:
@@ -254,7 +267,11 @@ class _Builder:
             return None
         if text in _TRUTH:
             return _TRUTH[text]
-        if text[0] not in "+-.0123456789" or len(text) > _LONGEST_NUMBER:
+        if text[0] not in "+-.0123456789":
+            return text
+        if len(text) > _LONGEST_NUMBER:
+            if _INTEGER.fullmatch(text):
+                raise self._error(place, "too long a number; in quotes it is a text")
             return text
         if _INTEGER.fullmatch(text):
             return int(text)

@@ -47,6 +47,8 @@ class Component(NamedTuple):
 class DescriptionScore(NamedTuple):
     score: float
     components: tuple[Component, ...]
+    nothing: str = ""
+    """Why a description tells nothing at all; empty where it tells something."""
 
     @property
     def reasons(self) -> list[str]:
@@ -61,7 +63,9 @@ class DescriptionScore(NamedTuple):
 def describe_score(tool: Tool) -> DescriptionScore:
     """The score of one description, with what each thing that is missing costs."""
     components = [_component(*each) for each in _judged(tool)]
-    return DescriptionScore(sum(each.score * each.weight for each in components), tuple(components))
+    nothing = _nothing(tool, read(tool.description, stems_of(tool.name)))
+    score = sum(each.score * each.weight for each in components)
+    return DescriptionScore(score, tuple(components), "" if nothing is None else nothing.what)
 
 
 def description_scores(catalog: Catalog) -> dict[str, float]:
