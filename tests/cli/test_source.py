@@ -98,7 +98,12 @@ def test_the_polish_score_is_shown_where_all_its_rules_ran(tmp_path: Path) -> No
     score = document["summary"]["polish"]
     assert 0 < score < 100
     assert f"polish score {score} of 100" in run("lint", target).stdout
-    assert f"polish score {score} of 100" in run("report", str(tmp_path / "run.json")).stdout
+    for name, said in (
+        ("text", "polish score {} of 100"),
+        ("markdown", "Polish score: {} of 100."),
+        ("html", "<dt>Polish</dt><dd>{} of 100"),
+    ):
+        assert said.format(score) in run("report", "--format", name, str(tmp_path / "run.json")).stdout
     assert "polish" not in json.loads(run("lint", "--select", "MP001", "--format", "json", target).stdout)["summary"]
 
 

@@ -87,6 +87,8 @@ def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
     if report.score is not None and report.score.gains and report.score.score < 100:
         helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in report.score.gains[:3]]
         yield f"\nWhat would help most: {', '.join(helps)}.\n"
+    if report.polish is not None:
+        yield f"\nPolish score: {report.polish} of 100.\n"
     for gate in report.gates:
         yield f"\n{'✅' if gate.passed else '🔴'} {escaped(gate_sentence(gate))}\n"
     told = told_by_failures(report.fuzzing.failures) if report.fuzzing is not None else set()

@@ -26,8 +26,8 @@ PROBE_LIMIT = 10.0
 """How long an answer to a probe may take, in seconds, where nobody says."""
 
 
-MOMENT = 0.05
-"""How long a server is watched at the end that may be ending itself, in seconds."""
+MOMENT = 0.3
+"""How long a server may take at the end to show that it is still there, in seconds."""
 
 
 class UnableError(Exception):
@@ -122,12 +122,12 @@ class Host:
         self._last = None
 
     async def leave(self, *, at_once: bool) -> None:
-        """Leave nothing running; a moment before, see whether the last test has ended the server."""
-        if self._last is not None and self.session.is_connected and not at_once:
-            await asyncio.sleep(MOMENT)
-        ending = await self.session.leave(at_once=at_once)
-        if ending is not None and ending.how == "died":
-            self._blame(f"the server exited with code {ending.exit_code}")
+        """Leave nothing running; before that, see whether the last test has ended the server."""
+        if self._last is not None and self.session.is_connected and self.session.can_restart and not at_once:
+            gone = await self.session.absence(MOMENT)
+            if gone is not None and gone.outcome == "crash":
+                self._blame(gone.why)
+        await self.session.leave(at_once=at_once)
 
     def try_anew(self) -> None:
         """Let a server be started again that could not be."""

@@ -211,13 +211,16 @@ class _Builder:
         return bool(self._open) and self._open[-1].is_mapping and self._open[-1].key is None
 
     def _scalar(self, event: Any) -> None:
-        place = _of(event.start_mark)
-        self._refuse_tag(event, place)
+        mark, value = event.start_mark, event.value
+        line, column = mark.line + 1, mark.column + 1
+        if event.tag is not None:
+            self._refuse_tag(event, (line, column))
         if self._awaits_key():
-            self._key(event.value, place, is_plain=not event.style)
+            self._key(value, (line, column), is_plain=not event.style)
             return
-        value = self._resolved(event.value, place) if event.implicit[0] and not event.style else event.value
-        node = Node(value, *place)
+        if not event.style and event.implicit[0]:
+            value = self._resolved(value, (line, column))
+        node = Node(value, line, column)
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         self._add(node)

@@ -90,6 +90,8 @@ def facts(report: TargetReport, findings: Findings, words: Words) -> str:
         entries.append(("Context cost", plural(report.tokens.total, "token")))
     if report.score is not None and report.descriptions is not None and report.descriptions.tools:
         entries.append(("Descriptions", f"{report.descriptions.mean:.2f} of 1.00"))
+    if report.polish is not None:
+        entries.append(("Polish", f"{report.polish} of 100"))
     if report.protocol:
         entries.append(("Protocol", text(report.protocol, 40)))
     if report.compared_with is not None:
