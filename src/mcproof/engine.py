@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.catalog import Tool
 from mcproof.finding import Finding
 
 if TYPE_CHECKING:
@@ -50,22 +51,18 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
         run.show("Trials", tried, tried.item)
     for crash in run.crashes():
         run.show("RuleCrash", crash, catalog.server)
-    return run.findings if catalog.source is None else [each for each in run.findings if not _is_guess(each, catalog)]
+    return run.findings if catalog.source is None else [each for each in run.findings if not _is_guess(each)]
 
 
-def _is_guess(finding: Finding, catalog: Catalog) -> bool:
+def _is_guess(finding: Finding) -> bool:
     """Whether a finding about Python source may only be there because the source does not settle something.
 
     That is so where what it points at, what contains that, or a member of it is not known: silence is better.
     """
-    item = finding.item
-    if catalog.source is None or item.kind != "tool":
+    item, pointer = finding.item, finding.pointer
+    if not isinstance(item, Tool) or item.source is None:
         return False
-    unknown = catalog.source.tools[item.index].unknown
-    pointer = finding.pointer
-    return any(
-        each == pointer or pointer.startswith(f"{each}/") or each.rpartition("/")[0] == pointer for each in unknown
-    )
+    return not item.knows(pointer) or any(each.rpartition("/")[0] == pointer for each in item.source.unknown)
 
 
 class _Run:

@@ -139,8 +139,10 @@ def main() -> None:
             sys.stdout.flush()
             if params.get("name") == "leave":
                 os._exit(9)
-    if "stubborn" in sys.argv:
+    if "stubborn" in sys.argv:  # it does not end with its input, which it notes in the file that is named last
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with open(sys.argv[-1], "w", encoding="utf-8"):
+            pass
         time.sleep(3600)
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,16 +53,18 @@ def test_the_test_after_one_without_an_answer_has_a_new_server(tool: str, tmp_pa
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_an_interrupt_while_servers_are_ended_leaves_none(tmp_path: Path) -> None:
-    marker = f"stubborn-{os.getpid()}-{tmp_path.name}"
-    servers = {name: {"command": [*STDIO["command"], "stubborn", marker]} for name in "abc"}
+    ending = tmp_path / "ending"
+    servers = {name: {"command": [*STDIO["command"], "stubborn", str(ending)]} for name in "abc"}
     write_suite(tmp_path, servers, tools=[echo(name, name) for name in "abc"])
-    words = [*COMMAND, "run", "--format", "json", "--output", "concise:done.txt"]
+    words = [*COMMAND, "run", "--format", "json"]
     with subprocess.Popen(words, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True) as process:
-        while len(running(marker)) < 3 and process.poll() is None:
-            pass
+        while not ending.exists() and process.poll() is None:
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
-    assert running(marker) == []
+        said, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert [each["outcome"] for each in json.loads(said)["tests"]] == ["passed"] * 3
+    assert running(str(ending)) == []
 
 
 def test_what_a_step_has_started_is_there_for_the_tests_and_ends_with_them(tmp_path: Path) -> None:

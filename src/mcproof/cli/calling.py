@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 12
 """How many tools a sentence names."""
+LONGEST_NAME = 128
+"""How much of a name it shows; a server may call a tool anything."""
 
 
 class Prepared(NamedTuple):
@@ -123,7 +125,8 @@ def named(names: Iterable[str]) -> str:
     """The first of some tools, and how many more there are."""
     listed = list(names)
     more = f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
-    return ", ".join(listed[:MOST_NAMED]) + more or "none"
+    shown = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in listed[:MOST_NAMED]]
+    return ", ".join(shown) + more or "none"
 
 
 def keep_failures(failed: list[Failed]) -> None:
