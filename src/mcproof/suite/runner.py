@@ -61,7 +61,8 @@ class Workbench:
         self.store = store
         self._suite = suite
         self._retries = running.retries
-        self._hide = hiding_whole(suite.secrets)
+        self.hide = hiding_whole(suite.secrets)
+        """What hides values of the environment, wherever in the suite they were written."""
         self._mark = os.urandom(8).hex()
         """What the programs of the suite inherit, and what those start."""
         used = {test.server for test in tests} | {step.server for step in (*suite.setup, *suite.teardown)}
@@ -77,8 +78,8 @@ class Workbench:
         return result._replace(outcome="failed", message=why, failures=(TestFailure("", why),))
 
     def hidden(self, result: TestResult) -> TestResult:
-        """A result without values of the environment, wherever in the suite they were written."""
-        hide = self._hide
+        """A result without values of the environment."""
+        hide = self.hide
         failures = tuple(each._replace(target=hide(each.target)) for each in result.failures)
         return result._replace(name=hide(result.name), message=hide(result.message), failures=failures)
 
@@ -115,7 +116,7 @@ class Workbench:
     async def try_again(self, test: SuiteTest, part: str, result: TestResult) -> TestResult:
         """Make a part again that did not pass, as often as is allowed; what passes late says so."""
         for attempt in range(self._retries):
-            if result.outcome == "passed":
+            if result.outcome in ("passed", "not_applicable"):
                 break
             self.hosts[test.server].try_anew()
             result = await run_part(test, part, self.hosts[test.server], self.store)
@@ -230,7 +231,7 @@ class _Run:
                 self._stopped = EARLIER
 
     async def _test(self, test: SuiteTest, part: str) -> TestResult:
-        self._progress(len(self._done), len(self._parts), test.name)
+        self._progress(len(self._done), len(self._parts), self._bench.hide(test.name))
         result = self._done[id(test), part] = await self._bench.test(test, part)
         return result
 
@@ -260,6 +261,6 @@ class _Run:
                     await self._test(test, test.block)
                 continue
             for test, (reply, seconds) in zip(batch, replies, strict=True):
-                self._progress(len(self._done), len(self._parts), test.name)
+                self._progress(len(self._done), len(self._parts), self._bench.hide(test.name))
                 first = answered(test, reply, seconds, host, self._bench.store)
                 self._done[id(test), test.block] = await self._bench.try_again(test, test.block, first)
