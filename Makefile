@@ -34,7 +34,7 @@ demo: $(READY)
 	@$(BIN)/mcproof demo
 
 test: lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .
