@@ -96,6 +96,24 @@ def test_the_plainest_value_is_made(schema: Any, value: Any) -> None:
     assert type(made) is type(value)
 
 
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"description": "IANA name (e.g., 'America/New_York', 'Europe/London')."}, "America/New_York"),
+        ({"description": "A day such as `2024-01-31`."}, "2024-01-31"),
+        ({"description": 'For example: "AAPL"'}, "AAPL"),
+        ({"description": "Like 'rm -rf /'."}, "a"),
+        ({"description": "The name 'x' is taken."}, "a"),
+        ({"description": "e.g. 'abc'", "pattern": "^[0-9]$"}, "0"),
+        ({"description": "e.g. 'abc'", "default": "d"}, "d"),
+        ({"description": "e.g. 'abc'", "enum": ["x", "y"]}, "x"),
+    ],
+)
+def test_one_word_that_the_description_gives_as_an_example_is_taken_where_it_fits(schema: Any, value: Any) -> None:
+    whole = {"type": "object", "properties": {"a": {"type": "string", **schema}}, "required": ["a"]}
+    assert valid_arguments(whole).value == {"a": value}
+
+
 def test_only_what_is_required_is_there_in_the_order_of_the_text() -> None:
     properties = {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "boolean"}}
     made = valid_arguments({"type": "object", "properties": properties, "required": ["c", "a"]})

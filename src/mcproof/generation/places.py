@@ -8,6 +8,7 @@ wider than its schemas.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.generation.patterns import matches
@@ -165,6 +166,19 @@ def _read_values(place: Place, schema: dict[str, Any]) -> None:
     examples = schema.get("examples")
     if type(examples) is list and examples:
         place.suggested.append(examples[0])
+    description = schema.get("description")
+    if not place.suggested and schema.get("type") == "string" and type(description) is str:
+        found = _EXAMPLE.search(description[:_READ])
+        if found is not None:
+            place.suggested.append(found[2])
+
+
+_EXAMPLE = re.compile(
+    r"(?:\be\.?g\.?|\b(?:[Ff]or example|[Ff]or instance|[Ss]uch as|[Ll]ike|[Ee]xamples?))[,:]?\s?"
+    r"([\"'`])([A-Za-z0-9][\w.:/+-]{0,59})\1"
+)
+"""An example that a description gives in quotes; one word, as a sentence or a command may do something."""
+_READ = 2_000
 
 
 _LEAST = ("minLength", "minItems", "minProperties")
