@@ -251,3 +251,11 @@ def test_no_secret_that_a_server_repeats_gets_into_the_suite(tmp_path: Path) -> 
     text = text_of(tmp_path)
     assert "The call does not work" in text
     assert SECRET not in text
+
+
+def test_no_secret_that_a_schema_repeats_gets_into_the_suite(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"q": {"type": "string", "default": "plainlookingvalue42"}}}
+    tool = {"name": "search", "description": "Search.", "inputSchema": {**schema, "required": ["q"]}}
+    init(tmp_path, "--env", "KEY=plainlookingvalue42", "--", *small(tools=[tool]))
+    assert "plainlookingvalue42" not in text_of(tmp_path)
+    assert "its arguments would repeat a value that the server is given in secret" in text_of(tmp_path)

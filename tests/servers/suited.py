@@ -3,8 +3,9 @@
 Tools: `echo` gives its arguments back, `add` adds, `fail` fails, `refuse` is refused, `die` ends the server, `sleep`
 writes the file `note` and never answers, `clock` tells another time at every call, `secret` tells the variable SECRET,
 `flaky` fails at its first call, `leave` is answered and ends the server, `babble` writes what is no JSON and never
-answers, `tell` has SECRET for a key. By their annotations, `look` and `meet` change nothing: `look` gives its arguments
-back, or ends the server where they say so, and `meet` is answered, on standard output, when another such call is there.
+answers, `tell` has SECRET for a key, `charge` writes into the file `note` and ends the server. By their annotations,
+`look` and `meet` change nothing: `look` gives its arguments back, or ends the server where they say so, and `meet` is
+answered, on standard output, when another such call is there.
 """
 
 from __future__ import annotations
@@ -96,6 +97,10 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
         return text(str(total), structuredContent={"sum": total, "of": [arguments["a"], arguments["b"]]})
     if name == "die" or arguments.get("die"):
         os._exit(3)
+    if name == "charge" or ("once" in arguments and not os.path.exists(arguments["once"])):
+        with open(arguments.get("note") or arguments["once"], "a", encoding="utf-8") as note:
+            note.write("x")
+        os._exit(4)
     if name in ("look", "meet"):
         return text(json.dumps(arguments))
     if name == "sleep":
@@ -137,7 +142,7 @@ def main() -> None:
                 met = []
             sys.stdout.write(said)
             sys.stdout.flush()
-            if params.get("name") == "leave":
+            if params.get("name") == "leave" or (params.get("arguments") or {}).get("leave"):
                 os._exit(9)
     if "stubborn" in sys.argv:  # it does not end with its input, which it notes in the file that is named last
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

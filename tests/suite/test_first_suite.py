@@ -50,7 +50,7 @@ def catalog_of(tools: list[Any], **others: Any) -> Catalog:
 def server_of(tools: list[Any], names: Names | None = None, name: str = "local", **others: Any) -> FirstServer:
     catalog = catalog_of(tools, **others)
     permissions = [permission(tool, allow_writes=False) for tool in catalog.tools]
-    drafts = drafts_of(catalog, permissions, names or Names())
+    drafts = drafts_of(catalog, permissions, names or Names(), lambda text: text)
     return FirstServer(name, "tools.json", placeholder_lines(), drafts, catalog)
 
 

@@ -37,10 +37,42 @@ def running(marker: str) -> list[str]:
 
 
 def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(tmp_path: Path) -> None:
-    write_suite(tmp_path, {"s": STDIO}, tools=[call("a", "leave"), echo("b"), call("c", "leave")])
+    def look(name: str, **arguments: Any) -> dict[str, Any]:
+        return call(name, "look", args=arguments)
+
+    write_suite(tmp_path, {"s": STDIO}, tools=[look("a", leave=True), look("b"), look("c", leave=True)])
     outcomes = outcomes_of(run_json(tmp_path))
     why = "it was answered, and then the server exited with code 9"
     assert outcomes == {"tools/a": ("failed", why), "tools/b": ("passed", ""), "tools/c": ("failed", why)}
+
+
+def test_nothing_is_sent_twice_that_may_change_something(tmp_path: Path) -> None:
+    note = tmp_path / "charged"
+    write_suite(tmp_path, {"s": STDIO}, tools=[echo("a"), call("b", "charge", args={"note": str(note)}), echo("c")])
+    outcomes = outcomes_of(run_json(tmp_path))
+    assert note.read_text(encoding="utf-8") == "x"
+    assert [outcome for outcome, _ in outcomes.values()] == ["passed", "failed", "passed"]
+
+
+def test_an_end_that_no_single_test_explains_fails_the_run(tmp_path: Path) -> None:
+    once = {"once": str(tmp_path / "once")}
+    tests = [call(name, "look", args=arguments) for name, arguments in (("a", {}), ("b", once), ("c", {}))]
+    write_suite(tmp_path, {"s": STDIO}, tools=tests)
+    done = run_json(tmp_path)
+    outcomes = outcomes_of(done)
+    assert done.returncode == 1
+    assert [outcomes[f"tools/{name}"][0] for name in "abc"] == ["passed"] * 3
+    outcome, message = outcomes["tools/calls at the same time"]
+    assert outcome == "failed"
+    assert "while `a`, `b`, `c` were under way together; one by one they do not do that" in message
+
+
+def test_a_call_that_ends_the_server_now_and_then_is_not_the_fault_of_the_one_before(tmp_path: Path) -> None:
+    once = {"once": str(tmp_path / "once")}
+    tests = [call("a", "look", args={}), call("b", "look", args=once)]
+    write_suite(tmp_path, {"s": STDIO}, tools=tests)
+    outcomes = outcomes_of(run_json(tmp_path, "--fail-fast"))
+    assert (outcomes["tools/a"][0], outcomes["tools/b"][0]) == ("passed", "failed")
 
 
 @pytest.mark.parametrize("tool", ["babble", "sleep"])

@@ -168,7 +168,7 @@ def _servers(found: list[_Found], options: argparse.Namespace, file: str) -> tup
             continue
         entry = _entry(each.source, each.catalog, name, variables, "" if file == "-" else os.path.dirname(file), way)
         label = each.source.title if each.source.server is None else each.source.server.label
-        drafts = _drafts(each.catalog, options, test_names, "" if is_alone else f" of {name}")
+        drafts = _drafts(each, options, test_names, "" if is_alone else f" of {name}")
         servers.append(FirstServer(name, label, entry, drafts, each.catalog))
     if not options.no_calls:
         servers = _tried(servers, found, way)
@@ -199,11 +199,15 @@ def _entry(source: Input, catalog: Catalog, name: str, variables: Variables, fol
         raise InputError(f"how the server is started cannot stand in a suite: {error}", file=source.title) from None
 
 
-def _drafts(catalog: Catalog, options: argparse.Namespace, names: Names, suffix: str) -> list[Draft]:
+def _drafts(found: _Found, options: argparse.Namespace, names: Names, suffix: str) -> list[Draft]:
     from mcproof.cli.calling import permissions_of
+    from mcproof.live.secrets import hiding_whole
     from mcproof.suite.first import drafts_of
 
-    return drafts_of(catalog, permissions_of(catalog, options), names, suffix)
+    if found.catalog is None:
+        return []
+    hide = hiding_whole(found.source.server.secrets if found.source.server is not None else ())
+    return drafts_of(found.catalog, permissions_of(found.catalog, options), names, hide, suffix)
 
 
 def _tried(servers: list[FirstServer], found: list[_Found], way: Way) -> list[FirstServer]:

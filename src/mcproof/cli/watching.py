@@ -29,9 +29,10 @@ _SKIPPED = frozenset(("venv", "env", "__pycache__", "node_modules", "site-packag
 def watch(run: Callable[[], int], folders: Iterable[str], ours: Iterable[str]) -> int:
     """Run at once and after every change below these folders, except to files that are our own work.
 
-    A file that changes in every run is written by the run; it is told once and then left alone.
+    A file that changes in two runs in a row is written by the run: what a run does to it starts no other.
     """
-    ignored = {os.path.realpath(name) for name in ours}
+    our_own = {os.path.realpath(name) for name in ours}
+    ignored: set[str] = set()
     roots = list(dict.fromkeys(os.path.realpath(folder) for folder in folders))
     blamed: set[str] = set()
     while True:
@@ -44,14 +45,17 @@ def watch(run: Callable[[], int], folders: Iterable[str], ours: Iterable[str]) -
         if code == INTERRUPTED:
             return code
         gc.collect()
-        meanwhile = _changed(before, _state(roots)) - ignored
+        after = _state(roots)
+        meanwhile = _changed(before, after) - our_own
+        for name in sorted((meanwhile & blamed) - ignored):
+            tell(f"{os.path.relpath(name)} changes in every run, which starts no other")
         ignored |= meanwhile & blamed
         blamed = meanwhile
         tell("waiting for a change; Ctrl-C ends")
         changed = meanwhile - ignored
         while not changed:
             time.sleep(EVERY)
-            changed = _changed(before, _state(roots)) - ignored
+            changed = _changed(after, _state(roots)) - our_own
         first, *others = sorted(changed)
         more = f" and {len(others):,} more" if others else ""
         tell(f"changed: {os.path.relpath(first)}{more}")

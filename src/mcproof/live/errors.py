@@ -13,5 +13,9 @@ class LostError(McproofError):
     """The server went away while an answer was due."""
 
 
+class UnsentError(LostError):
+    """The server had gone before a request was sent."""
+
+
 class NoMessageError(LostError):
     """An answer came, and it is no JSON-RPC."""

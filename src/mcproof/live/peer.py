@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import McproofError
 from mcproof.jsontext import kind_of
-from mcproof.live.errors import ConnectError
+from mcproof.live.errors import ConnectError, LostError, UnsentError
 from mcproof.wire import Anomaly, cropped
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class Peer:
 
     async def request(self, method: str, params: dict[str, Any] | None) -> Answer:
         """Send a request and wait for its answer. Whoever waits sets the limit; giving up tells the server."""
+        if isinstance(self._lost, LostError):
+            raise UnsentError(self._lost.message)
         if self._lost is not None:
             raise self._lost
         self._last_id += 1

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.live.connection import in_seconds
-from mcproof.live.errors import ConnectError, LostError, NoMessageError
+from mcproof.live.errors import ConnectError, LostError, NoMessageError, UnsentError
 from mcproof.live.reach import reach
 from mcproof.live.secrets import hiding
 from mcproof.live.servers import Endpoint
@@ -133,11 +133,11 @@ class Session:
                 return Reply("malformed", answer, self._hide(f"{wrong.kind.replace('-', ' ')}: {detail}"))
         return Reply("rejected" if is_refusal(answer) else "accepted", answer)
 
-    async def ask_together(self, requests: list[Request]) -> list[tuple[Reply, float]] | None:
-        """Replies to requests that are under way at once, each with its seconds; None where not all is well.
+    async def ask_together(self, requests: list[Request]) -> list[tuple[Reply, float]] | str:
+        """Replies to requests that are under way at once, each with its seconds; or why not all is well.
 
-        Nobody could say whose fault it was then. The connection is given up where some may still be on their way.
-        Raises ConnectError where there is no server to send them to.
+        Nobody could say whose fault that is; nothing is said of mere noise. The connection is given up where some may
+        still be on their way. Raises ConnectError where there is no server to send them to.
         """
         connection = await self.connection()
         anomalies = connection.transport.peer.anomalies
@@ -150,10 +150,12 @@ class Session:
 
         try:
             replies = await asyncio.gather(*(one(*each) for each in requests))
-        except (TimeoutError, NoMessageError, ConnectError, LostError):
+        except (TimeoutError, ConnectError, LostError) as error:
             await self.leave(at_once=True)
-            return None
-        return None if anomalies else replies
+            if isinstance(error, TimeoutError):
+                return f"no answer within {in_seconds(self.limit)}"
+            return "" if isinstance(error, NoMessageError) else self._hide(error.message)
+        return "" if anomalies else replies
 
     def _nothing(self, connection: Connection, limit: float) -> Reply:
         """No answer came in time, unless what came instead was meant to be one."""
@@ -167,7 +169,8 @@ class Session:
         why = self._hide(error.message)
         if status is None:
             await self.leave(at_once=True)
-            return Reply("crash", None, why, arrived=isinstance(error, LostError))
+            arrived = isinstance(error, LostError) and not isinstance(error, UnsentError)
+            return Reply("crash", None, why, arrived)
         return Reply("rejected" if status == _TOO_LARGE else "malformed", None, why)
 
     async def absence(self, limit: float | None = None) -> Reply | None:

@@ -11,7 +11,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from mcproof.live.errors import ConnectError, LostError
+from mcproof.live.errors import ConnectError, LostError, UnsentError
 from mcproof.live.peer import Peer
 from mcproof.wire import Ending, cropped
 
@@ -82,7 +82,7 @@ class Stdio:
             await stdin.drain()
         except (ConnectionError, RuntimeError):
             await self._settle()
-            raise LostError(self.obituary()) from None
+            raise UnsentError(self.obituary()) from None
 
     async def _read_lines(self) -> None:
         """Read messages until the output ends; whatever goes wrong here is told to whoever waits."""

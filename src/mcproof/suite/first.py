@@ -17,7 +17,7 @@ from mcproof.suite.yamlwriting import UnwritableError, key, remark, size, text, 
 from mcproof.trial import CHECKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mcproof.catalog import Catalog, Tool
     from mcproof.proof.safety import Permission
@@ -100,8 +100,10 @@ class FirstSuite(NamedTuple):
     """How many probes are left out, as they do not pass."""
 
 
-def drafts_of(catalog: Catalog, permissions: Sequence[Permission], names: Names, suffix: str = "") -> list[Draft]:
-    """A draft for each tool; where there is none, one for each other list that the server has."""
+def drafts_of(
+    catalog: Catalog, permissions: Sequence[Permission], names: Names, hide: Callable[[str], str], suffix: str = ""
+) -> list[Draft]:
+    """A draft for each tool, without what is to be hidden; where there is no tool, one for each other list."""
     if not catalog.tools:
         there = [(method, name) for kind, method, name in _LISTS if getattr(catalog, kind)]
         return [Draft(names.unique(f"{name}{suffix}"), method) for method, name in there]
@@ -114,7 +116,7 @@ def drafts_of(catalog: Catalog, permissions: Sequence[Permission], names: Names,
         if why:
             drafts.append(Draft("", tool.label, impossible=why))
         else:
-            drafts.append(_draft(permission, names.unique(f"{_shortened(tool.name)}{suffix} answers")))
+            drafts.append(_draft(permission, names.unique(f"{_shortened(tool.name)}{suffix} answers"), hide))
         tool.forget_tree()
     return drafts
 
@@ -137,7 +139,7 @@ def _impossible(tool: Tool, seen: set[str]) -> str:
     return ""
 
 
-def _draft(permission: Permission, name: str) -> Draft:
+def _draft(permission: Permission, name: str, hide: Callable[[str], str]) -> Draft:
     tool = permission.tool
     draft = Draft(name, tool.name)
     if not permission.is_granted:
@@ -146,9 +148,11 @@ def _draft(permission: Permission, name: str) -> Draft:
     if made.value is None:
         return draft._replace(off=draft.off or f"no valid arguments were found: {made.problem}", is_made_up=True)
     try:
-        written(made.value)
+        line = written(made.value)
     except UnwritableError as error:
         return draft._replace(off=draft.off or f"the arguments that were found cannot stand in a suite: {error}")
+    if hide(line) != line:
+        return draft._replace(off=draft.off or "its arguments would repeat a value that the server is given in secret")
     draft = draft._replace(arguments=made.value, is_made_up=_is_made_up(tool, made.value))
     return draft if draft.off else draft._replace(checks=_applicable(tool, made.value))
 

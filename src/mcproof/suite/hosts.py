@@ -53,8 +53,12 @@ class Host:
         self._catalog: Catalog | None = None
         self._takes_several = True
         self._lock = asyncio.Lock()
-        self._last: SuiteTest | None = None
-        """The test that was answered last."""
+        self._last: tuple[SuiteTest, Request] | None = None
+        """The test that was answered last, and what it asked."""
+        self.harmless: set[int] = set()
+        """The tests that only look, as far as that is known, by their identity."""
+        self.ends = 0
+        """How often the server ended or did not answer while it was asked one thing."""
         self.ended_after: dict[int, str] = {}
         """How the server ended after the answer to a test, by the identity of the test."""
 
@@ -97,28 +101,47 @@ class Host:
     async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Reply, float]:
         """The reply to the call of a test, and its seconds.
 
-        A server that ends may have been ended by the test before, after its answer: that shows in a new one.
+        A server that had gone before was ended by the test before. Nothing is sent twice that may have arrived, unless
+        it changes nothing.
         """
         await self.connect()
         start = perf_counter()
         reply = await self.session.ask(*request, limit)
-        if reply.outcome == "crash" and self._last is not None and self.session.can_restart:
+        if reply.outcome == "crash" and not reply.arrived and self.session.can_restart:
+            self._blame(reply.why)
             await self.connect()
             start = perf_counter()
-            again = await self.session.ask(*request, limit)
-            if again.outcome != "crash":  # then it was not this one
-                self._blame(reply.why)
-            reply = again
+            reply = await self.session.ask(*request, limit)
+        elif reply.outcome == "crash" and self._last is not None and self.session.can_restart:
+            reply = await self._explained(test, request, reply, limit)
         seconds = perf_counter() - start
+        self.ends += reply.outcome in ("crash", "hang")
         # What is still to come would be taken for the answer to another test.
         if reply.outcome == "hang" or (reply.outcome == "malformed" and self.session.can_restart):
             await self.session.leave(at_once=True)
-        self._last = test if reply.answer is not None else None
+        self._last = (test, request) if test is not None and reply.answer is not None else None
         return reply, seconds
+
+    async def _explained(self, test: SuiteTest | None, request: Request, end: Reply, limit: float | None) -> Reply:
+        """The reply to a call during which the server ended, once it is known whether the test before did that."""
+        if self._last is None:
+            return end
+        last, before = self._last
+        if test is None or not {id(test), id(last)} <= self.harmless:
+            return end._replace(why=f"{end.why}, or `{last.name}` ended it after its answer")
+        await self.connect()
+        await self.session.ask(*before, limit)
+        gone = await self.session.absence(MOMENT) if self.session.is_connected else end
+        if gone is None or gone.outcome != "crash":
+            return end
+        self._blame(gone.why)
+        await self.connect()
+        return await self.session.ask(*request, limit)
 
     def _blame(self, why: str) -> None:
         if self._last is not None:
-            self.ended_after[id(self._last)] = self.hide(f"it was answered, and then {why}")
+            self.ended_after[id(self._last[0])] = self.hide(f"it was answered, and then {why}")
+            self.ends += 1
         self._last = None
 
     async def leave(self, *, at_once: bool) -> None:
@@ -133,17 +156,17 @@ class Host:
         """Let a server be started again that could not be."""
         self._trouble = None
 
-    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Reply, float]] | None:
-        """Replies to requests that are under way at once, each with its seconds; None where something went wrong.
+    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Reply, float]] | str:
+        """Replies to requests that are under way at once, each with its seconds; or why not all is well.
 
         What went wrong may be another's fault then, so who asked asks again, one by one, from then on.
         """
         if not self._takes_several:
-            return None
+            return ""
         await self.connect()
         replies = await self.session.ask_together(requests)
-        self._takes_several = replies is not None
-        self._last = tests[-1] if replies is not None else None
+        self._takes_several = not isinstance(replies, str)
+        self._last = None if isinstance(replies, str) else (tests[-1], requests[-1])
         return replies
 
 

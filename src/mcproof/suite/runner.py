@@ -165,6 +165,15 @@ def skipped(tests: list[SuiteTest], suite: Suite, why: str) -> list[TestResult]:
     ]
 
 
+def _unexplained(tests: list[SuiteTest], why: str) -> TestResult:
+    """The result of tests that end a server together, and not alone."""
+    names = ", ".join(f"`{test.name}`" for test in tests[:3]) + (", …" if len(tests) > 3 else "")
+    said = f"{why}, while {names} were under way together; one by one they do not do that"
+    place = tests[0].place
+    name = "calls at the same time"
+    return TestResult(name, "tools", tests[0].server, "failed", said, (TestFailure("", said),), place.file, place.line)
+
+
 class _Run:
     """One pass over the tests of a suite."""
 
@@ -204,7 +213,7 @@ class _Run:
                 else:
                     await all_of(*(partial(self._of_server, name) for name in self._bench.hosts))
             finally:  # an interrupt ends the tests, and a second one this as well
-                self._after = await self._bench.tear_down()
+                self._after += await self._bench.tear_down()
         finally:
             await self._bench.leave(at_once=self.work.is_interrupted)
 
@@ -218,9 +227,10 @@ class _Run:
         if sum(map(may_look, tests)) < 2:
             return set()
         try:
-            return looking(tests, await host.catalog())
+            host.harmless = looking(tests, await host.catalog())
         except (UnableError, ConnectError):
             return set()
+        return host.harmless
 
     async def _one_by_one(self, tests: list[SuiteTest]) -> None:
         for test in tests:
@@ -255,10 +265,13 @@ class _Run:
             try:
                 replies = await host.ask_together(batch, [request_of(test) for test in batch])
             except (UnableError, ConnectError):  # which each of them is told on its own
-                replies = None
-            if replies is None:
+                replies = ""
+            if isinstance(replies, str):
+                ends = host.ends
                 for test in batch:
                     await self._test(test, test.block)
+                if replies and ends == host.ends:
+                    self._after.append(_unexplained(batch, host.hide(replies)))
                 continue
             for test, (reply, seconds) in zip(batch, replies, strict=True):
                 self._progress(len(self._done), len(self._parts), self._bench.hide(test.name))
