@@ -40,6 +40,8 @@ class Discovered(NamedTuple):
     """What could not be read."""
     files: list[str]
     """The files that hold something."""
+    partial: frozenset[str] = frozenset()
+    """The lists of the document that may lack something: what registers it could not be followed to the end."""
 
 
 def discover(target: str, instead: Mapping[str, bytes] | None = None) -> Discovered:
@@ -75,7 +77,14 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None) -> Discovered:
             comments[file] = found
     problems = sorted(set(problems), key=_order)
     return Discovered(
-        rendered.document, rendered.places, rendered.tools, rendered.lines, comments, problems, rendered.files
+        rendered.document,
+        rendered.places,
+        rendered.tools,
+        rendered.lines,
+        comments,
+        problems,
+        rendered.files,
+        frozenset(rendered.partial),
     )
 
 
