@@ -167,6 +167,15 @@ def test_a_comment_on_the_line_of_a_parameter_is_about_that_parameter(tmp_path: 
     assert standing == {every + name for name in "abc" if name not in ignored}
 
 
+@pytest.mark.parametrize("where", ["begin", "within", "last"])
+def test_a_parameter_may_take_several_lines(tmp_path: Path, where: str) -> None:
+    parameter = "    a: list[  # begin\n        int  # within\n    ] = (),  # last\n"
+    text = HEADER.replace("    a: int,  # first\n", "").replace("c: int,  # second\n", f"c: int,\n{parameter}")
+    file = written(tmp_path, text, **{where: "# mcproof: ignore[prop-no-description]"})
+    standing = {each.pointer[-1] for each in judged(file, choose(["grade"])).standing if each.parameter is not None}
+    assert standing == {"b", "c"}
+
+
 def test_a_comment_on_the_line_of_a_parameter_leaves_the_rest_of_the_tool(tmp_path: Path) -> None:
     file, rules = written(tmp_path, HEADER, first="# mcproof: ignore[tool-no-description]"), choose(["grade"])
     assert suppressed(judged(file, rules)) == set()

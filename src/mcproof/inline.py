@@ -123,6 +123,9 @@ def _parameters(catalog: Catalog, item: Item) -> dict[int, list[str]]:
     for below in ("", "/name", "/inputSchema"):
         if (place := source.places.get(item.pointer + below)) is not None:
             found.pop(place.line, None)
+    for line, first in source.continued.get(item.pointer, {}).items():
+        if first in found:
+            found.setdefault(line, found[first])
     return found
 
 

@@ -40,8 +40,10 @@ class Discovered(NamedTuple):
     """What could not be read."""
     files: list[str]
     """The files that hold something."""
-    partial: frozenset[str] = frozenset()
+    partial: frozenset[str]
     """The lists of the document that may lack something: what registers it could not be followed to the end."""
+    continued: dict[str, dict[int, int]]
+    """Of each item, the further lines of parameters that take several, with the line that each begins on."""
 
 
 def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:
@@ -88,6 +90,7 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None, *, whole: bool
         problems,
         rendered.files,
         frozenset(rendered.partial),
+        rendered.continued,
     )
 
 

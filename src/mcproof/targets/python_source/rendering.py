@@ -36,6 +36,7 @@ class Rendered(NamedTuple):
     files: list[str]
     partial: set[str]
     """The lists that may lack something."""
+    continued: dict[str, dict[int, int]]
 
 
 class Entry(NamedTuple):
@@ -52,7 +53,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
     partial: set[str] = set()
     entries = [entry for entry in _entries(run, servers, partial) if only is None or _is_in(entry.item, only)]
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
-    rendered = Rendered(document, {}, [], {}, [], partial)
+    rendered = Rendered(document, {}, [], {}, [], partial, {})
     default = _default_framework(servers)
     seen: dict[tuple[str, str], ServerValue] = {}
     own: set[tuple[str, str, int]] = set()
@@ -79,6 +80,8 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
         pointer = f"/{_KEYS[kind]}/{len(listed_items)}"
         listed_items.append(raw)
         rendered.lines[pointer] = _lines(entry.item)
+        if continued := _continued(entry.item):
+            rendered.continued[pointer] = continued
         if tool is not None:
             rendered.tools.append(tool)
         for below, place in writer.places.items():
@@ -355,3 +358,22 @@ def _lines(item: Item) -> tuple[int, ...]:
         for decorator in getattr(head, "decorator_list", ()):
             lines.update(range(decorator.lineno, decorator.end_lineno + 1))
     return tuple(sorted(lines))
+
+
+def _continued(item: Item) -> dict[int, int]:
+    """The further lines of parameters that take several, with the line that each begins on."""
+    if item.function is None:
+        return {}
+    spec: ast.arguments = item.function.face().node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    missing = [None] * (len(positional) - len(spec.defaults))
+    parameters = [
+        *zip(positional, [*missing, *spec.defaults], strict=True),
+        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
+    ]
+    lines: dict[int, int] = {}
+    for parameter, default in parameters:
+        last = (default or parameter).end_lineno or parameter.lineno
+        for line in range(parameter.lineno + 1, last + 1):
+            lines.setdefault(line, parameter.lineno)
+    return lines
