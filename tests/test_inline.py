@@ -141,6 +141,50 @@ def test_a_comment_may_stand_on_the_decorator_or_the_def(tmp_path: Path, where: 
     assert suppressed(judged(file)) == {("SCH-002", "buy")}
 
 
+HEADER = """\
+from mcp.server.fastmcp import FastMCP
+
+mcp = FastMCP("shop")
+
+
+@mcp.tool()  # decorator
+def buy(  # def
+    a: int,  # first
+    b: int, c: int,  # second
+) -> str:  # end
+    return ""
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "ignored"),
+    [("first", "a"), ("second", "bc"), ("def", "abc"), ("decorator", "abc"), ("end", "abc")],
+)
+def test_a_comment_on_the_line_of_a_parameter_is_about_that_parameter(tmp_path: Path, where: str, ignored: str) -> None:
+    file = written(tmp_path, HEADER, **{where: "# mcproof: ignore[prop-no-description]"})
+    found, every = judged(file, choose(["grade"])), "/inputSchema/properties/"
+    standing = {each.pointer for each in found.standing if each.rule.id == "prop-no-description"}
+    assert standing == {every + name for name in "abc" if name not in ignored}
+
+
+@pytest.mark.parametrize("where", ["begin", "within", "last"])
+def test_a_parameter_may_take_several_lines(tmp_path: Path, where: str) -> None:
+    parameter = "    a: list[  # begin\n        int  # within\n    ] = (),  # last\n"
+    text = HEADER.replace("    a: int,  # first\n", "").replace("c: int,  # second\n", f"c: int,\n{parameter}")
+    file = written(tmp_path, text, **{where: "# mcproof: ignore[prop-no-description]"})
+    standing = {each.pointer[-1] for each in judged(file, choose(["grade"])).standing if each.parameter is not None}
+    assert standing == {"b", "c"}
+
+
+def test_a_comment_on_the_line_of_a_parameter_leaves_the_rest_of_the_tool(tmp_path: Path) -> None:
+    file, rules = written(tmp_path, HEADER, first="# mcproof: ignore[tool-no-description]"), choose(["grade"])
+    assert suppressed(judged(file, rules)) == set()
+    assert "tool-no-description" in {each.rule.id for each in judged(file, rules).standing}
+    assert [message for _, message, _ in remarks(file, rules)] == [
+        "unused: `ignore[tool-no-description]` suppressed nothing in this run"
+    ]
+
+
 OTHERS = """\
 from mcp.server.fastmcp import FastMCP
 

@@ -26,6 +26,10 @@ SERVER_INFO_META = "io.modelcontextprotocol/serverInfo"
 """Where the stateless protocol era keeps the server's name: a key of the discovery answer's `_meta`."""
 
 
+CONDITIONAL = "mcproof/conditional"
+"""The key of `_meta` that marks what source code registers only under a condition which it does not settle."""
+
+
 class Item:
     """One entry of a catalog: a tool, a resource, a template or a prompt, or the server itself."""
 

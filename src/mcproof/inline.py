@@ -6,7 +6,9 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.catalog import Tool
 from mcproof.errors import UsageError, nearest
+from mcproof.jsontext import escape
 from mcproof.registry import all_rules, find_rule, rules_named
 from mcproof.suppress import COMMENTED, Remark, Suppression
 
@@ -67,8 +69,9 @@ def heed_comments(
 ) -> list[Suppression | None]:
     """What suppresses each finding, comments included; the ledger learns which of them are not needed.
 
-    A comment is about the tool, resource or prompt on whose lines it stands, or about everything in its file. It is
-    needed as well where the configuration suppresses the same finding.
+    A comment is about the tool, resource or prompt on whose lines it stands, or about everything in its file; on a
+    line of parameters below the `def`, about those only. It is needed as well where the configuration suppresses the
+    same finding.
     """
     comments = list(_read(catalog, ledger))
     if not comments:
@@ -77,12 +80,12 @@ def heed_comments(
     result = list(suppressions)
     needed: set[Comment] = set()
     for at, finding in enumerate(findings):
-        for comment in about.get(finding.item.pointer, ()):
-            if comment.names(finding.rule):
+        for comment, parameters in about.get(finding.item.pointer, ()):
+            if comment.names(finding.rule) and (parameters is None or _is_about(finding, parameters)):
                 needed.add(comment)
                 result[at] = result[at] or comment.suppression
                 break
-    placed = {comment for heeded in about.values() for comment in heeded}
+    placed = {comment for heeded in about.values() for comment, _ in heeded}
     ids = {rule.id for rule in running}
     for comment in comments:
         if comment in needed:
@@ -97,7 +100,36 @@ def heed_comments(
     return result
 
 
-def _concerned(catalog: Catalog, comments: list[Comment]) -> dict[str, list[Comment]]:
+Heeded = tuple[Comment, "list[str] | None"]
+"""A comment about an item, with the pointers of the parameters that it is about; None for all of the item."""
+
+
+def _is_about(finding: Finding, parameters: list[str]) -> bool:
+    """Whether a finding stands at one of these parameters, or inside of it."""
+    near = finding.near if isinstance(finding.near, str) else finding.item.pointer + finding.pointer
+    return any(near == each or near.startswith(f"{each}/") for each in parameters)
+
+
+def _parameters(catalog: Catalog, item: Item) -> dict[int, list[str]]:
+    """The parameters of a tool by the line that they stand on, but for those beside its name or where it begins."""
+    source = catalog.source
+    if source is None or not isinstance(item, Tool):
+        return {}
+    found: dict[int, list[str]] = {}
+    for name in item.parameters:
+        pointer = f"{item.pointer}/inputSchema/properties/{escape(name)}"
+        if (place := source.places.get(pointer)) is not None:
+            found.setdefault(place.line, []).append(pointer)
+    for below in ("", "/name", "/inputSchema"):
+        if (place := source.places.get(item.pointer + below)) is not None:
+            found.pop(place.line, None)
+    for line, first in source.continued.get(item.pointer, {}).items():
+        if first in found:
+            found.setdefault(line, found[first])
+    return found
+
+
+def _concerned(catalog: Catalog, comments: list[Comment]) -> dict[str, list[Heeded]]:
     """The comments about each item, by its pointer; what is said of the item itself first."""
     source = catalog.source
     assert source is not None  # noqa: S101 (whoever asks knows)
@@ -108,15 +140,17 @@ def _concerned(catalog: Catalog, comments: list[Comment]) -> dict[str, list[Comm
             of_file.setdefault(comment.file, []).append(comment)
         else:
             on_line.setdefault((comment.file, comment.line), []).append(comment)
-    about: dict[str, list[Comment]] = {}
+    about: dict[str, list[Heeded]] = {}
     items: list[Item] = [*catalog.tools, *catalog.resources, *catalog.templates, *catalog.prompts]
     for item in items:
         place = source.places.get(item.pointer) or source.places.get(f"{item.pointer}/name")
         if place is None:
             continue
         lines = source.lines.get(item.pointer, ())
-        heeded = [comment for line in lines for comment in on_line.get((place.file, line), ())]
-        heeded += of_file.get(place.file, ())
+        said = [comment for line in lines for comment in on_line.get((place.file, line), ())]
+        narrow = _parameters(catalog, item) if said else {}
+        heeded: list[Heeded] = [(comment, narrow.get(comment.line)) for comment in said]
+        heeded += [(comment, None) for comment in of_file.get(place.file, ())]
         if heeded:
             about[item.pointer] = heeded
     return about

@@ -149,3 +149,50 @@ def test_source_that_does_not_parse_says_where(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_cannot_be_read(tmp_path: Path) -> None:
     assert "cannot be read" in fails("lint", str(tmp_path / "nowhere.py"))
+
+
+def spread(folder: Path) -> Path:
+    """A server whose tools are registered by modules: of one file on top, in a function, and of none."""
+    (folder / "shop").mkdir()
+    (folder / "shop" / "__init__.py").write_text("")
+    tool = "def install(m):\n    @m.tool\n    def {0}(a: int): ...\n"
+    for name in ("buy", "sell", "never"):
+        (folder / "shop" / f"{name}ing.py").write_text(tool.format(name))
+    (folder / "shop" / "buying.py").write_text(
+        tool.format("buy") + "def debug(m, n):\n    @m.tool\n    def inner(): ...\n"
+    )
+    file = folder / "shop" / "app.py"
+    file.write_text(
+        "from fastmcp import FastMCP\nfrom shop import buying\nmcp = FastMCP('x')\nbuying.install(mcp)\n"
+        "def main():\n    from . import selling\n    selling.install(mcp)\n    mcp.run()\n"
+    )
+    return file
+
+
+def test_the_capture_of_a_file_holds_what_its_modules_register(tmp_path: Path) -> None:
+    file = spread(tmp_path)
+    captured = json.loads(run("capture", str(file)).stdout)
+    assert {tool["name"] for tool in captured["tools"]} == {"buy", "sell"}
+
+
+def test_a_file_is_compared_by_all_that_it_serves(tmp_path: Path) -> None:
+    file = spread(tmp_path)
+    (tmp_path / "old.json").write_text(run("capture", str(file)).stdout)
+    assert run("diff", str(tmp_path / "old.json"), str(file)).returncode == 0
+    (tmp_path / "shop" / "selling.py").write_text("def install(m): ...\n")
+    done = run("diff", str(tmp_path / "old.json"), str(file))
+    assert done.returncode == 1
+    assert "was removed (breaking)" in done.stdout
+
+
+def test_a_file_is_graded_by_all_that_it_serves(tmp_path: Path) -> None:
+    report = json.loads(run("grade", "--format", "json", str(spread(tmp_path))).stdout)
+    assert {each["subject"] for each in report["findings"]} >= {"tool:buy", "tool:sell"}
+
+
+def test_lint_of_a_file_is_about_that_file_and_says_where_its_tools_are(tmp_path: Path) -> None:
+    file = spread(tmp_path)
+    assert "written in other files; name their folder" in fails("lint", str(file))
+    file.write_text(file.read_text() + "@mcp.tool\ndef own(): ...\n")
+    found = json.loads(run("lint", "--format", "json", str(file)).stdout)["findings"]
+    assert {each["file"] for each in found} == {str(file)}

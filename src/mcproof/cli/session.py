@@ -179,7 +179,10 @@ class Run:
         live: LiveCatalogs | None,
     ) -> TargetReport | None:
         try:
-            catalog = live.catalog(source) if live is not None and source.server is not None else read_catalog(source)
+            if live is not None and source.server is not None:
+                catalog = live.catalog(source)
+            else:
+                catalog = read_catalog(source, whole=self._needs_all)
             if catalog is None:
                 return None
             if self._needs_all:
@@ -266,7 +269,7 @@ def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
     if source.obstacle is not None:
         raise source.obstacle
     if source.server is None:
-        return read_catalog(source)
+        return read_catalog(source, whole=True)
     from mcproof.targets.live import LiveCatalogs
 
     catalog = LiveCatalogs(inputs, asking(options, settings_for(os.curdir).timeout), lambda *_: None).catalog(source)

@@ -17,6 +17,7 @@ from mcproof.catalog import Item
 from mcproof.comparison.compatibility import compare_schemas, quoted, told
 from mcproof.comparison.containment import Effort
 from mcproof.comparison.kinds import KINDS, Kind
+from mcproof.comparison.known import comparable, is_conditional, may_have_more, served
 from mcproof.comparison.sameness import key_of, same_json
 from mcproof.comparison.values import shown
 from mcproof.jsontext import escape, kind_of
@@ -138,13 +139,32 @@ def _tool_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
         if new.has_more:
             message = "is not in the new catalog, whose list of tools goes on after what was read"
             yield _change("tool-removed", None, message, tool, is_old=True)
+        elif (doubt := _doubtful_removal(tool, new)) is not None:
+            yield _change("tool-removed", None, doubt, tool, is_old=True)
         elif not tool.name:
             yield _change("tool-removed", None, "was removed; it had no name to call it by", tool, is_old=True)
         else:
             yield _change("tool-removed", True, "was removed", tool, is_old=True)
 
 
+def _doubtful_removal(item: Item, new: Catalog) -> str | None:
+    """Why nobody can tell whether an item that is not in the new catalog was removed; None where it was."""
+    if may_have_more(new, item.list_key):
+        return "is not in the new catalog, whose source does not settle all that it serves"
+    if is_conditional(item):
+        return "was removed; it was there only under a condition"
+    return None
+
+
 def _changes_of_tool(old: Tool, new: Tool, effort: Effort) -> Iterator[Change]:
+    """What changed in a tool, as far as both catalogs know it."""
+    known = comparable(old, new)
+    for change in _known_changes(known.old, known.new, effort):
+        is_doubtful = change.breaking and change.pointer[1:].partition("/")[0] in known.in_doubt
+        yield change._replace(item=old if change.is_old else new, breaking=None if is_doubtful else change.breaking)
+
+
+def _known_changes(old: Tool, new: Tool, effort: Effort) -> Iterator[Change]:
     if not old.is_object or not new.is_object:
         message = f"was {kind_of(old.raw)} and is {kind_of(new.raw)}"
         yield _change("constraint-changed", None, message, new)
@@ -236,7 +256,7 @@ _HARMLESS = frozenset({"_meta", "icons", "annotations", "size", "name"})
 
 def _other_changes(old: Item, new: Item, compared: frozenset[str]) -> Iterator[Change]:
     """Members that nothing else compares: one change for those that break nobody, one for those that nobody knows."""
-    changed = [key for key in _changed(old.fields, new.fields) if key not in compared]
+    changed = [key for key in _changed(served(old.fields), served(new.fields)) if key not in compared]
     for keys, breaking in (
         ([key for key in changed if key in _HARMLESS], False),
         ([key for key in changed if key not in _HARMLESS], None),
@@ -311,8 +331,10 @@ def _listed_changes(list_name: str, word: str, key: str, old: Listed, new: Liste
                 yield from _type_changes(before, after)
                 yield from _other_changes(before, after, _RESOURCE_MEMBERS)
     for item in matches.removed:
-        message = "was removed" if is_listed else f"is gone: the new catalog has no `{list_name}` at all"
-        yield _change(f"{word}-removed", True if is_listed else None, message, item, is_old=True)
+        doubt = _doubtful_removal(item, new[0])
+        if doubt is None and not is_listed:
+            doubt = f"is gone: the new catalog has no `{list_name}` at all"
+        yield _change(f"{word}-removed", True if doubt is None else None, doubt or "was removed", item, is_old=True)
 
 
 def _type_changes(old: Item, new: Item) -> Iterator[Change]:

@@ -195,12 +195,12 @@ def _unreadable(name: str, error: OSError) -> InputError:
     return InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=name)
 
 
-def read_catalog(source: Input) -> Catalog:
-    """The catalog in a file, on standard input, or in Python source."""
+def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
+    """The catalog in a file, on standard input, or in Python source; with `whole`, all that a source file serves."""
     if source.is_source:
         from mcproof.targets.source import read_source
 
-        return read_source(source.name)
+        return read_source(source.name, whole=whole)
     from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
     data = read_bytes(source)

@@ -25,17 +25,24 @@ def holds_source(folder: str) -> bool:
     return False
 
 
-def read_source(name: str) -> Catalog:
-    """The catalog that the Python source in a file or a folder would serve; `catalog.source` says where it stands."""
+def read_source(name: str, *, whole: bool = False) -> Catalog:
+    """The catalog that the Python source in a file or a folder would serve; `catalog.source` says where it stands.
+
+    Of a file it is what is written there, as for a check of the files that changed; with `whole`, all that running it
+    would serve.
+    """
     from mcproof.targets.python_source import discover
 
     if not os.path.exists(name):
         raise InputError("cannot be read: no such file or directory", file=name)
-    found = discover(name)
+    found = discover(name, whole=whole)
     if not any(found.document.values()):
         if found.problems:
             first = found.problems[0]
             raise InputError(first.what, file=first.file, line=first.line, column=first.column)
+        if not whole and os.path.isfile(name) and any(discover(name, whole=True).document.values()):
+            message = "nothing to check: what this file serves is written in other files; name their folder"
+            raise NoCatalogError(message, file=name)
         raise NoCatalogError("nothing to check: no tool, resource or prompt of an MCP server in this source", file=name)
     text = json.dumps(found.document, indent=2, ensure_ascii=False)
     try:

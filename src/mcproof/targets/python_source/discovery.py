@@ -40,26 +40,33 @@ class Discovered(NamedTuple):
     """What could not be read."""
     files: list[str]
     """The files that hold something."""
+    partial: frozenset[str]
+    """The lists of the document that may lack something: what registers it could not be followed to the end."""
+    continued: dict[str, dict[int, int]]
+    """Of each item, the further lines of parameters that take several, with the line that each begins on."""
 
 
-def discover(target: str, instead: Mapping[str, bytes] | None = None) -> Discovered:
+def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:
     """The catalog that the Python source at `target` would serve. Nothing of it is imported or run.
 
+    Of a file it is what is written in that file; with `whole`, what the modules that it imports register as well.
     `instead` is what to read as the content of files, by their real paths, to see what a change would do.
     """
     collecting = gc.isenabled()
     gc.disable()  # syntax trees are large, and nothing of them is garbage before the end
     try:
-        return _discovered(target, instead)
+        return _discovered(target, instead, whole=whole)
     finally:
         if collecting:
             gc.enable()
 
 
-def _discovered(target: str, instead: Mapping[str, bytes] | None) -> Discovered:
+def _discovered(target: str, instead: Mapping[str, bytes] | None, *, whole: bool) -> Discovered:
     problems: list[Problem] = []
     files = python_files(target, problems)
     modules = Modules(files, target, problems, instead)
+    if whole and not os.path.isdir(target):
+        modules.add_imported()
     candidates = modules.candidates()
     speaks_of_mcp = any(b"mcp" in (modules.data(path) or b"").lower() for path in candidates)
     servers = Servers()
@@ -67,7 +74,7 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None) -> Discovered:
     servers.run = run
     if speaks_of_mcp:
         _follow_everything(run, candidates, problems, target)
-    rendered = rendering.render(run, servers, None if os.path.isdir(target) else os.path.abspath(target))
+    rendered = rendering.render(run, servers, None if whole or os.path.isdir(target) else os.path.abspath(target))
     comments = {}
     for file in rendered.files:
         module = modules.load(os.path.abspath(file))
@@ -75,7 +82,15 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None) -> Discovered:
             comments[file] = found
     problems = sorted(set(problems), key=_order)
     return Discovered(
-        rendered.document, rendered.places, rendered.tools, rendered.lines, comments, problems, rendered.files
+        rendered.document,
+        rendered.places,
+        rendered.tools,
+        rendered.lines,
+        comments,
+        problems,
+        rendered.files,
+        frozenset(rendered.partial),
+        rendered.continued,
     )
 
 

@@ -78,7 +78,8 @@ def _is_dead(run: Interpreter, each: Definition) -> bool:
     needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
     if each.owner is not None and each.name != "__init__":
         needed = 1  # an object is needed, and somebody to make it
-    if needed <= 0 or os.path.isfile(run.modules.top) or not any(server.items for server in run.servers.made):
+    is_alone = os.path.isfile(run.modules.top) and len(run.modules.files) == 1
+    if needed <= 0 or is_alone or not any(server.items for server in run.servers.made):
         return False
     name = each.owner or each.name
     if run.modules.mentions(name, besides=each.module):

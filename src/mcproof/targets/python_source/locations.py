@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
 _NEVER_OURS = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_extensions", "mcp_types"))
 _HIGHEST_CLIMB = 12
@@ -63,6 +63,15 @@ class Locations:
     def is_package(self, folder: str) -> bool:
         """Whether a folder has an `__init__.py`."""
         return "__init__.py" in self._names_in(folder) and self._is_file(os.path.join(folder, "__init__.py"))
+
+    def packages_of(self, path: str) -> Iterator[str]:
+        """The `__init__.py` of each package that a file is in: an import of the file runs them first."""
+        folder = os.path.dirname(path)
+        for _ in range(_HIGHEST_CLIMB):
+            if not self.is_package(folder):
+                break
+            yield os.path.join(folder, "__init__.py")
+            folder = os.path.dirname(folder)
 
     def dotted_name(self, path: str) -> str:
         """The name by which the rest of the project knows a file."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from mcproof.targets.python_source.locations import Locations
 from mcproof.targets.python_source.values import Scope
-from mcproof.targets.python_source.walking import Problem, decoded, is_test, may_register, read_bytes
+from mcproof.targets.python_source.walking import MOST_FILES, Problem, decoded, is_test, may_register, read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _IMPORT = re.compile(rb"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))")
 """An import statement after a line break: a pattern that starts with a fixed letter is found fast."""
@@ -86,6 +86,32 @@ class Modules:
         self._data: dict[str, bytes | None] = {}
         self._instead = instead or {}
         """What to read as the content of files, by their real paths, in place of what they hold."""
+
+    def add_imported(self) -> None:
+        """Take in every file of the project that the files import, directly or not, with the packages around them."""
+        is_relative = not all(map(os.path.isabs, self.files.values()))
+        waiting = list(self.files)
+        while waiting:
+            path = waiting.pop()
+            for each in self._imported_by(path, self.data(path) or b""):
+                if each not in self.files and len(self.files) < MOST_FILES:
+                    self.files[each] = os.path.relpath(each) if is_relative else each
+                    waiting.append(each)
+
+    def _imported_by(self, path: str, data: bytes) -> Iterator[str]:
+        """The files that a source imports, as far as its text tells."""
+        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
+            if modules:
+                named = [each.split()[0] for each in modules.split(b",") if each.strip()]
+                found = [self.locations.find(path, each.decode(errors="replace"), 0) for each in named]
+            else:
+                origin = self.locations.find(path, module.decode(errors="replace"), len(dots))
+                words = _WORD.findall(names) if origin is not None else ()
+                found = [origin, *(self.locations.below(origin or "", word.decode(errors="replace")) for word in words)]
+            for each in found:
+                if each is not None and each.endswith(".py"):
+                    yield each
+                    yield from self.locations.packages_of(each)
 
     def candidates(self) -> list[str]:
         """The files, as absolute paths, that may register something."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog import SourceTool
+from mcproof.catalog import CONDITIONAL, SourceTool
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.components import add_meta, prompt, resource
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
-from mcproof.targets.python_source.servers import Item, ServerValue, listed
+from mcproof.targets.python_source.servers import Item, ServerValue, is_incomplete, listed
 from mcproof.targets.python_source.signatures import derive
 from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 MOST_SERVED = 20_000
 DEEPEST_MOUNT = 8
-CONDITIONAL = "mcproof/conditional"
 _KEYS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
 
 
@@ -35,6 +34,9 @@ class Rendered(NamedTuple):
     tools: list[SourceTool]
     lines: dict[str, tuple[int, ...]]
     files: list[str]
+    partial: set[str]
+    """The lists that may lack something."""
+    continued: dict[str, dict[int, int]]
 
 
 class Entry(NamedTuple):
@@ -48,9 +50,10 @@ class Entry(NamedTuple):
 
 def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rendered:
     """Write down everything that was registered, each name once; with `only`, what is written in that file."""
-    entries = [entry for entry in _entries(run, servers) if only is None or _is_in(entry.item, only)]
+    partial: set[str] = set()
+    entries = [entry for entry in _entries(run, servers, partial) if only is None or _is_in(entry.item, only)]
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
-    rendered = Rendered(document, {}, [], {}, [])
+    rendered = Rendered(document, {}, [], {}, [], partial, {})
     default = _default_framework(servers)
     seen: dict[tuple[str, str], ServerValue] = {}
     own: set[tuple[str, str, int]] = set()
@@ -60,6 +63,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
         writer = Writer(run)
         made = _rendered(run, entry, framework, writer)
         if made is None:
+            partial.add(_KEYS[entry.item.kind])
             continue
         kind, raw, tool = made
         name = str(raw.get("name") or raw.get("uri") or raw.get("uriTemplate"))
@@ -71,10 +75,13 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
             raw["_meta"] = {**raw.get("_meta", {}), CONDITIONAL: True}
         listed_items = document[_KEYS[kind]]
         if len(listed_items) >= MOST_SERVED:
+            partial.update(_KEYS.values())
             break
         pointer = f"/{_KEYS[kind]}/{len(listed_items)}"
         listed_items.append(raw)
         rendered.lines[pointer] = _lines(entry.item)
+        if continued := _continued(entry.item):
+            rendered.continued[pointer] = continued
         if tool is not None:
             rendered.tools.append(tool)
         for below, place in writer.places.items():
@@ -96,20 +103,24 @@ def _default_framework(servers: Servers) -> str:
     return known[0] if known else "mcp"
 
 
-def _entries(run: Interpreter, servers: Servers) -> list[Entry]:
-    """Every item of every server that is not part of another, in order."""
+def _entries(run: Interpreter, servers: Servers, partial: set[str]) -> list[Entry]:
+    """Every item of every server that is not part of another, in order; `partial` learns which lists lack some."""
     for server in list(servers.made):
         for kind, handler, doubtful in server.handlers:
-            _ask(run, servers, server, kind, handler, doubtful=doubtful)
+            if not _ask(run, servers, server, kind, handler, doubtful=doubtful):
+                partial.add(_KEYS[kind])
     found: list[Entry] = []
     for server in servers.made:
         if not server.mounted:
-            _collect(server, "", False, found, 0)
+            _collect(server, "", False, found, partial, 0)
     return found
 
 
-def _collect(server: ServerValue, prefix: str, doubtful: bool, found: list[Entry], depth: int) -> None:
+def _collect(
+    server: ServerValue, prefix: str, doubtful: bool, found: list[Entry], partial: set[str], depth: int
+) -> None:
     if len(found) >= MOST_SERVED or depth > DEEPEST_MOUNT:
+        partial.update(_KEYS.values())
         return
     found.extend(Entry(item, server, prefix, doubtful or item.doubtful) for item in server.items)
     for mount in server.mounts:
@@ -119,12 +130,13 @@ def _collect(server: ServerValue, prefix: str, doubtful: bool, found: list[Entry
         elif isinstance(given, str):
             inner = f"{prefix}{given}_"
         else:
+            partial.update(_KEYS.values())
             continue  # a name that nobody can know is not made up
-        _collect(mount.server, inner, doubtful or mount.doubtful, found, depth + 1)
+        _collect(mount.server, inner, doubtful or mount.doubtful, found, partial, depth + 1)
 
 
-def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, handler: Any, *, doubtful: bool) -> None:
-    """What a handler of the low-level server answers, as items."""
+def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, handler: Any, *, doubtful: bool) -> bool:
+    """Add what a handler of the low-level server answers; whether that is all of it."""
     from mcproof.targets.python_source.interpreter import STEPS_OF_ONE_ROOT
 
     run.allow(STEPS_OF_ONE_ROOT)
@@ -132,8 +144,11 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
     del run.frames[1:]
     run.active.clear()
     before = len(servers.spelt_out)
+    is_whole = False
     try:
-        answer, in_doubt = listed(follow(run, handler, Call([], {})))
+        value = follow(run, handler, Call([], {}))
+        answer, in_doubt = listed(value)
+        is_whole = answer is not None and not is_incomplete(value)
     except (TooMuchError, RecursionError):
         answer, in_doubt = None, set()
     if not answer:
@@ -153,6 +168,9 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
             server.items.append(
                 Item(kind, {str(key): value for key, value in each.items()}, module=getattr(each, "module", None))
             )
+        else:
+            is_whole = False
+    return is_whole
 
 
 def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tuple[str, dict[str, Any], Any] | None:
@@ -340,3 +358,22 @@ def _lines(item: Item) -> tuple[int, ...]:
         for decorator in getattr(head, "decorator_list", ()):
             lines.update(range(decorator.lineno, decorator.end_lineno + 1))
     return tuple(sorted(lines))
+
+
+def _continued(item: Item) -> dict[int, int]:
+    """The further lines of parameters that take several, with the line that each begins on."""
+    if item.function is None:
+        return {}
+    spec: ast.arguments = item.function.face().node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    missing = [None] * (len(positional) - len(spec.defaults))
+    parameters = [
+        *zip(positional, [*missing, *spec.defaults], strict=True),
+        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
+    ]
+    lines: dict[int, int] = {}
+    for parameter, default in parameters:
+        last = (default or parameter).end_lineno or parameter.lineno
+        for line in range(parameter.lineno + 1, last + 1):
+            lines.setdefault(line, parameter.lineno)
+    return lines

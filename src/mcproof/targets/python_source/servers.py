@@ -137,3 +137,10 @@ def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
     if isinstance(value, (PlacedList, tuple, list)):
         return list(value), plain.doubtful_positions(value)
     return None, set()
+
+
+def is_incomplete(value: Any) -> bool:
+    """Whether what a list handler returns may hold more than is known of it."""
+    while isinstance(value, Called):
+        value = next((each for each in (*value.args, *value.kwargs.values()) if listed(each)[0] is not None), None)
+    return getattr(value, "incomplete", False) is True
