@@ -259,6 +259,6 @@ def test_no_secret_that_a_schema_repeats_gets_into_the_suite(tmp_path: Path) -> 
     script = small(tools=[tool])[3:]
     source = f"import runpy, sys; sys.argv = {script!r}; runpy.run_path({script[0]!r}, run_name='__main__')"
     (tmp_path / "server.py").write_text(source, encoding="utf-8")
-    init(tmp_path, "--env", "KEY=plainlookingvalue42", "--", sys.executable, "server.py")
+    init(tmp_path, "--env", "MODE=plainlookingvalue42", "--", sys.executable, "server.py")
     assert "plainlookingvalue42" not in text_of(tmp_path)
     assert "its arguments would repeat a value that the server is given in secret" in text_of(tmp_path)
