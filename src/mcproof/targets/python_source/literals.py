@@ -99,7 +99,10 @@ class Writer:
 
     def _array(self, value: list[Any] | tuple[Any, ...], pointer: str, depth: int) -> list[Any]:
         made: list[Any] = []
+        doubtful = plain.doubtful_positions(value)
         for index, item in enumerate(value):
+            if index in doubtful:  # nothing may be said of what is only sometimes there
+                continue
             below = f"{pointer}/{len(made)}"
             node = value.node(index) if isinstance(value, PlacedList) else None
             if node is not None and isinstance(value, PlacedList) and value.module is not None:
@@ -110,6 +113,6 @@ class Writer:
                 self.unknown.add(pointer)
             else:
                 made.append(written)
-        if isinstance(value, PlacedList) and value.incomplete:
+        if isinstance(value, PlacedList) and (value.incomplete or doubtful):
             self.unknown.add(pointer)
         return made
