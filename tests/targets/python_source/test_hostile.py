@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -187,3 +188,73 @@ def test_a_folder_that_is_named_like_a_file_is_a_folder(tmp_path: Path) -> None:
 def test_two_runs_say_the_same(tmp_path: Path) -> None:
     first = found(tmp_path, GOOD, more="from server import mcp\n@mcp.tool\ndef b(x: int): ...\n")
     assert discover(str(tmp_path)) == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"%01000000000d" % 3',
+        '"%-1000000000d" % 3',
+        '"%.1000000000f" % 3',
+        '"%(a)1000000000s" % {"a": 3}',
+        '"%((a))1000000000s" % {"(a)": 3}',
+        'b"%01000000000d" % 3',
+        '"{:1000000000}".format(3)',
+        '"{:{w}}".format(3, w=10**9)',
+        '"{:\uff11\uff10\uff10\uff10\uff10\uff10\uff10\uff10\uff10\uff10}".format(3)',
+        '("{0}" * 300000).format("x" * 1000000)',
+        '("%(a)s" * 2000) % {"a": "x" * 1000000}',
+        '("x" * 1048576).join("a" * 2000)',
+        '("\\t" * 1000000).expandtabs(1000)',
+        'f"{3:1000000000}"',
+        'f"{3:{10**9}}"',
+        "doubled",
+        "dumped",
+        "shown",
+        "json.dumps(nested)",
+        'f"{shown!r}{shown!r}"',
+    ],
+)
+def test_no_text_grows_beyond_a_bound(text: str, tmp_path: Path) -> None:
+    """Under a limit of memory that each of these would break."""
+    source = f"""
+        import json
+        doubled = dumped = shown = "a"
+        nested = ["a"]
+        for i in range(40):
+            doubled = f"{{doubled}}{{doubled}}"
+            dumped = json.dumps([dumped, dumped])
+            shown = repr(shown + "\\\\")
+            nested = [nested, nested]
+        value = {text}
+        from fastmcp import FastMCP
+        mcp = FastMCP("x")
+        @mcp.tool
+        def a(b: str = value): ...
+        """
+    tracemalloc.start()
+    try:
+        result = found(tmp_path, source)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert names(result) == ["a"]
+    assert result.tools[0].unknown == {"/inputSchema/properties/b/default"}
+    assert most < 100 << 20
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"%s in 2024, %05d" % ("a", 3)', "a in 2024, 00003"),
+        ('"%(a)s%(a)s" % {"a": "x"}', "xx"),
+        ('"{} in {year:>6}".format("a", year=2024)', "a in   2024"),
+        ('", ".join(["a", "b"])', "a, b"),
+        ("f\"{3:04}{['a']}\"", "0003['a']"),
+        ('json.dumps({"a": [1, None]})', '{"a": [1, null]}'),
+    ],
+)
+def test_a_text_of_ordinary_length_is_followed(text: str, expected: str, tmp_path: Path) -> None:
+    server = f'import json\nfrom fastmcp import FastMCP\nmcp = FastMCP("x")\n@mcp.tool\ndef a(b: str = {text}): ...\n'
+    (tool,) = found(tmp_path, server).document["tools"]
+    assert tool["inputSchema"]["properties"]["b"]["default"] == expected
