@@ -258,3 +258,23 @@ def test_a_text_of_ordinary_length_is_followed(text: str, expected: str, tmp_pat
     server = f'import json\nfrom fastmcp import FastMCP\nmcp = FastMCP("x")\n@mcp.tool\ndef a(b: str = {text}): ...\n'
     (tool,) = found(tmp_path, server).document["tools"]
     assert tool["inputSchema"]["properties"]["b"]["default"] == expected
+
+
+def test_a_generic_model_that_holds_itself_with_ever_longer_parameters_comes_to_an_end(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        """
+        from typing import Generic, TypeVar
+        from fastmcp import FastMCP
+        from pydantic import BaseModel
+        mcp = FastMCP("x")
+        T = TypeVar("T")
+        class Box(BaseModel, Generic[T]):
+            one: "Box[list[T]]"
+            other: "Box[dict[T, T]]"
+        @mcp.tool
+        def a(b: Box[int]): ...
+        """,
+    )
+    assert names(result) == ["a"]
+    assert result.tools[0].unknown
