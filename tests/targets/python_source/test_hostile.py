@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from typing import TYPE_CHECKING, Any
 
@@ -278,3 +279,11 @@ def test_a_generic_model_that_holds_itself_with_ever_longer_parameters_comes_to_
     )
     assert names(result) == ["a"]
     assert result.tools[0].unknown
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_that_is_named_like_a_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "server.py")
+    result = discover(str(tmp_path / "server.py"))
+    assert names(result) == []
+    assert {problem.what for problem in result.problems} == {"is no regular file; not read"}
