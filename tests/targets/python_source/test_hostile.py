@@ -287,3 +287,22 @@ def test_a_pipe_that_is_named_like_a_file_is_refused_and_not_waited_for(tmp_path
     result = discover(str(tmp_path / "server.py"))
     assert names(result) == []
     assert {problem.what for problem in result.problems} == {"is no regular file; not read"}
+
+
+def test_a_schema_that_doubles_with_each_level_comes_to_an_end(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        """
+        from mcp.server import Server
+        from mcp.types import Tool
+        server = Server("x")
+        nested = {"type": "string"}
+        for i in range(40):
+            nested = {"a": nested, "b": nested}
+        @server.list_tools()
+        async def list_tools():
+            return [Tool(name="a", inputSchema={"type": "object", "properties": nested})]
+        """,
+    )
+    assert names(result) == ["a"]
+    assert result.tools[0].unknown
