@@ -306,6 +306,27 @@ def test_nothing_is_changed_where_it_is_not_certain(tmp_path: Path, text: str) -
     assert (found.files, found.mended, found.made_required) == ([], [], 0)
 
 
+MAYBE = '**({"debug": {}} if __import__("os").environ.get("DEBUG") else {})'
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        f'{{"properties": {{"n": {{}}, {MAYBE}}}}}',
+        '{"properties": {"n": {}} if __import__("os").environ.get("DEBUG") else {}}',
+        '{"properties": {"n": {}, **__import__("os").environ}}',
+    ],
+)
+def test_a_property_that_is_only_sometimes_there_is_never_made_required(tmp_path: Path, schema: str) -> None:
+    found = fixed(tmp_path, server(schema))
+    assert (found.files, found.mended, found.made_required) == ([], [], 0)
+
+
+def test_a_property_in_doubt_keeps_no_other_object_from_being_fixed(tmp_path: Path) -> None:
+    text = server(f'{{"properties": {{"inner": {LITERAL}, {MAYBE}}}}}')
+    assert after(tmp_path, text) == text.replace(LITERAL, f"{LITERAL[:-1]}, {TIGHT}}}")
+
+
 def test_a_signature_is_left_alone(tmp_path: Path) -> None:
     made = 'from mcp.server.fastmcp import FastMCP\nmcp = FastMCP("x")\n\n\n'
     text = made + '@mcp.tool()\ndef buy(n: dict) -> str:\n    return ""\n'

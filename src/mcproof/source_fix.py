@@ -16,7 +16,7 @@ from mcproof.jsontext import Edit, escape, resolve
 from mcproof.pythontext import PythonText, UncertainError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from mcproof.catalog import Catalog
     from mcproof.finding import Finding
@@ -140,7 +140,7 @@ class _Project:
         tool = self._source.tools[changes[0].finding.item.index]
         below = pointer.removeprefix(changes[0].finding.item.pointer)
         touched = {below, *(f"{below}/{escape(change.key)}" for change in changes)}
-        if not tool.schema_is_explicit or touched & tool.unknown:
+        if not tool.schema_is_explicit or touched & tool.unknown or _has_doubtful_property(below, tool.unknown):
             raise UncertainError("the source does not settle it")
         members = resolve(self._source.document, pointer)
         if not isinstance(members, dict):
@@ -294,6 +294,12 @@ class _Proof:
         for repair in repairs:
             resolve(document, repair.pointer).update(repair.members)
         return document
+
+
+def _has_doubtful_property(pointer: str, unknown: Collection[str]) -> bool:
+    """Whether an object may have other properties than those that were found, or only sometimes has one of them."""
+    properties = f"{pointer}/properties"
+    return any(each == properties or each.rpartition("/")[0] == properties for each in unknown)
 
 
 def _items(display: ast.Dict) -> Iterator[tuple[ast.expr | None, ast.expr]]:

@@ -114,6 +114,11 @@ class Partial(TypedDict, total=False):
     b: str
 
 
+class Whole(Partial):
+    c: str
+    d: NotRequired[int]
+
+
 @dataclass
 class Point:
     x: int
@@ -133,11 +138,22 @@ class Names(RootModel[list[str]]):
 
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Page(BaseModel, Generic[T]):
     items: list[T]
     total: int
+
+
+class Both(BaseModel, Generic[T, U]):
+    one: T
+    other: U
+
+
+class Holder(BaseModel, Generic[T]):
+    page: Page[T]
+    pages: Page[list[T]]
 
 
 UserId = NewType("UserId", int)
@@ -289,10 +305,16 @@ PARAMETERS = [
     "a: Annotated[Person, Field(description='p')]",
     "a: Page[int]",
     "a: Page[Person]",
+    "a: Page[list[int]], b: Page[dict[str, str]], c: Page[int | None], d: Page[list[int]]",
+    "a: Page[Optional[int]], b: Page[Union[int, str]]",
+    "a: Page[Page[int]], b: Page[list[list[Person]]]",
+    "a: Both[int, list[str]]",
+    "a: Holder[int], b: Holder[str]",
     "a: Names",
     "a: Optional[Names] = None",
     "a: Movie",
     "a: Partial",
+    "a: Whole",
     "a: list[Movie]",
     "a: Point",
     "a: Doc",

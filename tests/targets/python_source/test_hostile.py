@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -187,3 +189,120 @@ def test_a_folder_that_is_named_like_a_file_is_a_folder(tmp_path: Path) -> None:
 def test_two_runs_say_the_same(tmp_path: Path) -> None:
     first = found(tmp_path, GOOD, more="from server import mcp\n@mcp.tool\ndef b(x: int): ...\n")
     assert discover(str(tmp_path)) == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"%01000000000d" % 3',
+        '"%-1000000000d" % 3',
+        '"%.1000000000f" % 3',
+        '"%(a)1000000000s" % {"a": 3}',
+        '"%((a))1000000000s" % {"(a)": 3}',
+        'b"%01000000000d" % 3',
+        '"{:1000000000}".format(3)',
+        '"{:{w}}".format(3, w=10**9)',
+        '"{:\uff11\uff10\uff10\uff10\uff10\uff10\uff10\uff10\uff10\uff10}".format(3)',
+        '("{0}" * 300000).format("x" * 1000000)',
+        '("%(a)s" * 2000) % {"a": "x" * 1000000}',
+        '("x" * 1048576).join("a" * 2000)',
+        '("\\t" * 1000000).expandtabs(1000)',
+        'f"{3:1000000000}"',
+        'f"{3:{10**9}}"',
+        "doubled",
+        "dumped",
+        "shown",
+        "json.dumps(nested)",
+        'f"{shown!r}{shown!r}"',
+    ],
+)
+def test_no_text_grows_beyond_a_bound(text: str, tmp_path: Path) -> None:
+    """Under a limit of memory that each of these would break."""
+    source = f"""
+        import json
+        doubled = dumped = shown = "a"
+        nested = ["a"]
+        for i in range(40):
+            doubled = f"{{doubled}}{{doubled}}"
+            dumped = json.dumps([dumped, dumped])
+            shown = repr(shown + "\\\\")
+            nested = [nested, nested]
+        value = {text}
+        from fastmcp import FastMCP
+        mcp = FastMCP("x")
+        @mcp.tool
+        def a(b: str = value): ...
+        """
+    tracemalloc.start()
+    try:
+        result = found(tmp_path, source)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert names(result) == ["a"]
+    assert result.tools[0].unknown == {"/inputSchema/properties/b/default"}
+    assert most < 100 << 20
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"%s in 2024, %05d" % ("a", 3)', "a in 2024, 00003"),
+        ('"%(a)s%(a)s" % {"a": "x"}', "xx"),
+        ('"{} in {year:>6}".format("a", year=2024)', "a in   2024"),
+        ('", ".join(["a", "b"])', "a, b"),
+        ("f\"{3:04}{['a']}\"", "0003['a']"),
+        ('json.dumps({"a": [1, None]})', '{"a": [1, null]}'),
+    ],
+)
+def test_a_text_of_ordinary_length_is_followed(text: str, expected: str, tmp_path: Path) -> None:
+    server = f'import json\nfrom fastmcp import FastMCP\nmcp = FastMCP("x")\n@mcp.tool\ndef a(b: str = {text}): ...\n'
+    (tool,) = found(tmp_path, server).document["tools"]
+    assert tool["inputSchema"]["properties"]["b"]["default"] == expected
+
+
+def test_a_generic_model_that_holds_itself_with_ever_longer_parameters_comes_to_an_end(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        """
+        from typing import Generic, TypeVar
+        from fastmcp import FastMCP
+        from pydantic import BaseModel
+        mcp = FastMCP("x")
+        T = TypeVar("T")
+        class Box(BaseModel, Generic[T]):
+            one: "Box[list[T]]"
+            other: "Box[dict[T, T]]"
+        @mcp.tool
+        def a(b: Box[int]): ...
+        """,
+    )
+    assert names(result) == ["a"]
+    assert result.tools[0].unknown
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_that_is_named_like_a_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "server.py")
+    result = discover(str(tmp_path / "server.py"))
+    assert names(result) == []
+    assert {problem.what for problem in result.problems} == {"is no regular file; not read"}
+
+
+def test_a_schema_that_doubles_with_each_level_comes_to_an_end(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        """
+        from mcp.server import Server
+        from mcp.types import Tool
+        server = Server("x")
+        nested = {"type": "string"}
+        for i in range(40):
+            nested = {"a": nested, "b": nested}
+        @server.list_tools()
+        async def list_tools():
+            return [Tool(name="a", inputSchema={"type": "object", "properties": nested})]
+        """,
+    )
+    assert names(result) == ["a"]
+    assert result.tools[0].unknown

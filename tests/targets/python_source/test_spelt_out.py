@@ -299,3 +299,27 @@ async def prompts():
     document = found(tmp_path, source).document
     assert document["resources"] == [{"uri": "memo://x", "name": "x", "mimeType": "text/plain"}]
     assert document["prompts"] == [{"name": "p", "arguments": [{"name": "topic", "required": True}]}]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ['given.append("b")', 'given.extend(["b"])', 'given += ["b"]', 'given = ["a", "b"]', 'given.insert(0, "b")'],
+)
+def test_a_member_of_a_list_that_is_only_sometimes_there_is_left_out_and_marked(change: str, tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        f"""
+        import os
+        from mcp.server import Server
+        from mcp.types import Tool
+        server = Server("x")
+        given = ["a"]
+        if os.environ.get("B"):
+            {change}
+        @server.list_tools()
+        async def list_tools():
+            return [Tool(name="t", inputSchema={{"properties": {{"a": {{}}}}, "required": given}})]
+        """,
+    )
+    assert "b" not in tool(result)["inputSchema"].get("required", [])
+    assert result.tools[0].unknown == {"/inputSchema/required"}

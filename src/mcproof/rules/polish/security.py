@@ -32,6 +32,8 @@ _right_to_left = re.compile("[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufe
 _FLAG, _LONGEST_FLAG = "\U0001f3f4", 8
 """A black flag, and how many invisible letters make that of a country of it."""
 
+_DO_NOT = "don(?:'|\u2018|\u2019|\u02bc|\uff07)t"
+"""With each of the signs that people take for an apostrophe."""
 _OBEYED = r"(?:instructions?|prompts?|rules|guidelines|messages|directives?|commands)\b"
 _SPEECH = (
     # Set aside what you were told.
@@ -43,8 +45,8 @@ _SPEECH = (
     # Give away what you were told.
     r"|\breveal\s{1,9}(?:(?:the|your|its|full|entire)\s{1,9}){1,3}system\s{1,9}prompt\b"
     # Keep it from the user.
-    r"|\b(?:not|don't|never|without)\s{1,9}(?:tell|inform|notify|alert)(?:ing)?\s{1,9}(?:the\s{1,9})?user\b"
-    r"|\b(?:not|don't|never)\s{1,9}(?:mention|reveal|disclose)\s{1,9}(?:this|that|it|these|any\s{1,9}of\s{1,9}this)"
+    rf"|\b(?:not|{_DO_NOT}|never|without)\s{{1,9}}(?:tell|inform|notify|alert)(?:ing)?\s{{1,9}}(?:the\s{{1,9}})?user\b"
+    rf"|\b(?:not|{_DO_NOT}|never)\s{{1,9}}(?:mention|reveal|disclose)\s{{1,9}}(?:this|that|it|these|any\s{{1,9}}of\s{{1,9}}this)"
     r"\s{1,9}(?:\w{1,20}\s{1,9}){0,2}to\s{1,9}(?:the\s{1,9})?user\b"
     # Be somebody else.
     r"|\byou\s{1,9}are\s{1,9}now\s{1,9}(?:dan\b|jailbroken|unrestricted|in\s{1,9}(?:developer|god|admin)\s{1,9}mode)"
@@ -57,7 +59,7 @@ _BEGINNINGS = (*sorted(SPEAKING), *_MARKS)
 """How a match begins; to look for these first is many times faster than to try every place."""
 _BYTE_BEGINNINGS = (
     (b"", (b"ignore", b"disregard", b"forget", b"override", b"bypass", b"reveal", b"you")),
-    (b"user", (b"not", b"don't", b"never", b"without")),
+    (b"user", (b"not", b"don", b"never", b"without")),
     (b"<", (b"<|", b"<<sys>>", b"<im_")),
     (b"]", (b"[inst]",)),
 )
@@ -71,6 +73,17 @@ _speech_in_bytes = re.compile(
     .encode()
 ).match
 """The same in UTF-8 and more, as what follows a text may look like a letter of it and not every blank is one byte."""
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+    "\U000e0000-\U000e01ef]+"
+)
+"""What may stand within a word and changes nothing for who reads it: soft hyphens, joiners, marks."""
+_UNSEEN_BYTES = (
+    *(each.encode() for each in "\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200c\u200d\u200e\u200f\u3164\ufeff\uffa0"),
+    *(each.encode() for each in "\u202a\u202b\u202c\u202d\u202e"),
+    *(b"\xe2\x81", b"\xef\xb8", b"\xf3\xa0"),
+)
+"""How these are spelt in UTF-8, or begin."""
 _introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for)[,:]?\s{0,2}[\"'`“‘(]{1,3}$").search
 
 
@@ -148,11 +161,25 @@ def instruction_in_description(tool: Tool) -> Iterator[Problem]:
     if not _may_speak(tool):
         return
     for pointer, text in _texts(tool.fields):
-        lowered = text.lower()
-        for match in matches_from(_BEGINNINGS, _speech, lowered):
-            if not _introduces_quote(lowered[max(0, match.start() - 30) : match.start()]):
-                yield Problem(f"speaks to the model: `{' '.join(match[0].split())}`", at=pointer)
-                break
+        spoken = next(filter(None, map(_spoken_in, _readings(text.lower()))), None)
+        if spoken is not None:
+            yield Problem(f"speaks to the model: `{spoken}`", at=pointer)
+
+
+def _readings(text: str) -> Iterator[str]:
+    """A text as it is, and as it reads without what nobody sees: within words, and between them."""
+    yield text
+    if not text.isascii() and _UNSEEN.search(text):
+        yield _UNSEEN.sub("", text)
+        yield _UNSEEN.sub(" ", text)
+
+
+def _spoken_in(text: str) -> str | None:
+    """The first words that speak to the model and are no quoted example."""
+    for match in matches_from(_BEGINNINGS, _speech, text):
+        if not _introduces_quote(text[max(0, match.start() - 30) : match.start()]):
+            return " ".join(match[0].split())
+    return None
 
 
 def _may_speak(tool: Tool) -> bool:
@@ -161,9 +188,20 @@ def _may_speak(tool: Tool) -> bool:
         return True
     if ("<" in tool.description or "]" in tool.description) and has_any(_MARKS, tool.description.lower()):
         return True
+    if _has_unseen(tool.written):
+        return True
+    if not tool.description.isascii() and _has_unseen(tool.description.encode("utf-8", "surrogatepass")):
+        return True
     lowered = tool.written.lower()
     for sign, beginnings in _BYTE_BEGINNINGS:
         if sign in lowered and any(matches_from(beginnings, _speech_in_bytes, lowered)):
+            return True
+    return False
+
+
+def _has_unseen(data: bytes) -> bool:
+    for each in _UNSEEN_BYTES:  # noqa: SIM110 (a generator takes twice the time)
+        if each in data:
             return True
     return False
 

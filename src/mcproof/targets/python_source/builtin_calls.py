@@ -7,7 +7,7 @@ import json
 import textwrap
 from typing import Any
 
-from mcproof.targets.python_source.plain import PLAIN, bare, doubtful_positions, items_of
+from mcproof.targets.python_source.plain import LONGEST, PLAIN, bare, doubtful_positions, is_short, items_of
 from mcproof.targets.python_source.values import UNKNOWN, PlacedDict, PlacedList, is_known, truth
 
 
@@ -17,9 +17,10 @@ def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if function is None:
         return UNKNOWN
     try:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
     except Exception:
         return UNKNOWN
+    return UNKNOWN if isinstance(result, str) and len(result) > LONGEST else result
 
 
 def _as_list(value: Any = ()) -> Any:
@@ -144,7 +145,8 @@ def _dumps(value: Any, **options: Any) -> Any:
     for key, option in options.items():
         if key not in ("indent", "sort_keys", "ensure_ascii") or not isinstance(option, (int, type(None))):
             return UNKNOWN
-    if not is_known(value) or (options.get("indent") or 0) > 16:
+    indent = options.get("indent") or 0
+    if indent > 16 or not is_short(value, indent) or not is_known(value):
         return UNKNOWN
     return json.dumps(value, **options)
 

@@ -94,7 +94,7 @@ def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, s
 def _method(run: Interpreter, func: Method, call: Call) -> Any:
     holder, name = func.of, func.name
     if isinstance(holder, (str, dict, list, EnumMember)):
-        return _plain_method(run, holder, name, call)
+        return plain_method(run, holder, name, call.args, call.kwargs)
     if isinstance(holder, SuperOf):
         return call_above(run, holder, name, call)
     if isinstance(holder, Class):
@@ -104,18 +104,19 @@ def _method(run: Interpreter, func: Method, call: Call) -> Any:
     return run.servers.method(holder, name, call)
 
 
-def _plain_method(run: Interpreter, holder: Any, name: str, call: Call) -> Any:
+def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a method of plain data; what it changes under a condition is in doubt."""
-    args = call.args
     if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
         return _perhaps_removed(holder, name, args)
     before = len(holder) if isinstance(holder, PlacedList) else 0
-    result = plain_methods.method(holder, name, args, call.kwargs)
+    result = plain_methods.method(holder, name, args, kwargs)
     if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
         inherited: set[Any] = getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
         holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
         if run.doubt:
             holder.doubtful |= set(range(before, len(holder)))
+    elif isinstance(holder, PlacedList) and run.doubt and name in ("insert", "reverse"):
+        holder.doubtful = set(range(len(holder)))
     elif isinstance(holder, PlacedDict) and run.doubt and name == "update":
         holder.doubtful |= {key for each in args if isinstance(each, dict) for key in each}
     return result

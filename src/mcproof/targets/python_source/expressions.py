@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 DEEPEST_EXPRESSION = 60
 LONGEST_LOOP = 2_000
-LONGEST_TEXT = 1 << 20
 
 Handler = "Callable[[Interpreter, Any, Scope], Any]"
 
@@ -142,6 +141,7 @@ def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
 
 def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
     parts: list[str] = []
+    length = 0
     for each in node.values:
         if isinstance(each, ast.FormattedValue):
             value = plain.bare(run.settle(evaluate(run, each.value, scope)))
@@ -149,7 +149,8 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
             text = plain.formatted(value, each.conversion, spec)
         else:
             text = each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else None
-        if text is None:
+        length += len(text or "")
+        if text is None or length > plain.LONGEST:
             return UNKNOWN
         parts.append(text)
     return "".join(parts)

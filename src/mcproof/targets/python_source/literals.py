@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.modules import Module
 
 DEEPEST = 200
+MOST_WRITTEN = 200_000
+"""How many values one item may hold, however often the same one occurs in it."""
 
 
 def _about(value: dict[Any, Any]) -> tuple[dict[Any, Any], set[Any], bool]:
@@ -40,6 +42,7 @@ class Writer:
         self.run = run
         self.places: dict[str, Place] = {}
         self.unknown: set[str] = set()
+        self._left = MOST_WRITTEN
 
     def place(self, pointer: str, module: Module, node: ast.AST) -> None:
         """Note where something is written."""
@@ -56,7 +59,8 @@ class Writer:
             return value
         if isinstance(value, float) and math.isfinite(value):
             return value
-        if depth < DEEPEST:
+        self._left -= len(value) if isinstance(value, (dict, list, tuple)) else 1
+        if depth < DEEPEST and self._left > 0:
             if isinstance(value, dict):
                 return self._object(value, pointer, depth)
             if isinstance(value, (list, tuple)):
@@ -99,7 +103,10 @@ class Writer:
 
     def _array(self, value: list[Any] | tuple[Any, ...], pointer: str, depth: int) -> list[Any]:
         made: list[Any] = []
+        doubtful = plain.doubtful_positions(value)
         for index, item in enumerate(value):
+            if index in doubtful:  # nothing may be said of what is only sometimes there
+                continue
             below = f"{pointer}/{len(made)}"
             node = value.node(index) if isinstance(value, PlacedList) else None
             if node is not None and isinstance(value, PlacedList) and value.module is not None:
@@ -110,6 +117,6 @@ class Writer:
                 self.unknown.add(pointer)
             else:
                 made.append(written)
-        if isinstance(value, PlacedList) and value.incomplete:
+        if isinstance(value, PlacedList) and (value.incomplete or doubtful):
             self.unknown.add(pointer)
         return made

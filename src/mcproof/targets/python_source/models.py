@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
@@ -16,12 +17,22 @@ from mcproof.targets.python_source.values import (
     Function,
     Generic,
     PlacedDict,
+    UnionOf,
 )
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.pydantic_schema import Generator, Schema
 
+MOST_PARTS = 50
+"""How many types the parameters of one generic model may be made of."""
+MOST_GENERICS = 100
+"""How many generic models with parameters one schema may have: a model may hold itself with ever longer ones."""
 _MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
+_CONTAINERS = frozenset(
+    ("list", "dict", "set", "frozenset", "tuple", "List", "Dict", "Set", "FrozenSet", "Tuple", "Sequence", "Mapping")
+)
+_NO_NAME = re.compile(r"[^a-zA-Z0-9.\-_]")
+"""What Pydantic leaves out of the name of a definition."""
 
 
 def reference(maker: Generator, cls: Class, at: str) -> Schema:
@@ -37,14 +48,21 @@ def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], at: s
     names = _parameters(cls)
     if kind_of(cls) != "model" or not names:
         return maker.unknown_at(at)
-    labels = [_label(arg) for arg in args]
-    name = f"{cls.name}_{'_'.join(labels)}_"
-    if f"#/$defs/{name}" in (f"#/$defs/{key}" for key in maker.definitions):
-        return {"$ref": f"#/$defs/{name}"}
-    outer, maker.variables = maker.variables, {**maker.variables, **dict(zip(names, args, strict=False))}
+    spelling = _Spelling(maker.variables)
     try:
-        titled = f"{cls.name}[{', '.join(labels)}]"
-        return maker.defined(args, name, lambda place: {**definition(maker, cls, place), "title": titled})
+        labels = [spelling.of(arg) for arg in args]
+    except _UnspeltError:
+        return maker.unknown_at(at)
+    key = (cls, *labels, *spelling.types)
+    if key not in maker.generics and len(maker.generics) >= MOST_GENERICS:
+        return maker.unknown_at(at)
+    identity = maker.generics.setdefault(key, object())
+    name = f"{cls.name}_{'_'.join(_NO_NAME.sub('_', label) for label in labels)}_"
+    titled = f"{cls.name}[{', '.join(labels)}]"
+    filled = [_filled(arg, maker.variables) for arg in args]
+    outer, maker.variables = maker.variables, {**maker.variables, **dict(zip(names, filled, strict=False))}
+    try:
+        return maker.defined(identity, name, lambda place: {**definition(maker, cls, place), "title": titled})
     finally:
         maker.variables = outer
 
@@ -56,10 +74,66 @@ def _parameters(cls: Class) -> list[str]:
     return []
 
 
-def _label(arg: Any) -> str:
-    if isinstance(arg, (Class, External)):
-        return arg.name if isinstance(arg, Class) else arg.last
-    return "x"
+class _UnspeltError(Exception):
+    """Nobody can tell how Pydantic would spell a type."""
+
+
+class _Spelling:
+    """How Pydantic spells the parameters of a generic model, and which types these are."""
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self.types: list[Any] = []
+        self._variables = variables
+
+    def of(self, arg: Any) -> str:
+        """The text for one parameter. Raises an _UnspeltError where that is not known, or too long."""
+        if _is_variable(arg, self._variables):
+            arg = self._variables[str(arg.args[0])]
+        self.types.append(arg if isinstance(arg, (Class, External)) else None)
+        if len(self.types) > MOST_PARTS:
+            raise _UnspeltError
+        if arg is None:
+            return "NoneType"
+        if isinstance(arg, (Class, External)):
+            return arg.name if isinstance(arg, Class) else arg.last
+        if isinstance(arg, UnionOf):
+            return self._union(arg.args)
+        if not isinstance(arg, Generic):
+            raise _UnspeltError
+        base = self.of(arg.base)
+        if isinstance(arg.base, External):
+            if base in ("Optional", "Union"):
+                return self._union((*arg.args, None) if base == "Optional" else arg.args)
+            if base not in _CONTAINERS:
+                raise _UnspeltError
+        return f"{base}[{', '.join(map(self.of, arg.args))}]"
+
+    def _union(self, arms: tuple[Any, ...]) -> str:
+        if any(_is_union(arm) for arm in arms):  # Python makes one of them
+            raise _UnspeltError
+        return f"Union[{', '.join(map(self.of, arms))}]"
+
+
+def _is_union(kind: Any) -> bool:
+    if isinstance(kind, Generic):
+        return isinstance(kind.base, External) and kind.base.last in ("Optional", "Union")
+    return isinstance(kind, UnionOf)
+
+
+def _is_variable(kind: Any, variables: dict[str, Any]) -> bool:
+    is_made = isinstance(kind, Called) and kind.func.last == "TypeVar" and bool(kind.args)
+    return is_made and str(kind.args[0]) in variables
+
+
+def _filled(kind: Any, variables: dict[str, Any]) -> Any:
+    """A type that has been spelt, so that it is small, with the type variables that stand for something replaced."""
+    if _is_variable(kind, variables):
+        return variables[str(kind.args[0])]
+    if isinstance(kind, Generic):
+        return Generic(kind.base, tuple(_filled(arg, variables) for arg in kind.args))
+    if isinstance(kind, UnionOf):
+        return UnionOf(tuple(_filled(arg, variables) for arg in kind.args))
+    return kind
 
 
 def kind_of(cls: Class) -> str | None:
@@ -145,7 +219,7 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str) -> Schema:
             shown = _camel(name)
         properties[shown] = entry.schema
         properties.places[shown] = (owner.module, node.target, node)
-        if _is_required(annotation, cls) if kind == "typed" else entry.required:
+        if _is_required(annotation, owner) if kind == "typed" else entry.required:
             required.append(shown)
     if required:
         made["required"] = required
@@ -206,7 +280,8 @@ def _dataclass_default(default: Any, kind: str) -> Any:
     return default
 
 
-def _is_required(annotation: Any, cls: Class) -> bool:
+def _is_required(annotation: Any, owner: Class) -> bool:
+    """Whether a key of a typed dictionary must be there; `total` speaks of what its own class declares."""
     kind = annotation
     while isinstance(kind, Generic) and isinstance(kind.base, External):
         if kind.base.last in ("NotRequired", "Required"):
@@ -214,7 +289,7 @@ def _is_required(annotation: Any, cls: Class) -> bool:
         if kind.base.last not in ("Annotated", "ReadOnly"):
             break
         kind = kind.args[0]
-    return cls.keywords.get("total") is not False
+    return owner.keywords.get("total") is not False
 
 
 def configuration(cls: Class) -> dict[str, Any]:

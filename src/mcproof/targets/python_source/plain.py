@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source.values import (
     UNKNOWN,
@@ -19,9 +20,17 @@ from mcproof.targets.python_source.values import (
     UnionOf,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
 LONGEST = 1 << 20
+"""How long a text may get; what could be longer is not even made."""
+WIDEST = 4
+"""How many digits a number in a format may have: a width of a billion is a text of a gigabyte."""
 MOST_ITEMS = 20_000
 PLAIN = (str, int, float, bool, bytes, type(None))
+_numbers_in = re.compile(r"\d+").findall
+"""The numbers in a text, in the digits of any script, as a format takes them."""
 _ARITHMETIC: dict[type[ast.operator], Any] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -98,8 +107,8 @@ def combined(left: Any, op: ast.operator, right: Any) -> Any:
         made_list = PlacedList(left)
         made_list.incomplete = True
         return made_list
-    if isinstance(left, str) and isinstance(op, ast.Mod):
-        return _percent(left, right)
+    if isinstance(left, (str, bytes)) and isinstance(op, ast.Mod):
+        return _percent(left, right) if isinstance(left, str) else UNKNOWN
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
         return left + right if len(left) + len(right) <= MOST_ITEMS else UNKNOWN
     function = _ARITHMETIC.get(type(op))
@@ -155,23 +164,61 @@ def _percent(text: str, value: Any) -> Any:
             return UNKNOWN
     elif not all(isinstance(item, PLAIN) for item in values):
         return UNKNOWN
-    if "*" in text or any(mark in text for mark in ("%1", "%2", "%3", "%4", "%5", "%6", "%7", "%8", "%9")):
-        return UNKNOWN  # a width may be a billion
+    pieces = value.values() if isinstance(value, dict) else values
+    if "*" in text or not fits(text, text.count("%"), pieces):
+        return UNKNOWN
     try:
         return text % value
     except Exception:
         return UNKNOWN
 
 
+def fits(text: str, places: int, pieces: Iterable[Any]) -> bool:
+    """Whether a text cannot get too long when some of these are written into its places, as wide as it says."""
+    numbers = _numbers_in(text)
+    if any(len(digits) > WIDEST for digits in numbers):
+        return False
+    widest = max(map(int, numbers), default=0)
+    return len(text) + places * (widest + max(map(_size, pieces), default=0)) <= LONGEST
+
+
+def _size(value: Any) -> int:
+    """About how long a plain value is as text."""
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    return value.bit_length() // 3 + 2 if isinstance(value, int) else 400  # the largest float has 309 digits
+
+
+def is_short(value: Any, indent: int = 0) -> bool:
+    """Whether data cannot get too long as text, however often one part occurs in it."""
+    left = LONGEST
+    waiting: list[tuple[Any, int]] = [(value, 0)]
+    while waiting:
+        each, depth = waiting.pop()
+        items: Collection[Any] = ()
+        if isinstance(each, dict):
+            left -= sum(map(_size, each))
+            items = each.values()
+        elif isinstance(each, (list, tuple, set, frozenset)):
+            items = each
+        elif each is not None and not isinstance(each, (bool, float)):
+            left -= _size(each)
+        left -= len(items) * (4 + (depth + 1) * indent)
+        if left <= 0:  # before they are all taken up
+            return False
+        waiting.extend((item, depth + 1) for item in items)
+    return True
+
+
 def formatted(value: Any, conversion: int, spec: Any) -> str | None:
     """One `{...}` of an f-string; None where it is not known."""
     if isinstance(value, EnumMember):
         return None
-    if isinstance(value, (list, tuple, dict)) and spec == "" and _is_all_plain(value):
+    if isinstance(value, (list, tuple, dict)) and spec == "" and _is_all_plain(value) and is_short(value):
         return repr(list(value)) if isinstance(value, list) else repr(dict(value) if isinstance(value, dict) else value)
     if not isinstance(value, PLAIN) or not isinstance(spec, str):
         return None
-    if any(int(digits) > 1000 for digits in numbers_in(spec)):
+    if not fits(spec, 1, [value]):
         return None
     try:
         if conversion == ord("r"):
@@ -183,10 +230,6 @@ def formatted(value: Any, conversion: int, spec: Any) -> str | None:
         return format(value, spec)
     except Exception:
         return None
-
-
-def numbers_in(text: str) -> list[str]:
-    return "".join(char if char.isascii() and char.isdigit() else " " for char in text).split()
 
 
 def _is_all_plain(value: Any) -> bool:

@@ -8,8 +8,8 @@ from mcproof.targets.python_source.plain import (
     LONGEST,
     PLAIN,
     bare,
+    fits,
     items_of,
-    numbers_in,
     set_algebra,
 )
 from mcproof.targets.python_source.values import UNKNOWN, EnumMember, PlacedDict, PlacedList
@@ -61,15 +61,7 @@ def method(value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> An
 
 def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if name == "format":
-        given = [*args, *kwargs.values()]
-        if not all(isinstance(each, PLAIN) for each in given) or any(int(n) > 1000 for n in numbers_in(value)):
-            return UNKNOWN
-        if "." in value and any(f"{{{key}." in value for key in kwargs):
-            return UNKNOWN
-        try:
-            return value.format(*args, **kwargs)
-        except Exception:
-            return UNKNOWN
+        return _filled_in(value, args, kwargs)
     if name not in _STRING_METHODS or kwargs:
         return UNKNOWN
     if name == "join":
@@ -77,11 +69,18 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         if items is None or getattr(args[0], "incomplete", False):
             return UNKNOWN
         args = [[bare(each) for each in items]]
-        if not all(isinstance(each, str) for each in args[0]) or sum(map(len, args[0])) > LONGEST:
+        if not all(isinstance(each, str) for each in args[0]):
+            return UNKNOWN
+        if sum(map(len, args[0])) + len(value) * len(args[0]) > LONGEST:
             return UNKNOWN
     elif not all(isinstance(each, (*PLAIN, tuple)) for each in args):
         return UNKNOWN
     if name in ("zfill", "expandtabs") and any(isinstance(each, int) and each > 1000 for each in args):
+        return UNKNOWN
+    if (
+        name == "expandtabs"
+        and value.count("\t") * max((each for each in args if isinstance(each, int)), default=8) > LONGEST
+    ):
         return UNKNOWN
     if name == "replace" and len(value) * max(1, len(str(args[1])) if len(args) > 1 else 1) > LONGEST:
         return UNKNOWN
@@ -89,7 +88,26 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         result = getattr(value, name)(*args)
     except Exception:
         return UNKNOWN
+    if isinstance(result, str) and len(result) > LONGEST:
+        return UNKNOWN
     return PlacedList(result) if isinstance(result, list) else result
+
+
+def _filled_in(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """`text.format(...)`, where no field reaches into a value and none has a width that is a field itself."""
+    from string import Formatter
+
+    kwargs = {key: bare(each) for key, each in kwargs.items()}
+    given = [*args, *kwargs.values()]
+    if not all(isinstance(each, PLAIN) for each in given) or not fits(text, text.count("{"), given):
+        return UNKNOWN
+    try:
+        for _, field, spec, _ in Formatter().parse(text):
+            if "{" in (spec or "") or any(mark in (field or "") for mark in ".["):
+                return UNKNOWN
+        return text.format(*args, **kwargs)
+    except Exception:
+        return UNKNOWN
 
 
 def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:

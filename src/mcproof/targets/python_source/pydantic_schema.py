@@ -57,6 +57,8 @@ class Generator:
         self._names: dict[int, str] = {}
         self._depth = 0
         self.variables: dict[str, Any] = {}
+        self.generics: dict[tuple[Any, ...], object] = {}
+        """What each generic model with these parameters is known by."""
 
     def unknown_at(self, at: str) -> Schema:
         self.unknown.add(at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import calls, plain, plain_methods
+from mcproof.targets.python_source import calls, plain
 from mcproof.targets.python_source.branches import BREAK, CONTINUE, RAISE, RETURN, branch
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import import_from, import_modules
@@ -55,7 +55,7 @@ def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
     before = run.settle(evaluate(run, node.target, scope))
     value = run.settle(evaluate(run, node.value, scope))
     if isinstance(before, list) and isinstance(node.op, ast.Add):
-        plain_methods.method(before, "extend", [value], {})
+        calls.plain_method(run, before, "extend", [value], {})
         return
     run.assign(node.target, plain.combined(before, node.op, value), scope)
 

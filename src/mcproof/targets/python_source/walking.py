@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import stat
 import tokenize
 from typing import NamedTuple
 
@@ -99,6 +100,9 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 def read_bytes(file: str, problems: list[Problem]) -> bytes | None:
     """What a file holds, or None with a problem that says why not."""
     try:
+        if not stat.S_ISREG(os.stat(file).st_mode):  # to open a pipe is to wait for somebody who writes
+            problems.append(Problem(file, None, None, "is no regular file; not read"))
+            return None
         with open(file, "rb") as opened:
             data = opened.read(LARGEST_FILE + 1)
     except OSError as error:
