@@ -552,3 +552,53 @@ for name in ("saw", "file"):
     )
     assert names(result) == ["saw"]
     assert not is_conditional(result, "saw")
+
+
+def test_what_is_one_of_two_is_unknown_and_not_the_first(tmp_path: Path) -> None:
+    source = f"""{SERVER}
+import os
+from pydantic import BaseModel
+class A(BaseModel):
+    a: int
+class B(BaseModel):
+    b: int
+Kind = int if os.environ.get("X") else str
+Model = A if os.environ.get("X") else B
+@mcp.tool()
+def of_kind(value: Kind): ...
+@mcp.tool()
+def of_model(value: Model): ...
+"""
+    result = found(tmp_path, source)
+    for name in ("of_kind", "of_model"):
+        value = tool(result, name)["inputSchema"]["properties"]["value"]
+        assert not {"type", "$ref"} & value.keys(), name
+
+
+@pytest.mark.parametrize(
+    ("names_of", "expected"),
+    [
+        ('sorted(["b", "a"], reverse=True)', ["b", "a"]),
+        ("sorted([3, 1, 2])", ["1", "2", "3"]),
+        ('set(["x", "x", "y"])', ["x", "y"]),
+        ('[*copied, "b"]', ["a", "b"]),
+        ("range(2001)", []),
+    ],
+)
+def test_a_loop_goes_over_what_python_would_give(names_of: str, expected: list[str], tmp_path: Path) -> None:
+    before = 'import copy\nfirst = ["a"]\ncopied, other = copy.copy(first), copy.copy(first)\nother.append("z")\n'
+    source = f"{SERVER}{before}def f(): ...\nfor each in {names_of}:\n    mcp.tool(name=str(each))(f)\n"
+    assert names(found(tmp_path, source)) == expected
+
+
+def test_what_is_counted_under_a_condition_stays_conditional(tmp_path: Path) -> None:
+    source = f"""{SERVER}
+import os
+listed = ["a"]
+if os.environ.get("X"):
+    listed.append("b")
+def f(): ...
+for number, name in enumerate(listed):
+    mcp.tool(name=name)(f)
+"""
+    assert is_conditional(found(tmp_path, source), "b")

@@ -61,6 +61,11 @@ def _merged(ends: list[dict[str, Any]]) -> dict[str, Any]:
     return merged
 
 
+def _is_type(value: External) -> bool:
+    """Whether something is a type of Python's own, which says what a parameter takes."""
+    return value.name.startswith("builtins.")
+
+
 def joined(left: Any, right: Any) -> Any:
     """What is known of a value that is one of two."""
     if left is MISSING or left is right:
@@ -72,6 +77,10 @@ def joined(left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         if is_server(one):
             return one
+        if isinstance(one, (Function, Class)) and isinstance(other, type(one)):
+            return UNKNOWN  # one of two, and nobody knows which
+        if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
+            return UNKNOWN
         if isinstance(one, (Function, Class, Instance, External, Lazy)) and (
             other is None or other is UNKNOWN or isinstance(other, type(one))
         ):

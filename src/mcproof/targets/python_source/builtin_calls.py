@@ -35,6 +35,20 @@ def _as_list(value: Any = ()) -> Any:
     return made
 
 
+def _as_set(value: Any = ()) -> Any:
+    """A set as a list in which every text and number stands once."""
+    made = _as_list(value)
+    plain = [each for each in made if isinstance(each, (str, int, float))]
+    if len(plain) != len(made) or len(set(plain)) == len(plain):
+        return made
+    once = PlacedList(dict.fromkeys(made))
+    once.incomplete = made.incomplete
+    once.doubtful = {once.index(made[at]) for at in made.doubtful} - {
+        once.index(each) for at, each in enumerate(made) if at not in made.doubtful
+    }
+    return once
+
+
 def _as_tuple(value: Any = ()) -> Any:
     items = items_of(value)
     return UNKNOWN if items is None or getattr(value, "incomplete", False) else tuple(items)
@@ -58,14 +72,23 @@ def _sorted(value: Any, **kwargs: Any) -> Any:
     items = items_of(value)
     if items is None:
         return UNKNOWN
-    if not kwargs and all(isinstance(each, str) for each in items):
-        return PlacedList(sorted(items))
+    backwards = kwargs.get("reverse", False)
+    if kwargs.keys() <= {"reverse"} and isinstance(backwards, bool):
+        for kind in (str, (int, float)):
+            if all(isinstance(each, kind) for each in items):
+                return PlacedList(sorted(items, reverse=backwards))
     return PlacedList(items)
 
 
 def _changed(value: Any, change: Any) -> Any:
+    """The items in another shape or order; where one is there only under a condition, all of them may be."""
     items = items_of(value)
-    return UNKNOWN if items is None else PlacedList(change(items))
+    if items is None:
+        return UNKNOWN
+    made = PlacedList(change(items))
+    made.incomplete = getattr(value, "incomplete", False)
+    made.doubtful = set(range(len(made))) if doubtful_positions(value) else set()
+    return made
 
 
 def _length(value: Any) -> Any:
@@ -151,6 +174,14 @@ def _dumps(value: Any, **options: Any) -> Any:
     return json.dumps(value, **options)
 
 
+def _shallow(value: Any) -> Any:
+    if isinstance(value, PlacedList):
+        made = PlacedList(value, value.module)
+        made.nodes, made.incomplete, made.doubtful = list(value.nodes), value.incomplete, set(value.doubtful)
+        return made
+    return value.copy() if isinstance(value, dict) else value
+
+
 def _copied(value: Any, depth: int = 0) -> Any:
     """A copy all the way down, so that a change of one leaves the other alone."""
     if depth > 40:
@@ -177,8 +208,8 @@ def _dedent(text: Any) -> Any:
 
 _BUILTINS: dict[str, Any] = {
     "builtins.list": _as_list,
-    "builtins.set": _as_list,
-    "builtins.frozenset": _as_list,
+    "builtins.set": _as_set,
+    "builtins.frozenset": _as_set,
     "builtins.tuple": _as_tuple,
     "builtins.dict": _as_dict,
     "collections.OrderedDict": _as_dict,
@@ -204,7 +235,7 @@ _BUILTINS: dict[str, Any] = {
     "copy.deepcopy": _copied,
     "json.loads": _loads,
     "json.dumps": _dumps,
-    "copy.copy": lambda value: value.copy() if isinstance(value, (dict, PlacedDict)) else value,
+    "copy.copy": _shallow,
     "typing.cast": lambda _, value: value,
 }
 

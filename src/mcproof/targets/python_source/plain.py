@@ -62,16 +62,18 @@ def bare(value: Any) -> Any:
 MIXED = frozenset(("str", "int", "float", "StrEnum", "IntEnum"))
 
 
+MOST_STEPS = 2_000
+"""How far a text or a range is gone through; of what is longer, nothing is known."""
+
+
 def items_of(value: Any) -> list[Any] | None:
     """What iterating gives; None where that is not known."""
     if isinstance(value, dict):
         return None if getattr(value, "incomplete", False) and not value else list(value)
     if isinstance(value, (list, tuple, set, frozenset)):
         return None if getattr(value, "incomplete", False) and not value else list(value)
-    if isinstance(value, str):
-        return list(value[:2000])
-    if isinstance(value, range):
-        return list(value[:2000])
+    if isinstance(value, (str, range)):
+        return list(value) if len(value) <= MOST_STEPS else None
     if isinstance(value, Class):
         members = [item for name, item in value.body.names.items() if not name.startswith("_")]
         is_enum = any(base.last.endswith("Enum") for base in value.external_bases())

@@ -151,7 +151,7 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
         is_whole = answer is not None and not is_incomplete(value)
     except (TooMuchError, RecursionError):
         answer, in_doubt = None, set()
-    if not answer:
+    if answer is None or not (answer or is_whole):
         wanted = {"tools": "Tool", "resources": "Resource", "prompts": "Prompt", "templates": "ResourceTemplate"}[kind]
         made = [each for each in servers.spelt_out if each.func.last == wanted]
         answer = [each for each in servers.spelt_out[before:] if each.func.last == wanted] or made
