@@ -46,6 +46,14 @@ def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(tmp
     assert outcomes == {"tools/a": ("failed", why), "tools/b": ("passed", ""), "tools/c": ("failed", why)}
 
 
+def test_a_server_that_ends_by_itself_fails_the_test_that_needs_it(tmp_path: Path) -> None:
+    write_suite(tmp_path, {"s": {"command": [*STDIO["command"], "fleeting"]}}, tools=[echo("a")])
+    done = run_json(tmp_path)
+    outcome, message = outcomes_of(done)["tools/a"]
+    assert (done.returncode, outcome) == (1, "failed")
+    assert "the server exited with code 5" in message
+
+
 def test_nothing_is_sent_twice_that_may_change_something(tmp_path: Path) -> None:
     note = tmp_path / "charged"
     write_suite(tmp_path, {"s": STDIO}, tools=[echo("a"), call("b", "charge", args={"note": str(note)}), echo("c")])

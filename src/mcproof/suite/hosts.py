@@ -101,19 +101,20 @@ class Host:
     async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Reply, float]:
         """The reply to the call of a test, and its seconds.
 
-        A server that had gone before was ended by the test before. Nothing is sent twice that may have arrived, unless
-        it changes nothing.
+        A server that had gone before was ended by the test before; where there is none, this one is told that it was
+        gone. Nothing is sent twice that may have arrived, unless it changes nothing.
         """
         await self.connect()
         start = perf_counter()
         reply = await self.session.ask(*request, limit)
-        if reply.outcome == "crash" and not reply.arrived and self.session.can_restart:
-            self._blame(reply.why)
-            await self.connect()
-            start = perf_counter()
-            reply = await self.session.ask(*request, limit)
-        elif reply.outcome == "crash" and self._last is not None and self.session.can_restart:
-            reply = await self._explained(test, request, reply, limit)
+        if reply.outcome == "crash" and self.session.can_restart:
+            if not reply.arrived and (self._last is not None or test is None):
+                self._blame(reply.why)
+                await self.connect()
+                start = perf_counter()
+                reply = await self.session.ask(*request, limit)
+            elif self._last is not None:
+                reply = await self._explained(self._last, test, request, reply, limit)
         seconds = perf_counter() - start
         self.ends += reply.outcome in ("crash", "hang")
         # What is still to come would be taken for the answer to another test.
@@ -122,11 +123,16 @@ class Host:
         self._last = (test, request) if test is not None and reply.answer is not None else None
         return reply, seconds
 
-    async def _explained(self, test: SuiteTest | None, request: Request, end: Reply, limit: float | None) -> Reply:
+    async def _explained(
+        self,
+        answered: tuple[SuiteTest, Request],
+        test: SuiteTest | None,
+        request: Request,
+        end: Reply,
+        limit: float | None,
+    ) -> Reply:
         """The reply to a call during which the server ended, once it is known whether the test before did that."""
-        if self._last is None:
-            return end
-        last, before = self._last
+        last, before = answered
         if test is None or not {id(test), id(last)} <= self.harmless:
             return end._replace(why=f"{end.why}, or `{last.name}` ended it after its answer")
         await self.connect()
