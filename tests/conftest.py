@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["pytester"]
 
+_READ_BY_MCPROOF = (
+    *("CI", "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", "CI_PROJECT_DIR"),
+    *("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TERM"),
+    *("PYTHONIOENCODING", "PYTHONUTF8", "PYTEST_ADDOPTS"),
+)
+for _name in _READ_BY_MCPROOF:  # here, before any test, so that no process that a test starts inherits them
+    os.environ.pop(_name, None)
+
 
 @pytest.fixture
 def broken_rule(monkeypatch: pytest.MonkeyPatch) -> Rule:

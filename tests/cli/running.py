@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60
 COMMAND = [sys.executable, "-m", "mcproof"]
-_CLEARED = ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "PYTHONIOENCODING", "TERM")
 
 CLEAN_TOOL: dict[str, Any] = {
     "name": "find_book",
@@ -48,9 +47,8 @@ FAULTY_TOOL: dict[str, Any] = {"name": "burn_book", "inputSchema": {"type": "obj
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """The environment of the tests without what would change the output."""
-    kept = {name: value for name, value in os.environ.items() if name not in _CLEARED}
-    return {**kept, "PYTHONUTF8": "1", **changes}
+    """The environment of the tests, with changes."""
+    return {**os.environ, "PYTHONUTF8": "1", **changes}
 
 
 def run_bytes(

@@ -28,7 +28,5 @@ def project(
     monkeypatch.setenv("PYTHONPATH", python_path(tmp_path_factory.mktemp("site")))
     monkeypatch.setenv("PATH", os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]))
     monkeypatch.setenv("COLUMNS", "200")
-    for name in ("CI", "PYTEST_ADDOPTS", "NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
     (pytester.path / "pytest.ini").write_text(f"{CONFIGURATION}mcp_server = {SERVER}\n", encoding="utf-8")
     return pytester

@@ -110,8 +110,6 @@ RUNS = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a catalog, its configuration and its baseline; and a rule that crashes."""
     monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
     for name, text in {"library": LIBRARY, "old": OLD, "new": NEW, "broken": '{"tools": [,]}\n'}.items():
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     (tmp_path / "mcproof.toml").write_text(CONFIGURATION, encoding="utf-8")

@@ -48,8 +48,6 @@ def hostile(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     """A catalog in a file, and a reason in its configuration, that say something hostile wherever they can."""
     text: str = HOSTILE[request.param]
     monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY"):
-        monkeypatch.delenv(name, raising=False)
     tool = {"name": text, "description": text, "inputSchema": {"type": "object", "properties": {text: {}, "p": {}}}}
     capture = {
         "initialize": {"serverInfo": {"name": text, "version": text}},

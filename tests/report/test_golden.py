@@ -18,16 +18,14 @@ import pytest
 from .snapshots import GRADED, SNAPSHOTS
 
 GOLDEN = Path(__file__).parent / "golden"
-_CLEARED = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "PYTHONUTF8", "PYTHONIOENCODING")
 
 
 def printed(*args: str, cwd: Path, encoding: str = "utf-8") -> str:
     """What a run prints on standard output, read in the encoding that it was asked to print in."""
-    environment = {name: value for name, value in os.environ.items() if name not in _CLEARED}
     done = subprocess.run(
         [sys.executable, "-m", "mcproof", *args],
         cwd=cwd,
-        env={**environment, "PYTHONIOENCODING": encoding},
+        env={**os.environ, "PYTHONIOENCODING": encoding},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,

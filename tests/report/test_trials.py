@@ -50,8 +50,6 @@ COLUMNS = (2, 3, 5, 6)
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def rendered(run: RunReport, format: str, **style: Any) -> str:

@@ -356,9 +356,8 @@ def test_a_step_that_does_not_end_is_ended(tmp_path: Path) -> None:
 def test_snapshots_are_stored_compared_and_masked(tmp_path: Path) -> None:
     masked = {"snapshot": {"mask": ["timestamps", "result.structuredContent.id"]}}
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("clock", "clock", ("result", masked))])
-    env = {"CI": ""}
-    assert run_json(tmp_path, env=env).returncode == 1
-    done = run_json(tmp_path, "--update-snapshots", env=env)
+    assert run_json(tmp_path).returncode == 1
+    done = run_json(tmp_path, "--update-snapshots")
     assert done.returncode == 0
     assert done.stderr == "mcproof: mcproof.snapshots.json: 1 snapshot written\n"
     stored = json.loads((tmp_path / "mcproof.snapshots.json").read_text(encoding="utf-8"))
@@ -368,7 +367,7 @@ def test_snapshots_are_stored_compared_and_masked(tmp_path: Path) -> None:
             "structuredContent": {"id": "<masked>"},
         }
     }
-    assert run_json(tmp_path, env=env).returncode == 0
+    assert run_json(tmp_path).returncode == 0
     refused = run("run", "--update-snapshots", cwd=tmp_path, env={"CI": "true"})
     assert refused.returncode == 2
     assert "this is a CI job" in refused.stderr
@@ -378,7 +377,7 @@ def test_no_secret_of_the_environment_is_printed_or_stored(tmp_path: Path) -> No
     entry = {**STDIO, "env": {"SECRET": {"env": "API_TOKEN"}}}
     tests = [tool("a", "secret", (TEXT, {"exact": "x"})), tool("b", "secret", ("result", {"snapshot": True}))]
     write_suite(tmp_path, {"s": entry}, tools=tests)
-    env = {"API_TOKEN": "hunter2-hunter2", "CI": ""}
+    env = {"API_TOKEN": "hunter2-hunter2"}
     for words in (["--format", "text"], ["--format", "html"], ["--update-snapshots"], ["--report", "r.json"]):
         done = run("run", *words, cwd=tmp_path, env=env)
         assert "***" in done.stdout
