@@ -56,7 +56,7 @@ def _called_again(run: Interpreter, func: Called, call: Call) -> Any:
     if func.func.name == "functools.wraps" and args and isinstance(args[0], Function):
         made = args[0].copy()
         made.attributes = dict(args[0].attributes)
-        made.wrapped = func.args[0] if func.args and isinstance(func.args[0], Function) else None
+        made.wrapped = func.args[0] if func.args and isinstance(func.args[0], Function) else UNKNOWN
         return made
     if func.func.name == "functools.partial" and func.args:
         return run.call(func.args[0], Call([*func.args[1:], *args], {**func.kwargs, **kwargs}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import plain
+from mcproof.targets.python_source import plain, visibility
 from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.pydantic_schema import Generator
 from mcproof.targets.python_source.servers import (
@@ -99,6 +99,7 @@ class Servers:
                 server.handlers.append((kind, handler, self.run.doubt > 0))
         for each in plain.items_of(kwargs.get("tools")) or ():
             self._add(server, "tools", each, {}, Call([], {}))
+        server.switches += visibility.switches_of_constructor(kwargs, doubtful=self.run.doubt > 0)
 
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, Instance):
@@ -262,6 +263,9 @@ class Servers:
             return Registered(server, args[0])
         if name in ("remove_tool", "disable_tool") and args:
             self._remove(server, args[0])
+        if name in ("enable", "disable"):
+            server.switches += visibility.switches_of_call(name, call, doubtful=self.run.doubt > 0)
+            return server
         if name in _LISTS and not args:
             return Pending(server, name, call)
         return UNKNOWN
@@ -300,6 +304,8 @@ class Servers:
     def _add(self, server: ServerValue, kind: str, value: Any, given: dict[str, Any], call: Call) -> None:
         """Register a function, a tool object or a callable object."""
         doubtful = self.run.doubt > 0 or self.is_doubtful(value)
+        if isinstance(value, Function) and value.face().wrapped is UNKNOWN:
+            value = UNKNOWN
         enabled = given.get("enabled")
         if enabled is False or len(server.items) >= MOST_ITEMS:
             return

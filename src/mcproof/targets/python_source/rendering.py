@@ -12,11 +12,14 @@ from mcproof.targets.python_source.components import add_meta, prompt, resource
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
-from mcproof.targets.python_source.servers import Item, ServerValue, is_incomplete, listed
+from mcproof.targets.python_source.servers import Item, ServerValue, is_incomplete, listed, name_of
 from mcproof.targets.python_source.signatures import derive
 from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError
+from mcproof.targets.python_source.visibility import is_shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcproof.targets.python_source.interpreter import Interpreter
     from mcproof.targets.python_source.modules import Module
     from mcproof.targets.python_source.registrations import Servers
@@ -117,12 +120,30 @@ def _entries(run: Interpreter, servers: Servers, partial: set[str]) -> list[Entr
 
 
 def _collect(
-    server: ServerValue, prefix: str, doubtful: bool, found: list[Entry], partial: set[str], depth: int
+    server: ServerValue,
+    prefix: str,
+    doubtful: bool,
+    found: list[Entry],
+    partial: set[str],
+    depth: int,
+    above: Sequence[tuple[str, ServerValue]] = (),
 ) -> None:
+    """Add what a server serves, itself and by its parts; `above` are the servers that it is part of and their prefixes.
+
+    Each of them shows and hides what it serves by the names that it knows it by.
+    """
     if len(found) >= MOST_SERVED or depth > DEEPEST_MOUNT:
         partial.update(_KEYS.values())
         return
-    found.extend(Entry(item, server, prefix, doubtful or item.doubtful) for item in server.items)
+    levels = [*above, (prefix, server)]
+    for item in server.items:
+        answers = [
+            is_shown(item, _name_in(item, prefix.removeprefix(outer)), each.switches)
+            for outer, each in levels
+            if each.switches
+        ]
+        if False not in answers:
+            found.append(Entry(item, server, prefix, doubtful or item.doubtful or None in answers))
     for mount in server.mounts:
         given = plain.bare(mount.prefix)
         if given is None or given == "":
@@ -132,7 +153,13 @@ def _collect(
         else:
             partial.update(_KEYS.values())
             continue  # a name that nobody can know is not made up
-        _collect(mount.server, inner, doubtful or mount.doubtful, found, partial, depth + 1)
+        _collect(mount.server, inner, doubtful or mount.doubtful, found, partial, depth + 1, levels)
+
+
+def _name_in(item: Item, prefix: str) -> Any:
+    """The name of an item where it has this prefix."""
+    name = plain.bare(name_of(item))
+    return f"{prefix}{name}" if isinstance(name, str) else UNKNOWN
 
 
 def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, handler: Any, *, doubtful: bool) -> bool:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import ast
 
     from mcproof.targets.python_source.modules import Module
+    from mcproof.targets.python_source.visibility import Switch
 
 
 MOST_ITEMS = 20_000
@@ -57,7 +58,10 @@ class Mount(NamedTuple):
 class ServerValue:
     """A server that the program makes, or is given."""
 
-    __slots__ = ("framework", "handlers", "is_given", "items", "module", "mounted", "mounts", "name", "node", "removed")
+    __slots__ = (
+        "framework", "handlers", "is_given", "items", "module", "mounted", "mounts", "name", "node", "removed",
+        "switches",
+    )  # fmt: skip
 
     def __init__(self, framework: str, *, is_given: bool = False) -> None:
         self.framework = framework
@@ -70,6 +74,8 @@ class ServerValue:
         self.handlers: list[tuple[str, Function, bool]] = []
         self.mounted = False
         self.removed: list[tuple[str, bool]] = []
+        self.switches: list[Switch] = []
+        """What shows or hides some of its items, in the order of the program."""
         self.node: ast.AST | None = None
         self.module: Module | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ from mcproof.targets.python_source.values import (
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
+
+_PLAIN = (str, int, float, dict, list, tuple, type(None))
 
 
 def _getattr(run: Interpreter, call: Call) -> Any:
@@ -108,7 +111,7 @@ def _isinstance(_: Interpreter, call: Call) -> Any:
     kinds = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
     known = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
     types = [known.get(kind.last) for kind in kinds if isinstance(kind, External)]
-    plain_value = isinstance(call.args[0], (str, dict, list, int, float, bool, tuple, type(None), Function))
+    plain_value = isinstance(call.args[0], (*_PLAIN, Function))
     if len(types) == len(kinds) and None not in types and plain_value:
         return isinstance(call.args[0], tuple(each for each in types if each is not None))
     if isinstance(call.args[0], Instance) and any(
@@ -121,9 +124,31 @@ def _isinstance(_: Interpreter, call: Call) -> Any:
 def _callable(_: Interpreter, call: Call) -> Any:
     if len(call.args) == 1 and isinstance(call.args[0], (Function, Class)):
         return True
+    return False if call.args and isinstance(call.args[0], _PLAIN) else UNKNOWN
+
+
+def _is_function(_: Interpreter, call: Call) -> Any:
+    """`inspect.isfunction` and its like; whether a function is bound is not told apart."""
+    known = call.args[0] if len(call.args) == 1 else UNKNOWN
+    if isinstance(known, Function):
+        return True
     return (
-        False if call.args and isinstance(call.args[0], (str, int, float, dict, list, tuple, type(None))) else UNKNOWN
+        False if known is None or isinstance(known, (str, int, float, dict, list, tuple, Class, Instance)) else UNKNOWN
     )
+
+
+def _is_coroutine_function(_: Interpreter, call: Call) -> Any:
+    known = call.args[0] if len(call.args) == 1 else UNKNOWN
+    if isinstance(known, Function) and known.wrapped is None:
+        return isinstance(known.node, ast.AsyncFunctionDef)
+    return UNKNOWN
+
+
+def _is_class(_: Interpreter, call: Call) -> Any:
+    known = call.args[0] if len(call.args) == 1 else UNKNOWN
+    if isinstance(known, Class):
+        return True
+    return False if isinstance(known, (*_PLAIN, Function)) else UNKNOWN
 
 
 def _dir(run: Interpreter, call: Call) -> Any:
@@ -188,7 +213,12 @@ SPECIAL: dict[str, Any] = {
     "functools.partial": _partial,
     "functools.update_wrapper": _pass_on,
     "importlib.import_module": _import_module,
+    "asyncio.iscoroutinefunction": _is_coroutine_function,
     "inspect.getdoc": _getdoc,
+    "inspect.isclass": _is_class,
+    "inspect.iscoroutinefunction": _is_coroutine_function,
+    "inspect.isfunction": _is_function,
+    "inspect.isroutine": _is_function,
     "inspect.unwrap": _pass_on,
     "asyncio.run": _apply,
     "anyio.run": _apply,

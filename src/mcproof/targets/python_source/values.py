@@ -177,7 +177,7 @@ class Function:
         self.owner: Class | None = None
         """The class that it is defined in."""
         self.wrapped: Any = None
-        """The function whose face it wears (`functools.wraps`)."""
+        """The function whose face it wears (`functools.wraps`); UNKNOWN where nobody knows which."""
         self.partial: tuple[list[Any], dict[str, Any]] | None = None
         self.attributes: dict[str, Any] = {}
         self.decorators: set[str] = set()
