@@ -536,6 +536,53 @@ def test_what_may_not_be_installed_casts_doubt_and_what_always_is_does_not(
     assert is_conditional(found(tmp_path, SERVER + text), "a") is not certain
 
 
+PERHAPS = """
+try:
+    import pandas as pd
+    HAS = True
+except ImportError:
+    pd = None
+    HAS = False
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PERHAPS + "if HAS:\n    mcp.tool()(a)",
+        PERHAPS + "if not HAS:\n    mcp.tool()(a)",
+        PERHAPS + "if pd is not None:\n    mcp.tool()(a)",
+        PERHAPS + "if pd is None:\n    mcp.tool()(a)",
+        PERHAPS + "if pd:\n    mcp.tool()(a)",
+        "HAS = False\ntry:\n    import pandas\n    HAS = True\nexcept Exception:\n    pass\nif HAS:\n    mcp.tool()(a)",
+        "try:\n    import pandas\nexcept:\n    mcp.tool()(a)",
+        "def go():\n    try:\n        import pandas\n    except ImportError:\n        return\n    mcp.tool()(a)\ngo()",
+        "import os\nextra = a if os.environ.get('X') else None\nif extra is not None:\n    mcp.tool()(extra)",
+    ],
+)
+def test_whether_something_is_installed_is_not_known_later_either(text: str, tmp_path: Path) -> None:
+    assert is_conditional(found(tmp_path, SERVER + "def a(): ...\n" + text), "a")
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "raise",
+        "sys.exit('pip install pandas')",
+        "if sys.flags.dev_mode:\n        raise\n    else:\n        sys.exit(1)",
+    ],
+)
+def test_what_a_server_does_not_start_without_is_certain(handler: str, tmp_path: Path) -> None:
+    text = f"import sys\ntry:\n    import pandas\n    HAS = True\nexcept ImportError:\n    HAS = False\n    {handler}\n"
+    result = found(tmp_path, f"{SERVER}{text}if HAS:\n    @mcp.tool()\n    def a(): ...\n")
+    assert not is_conditional(result, "a")
+
+
+def test_what_is_imported_from_one_of_two_places_is_that_of_the_project(tmp_path: Path) -> None:
+    text = "try:\n    from elsewhere.kit import a\nexcept ImportError:\n    from kit import a\nmcp.tool()(a)"
+    assert names(found(tmp_path, SERVER + text, kit="def a(): ...\n")) == ["a"]
+
+
 def test_hasattr_knows_the_methods_of_an_object(tmp_path: Path) -> None:
     result = found(
         tmp_path,
