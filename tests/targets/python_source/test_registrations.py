@@ -275,6 +275,59 @@ def test_a_name_that_is_registered_twice_is_served_once(tmp_path: Path) -> None:
     assert names(found(tmp_path, source)) == ["a"]
 
 
+TWICE = """
+@mcp.tool(name="a")
+def first(x: int):
+    "First."
+@mcp.tool()
+def b(): ...
+"""
+SECOND = """
+@mcp.tool(name="a")
+def second(y: int):
+    "Second."
+"""
+
+
+@pytest.mark.parametrize(
+    ("server", "kept"),
+    [
+        ('mcp.server.fastmcp import FastMCP\nmcp = FastMCP("x")', "First."),
+        ('mcp.server.mcpserver import MCPServer\nmcp = MCPServer("x")', "First."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x")', "Second."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate="warn")', "Second."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_tools="replace")', "Second."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate="ignore")', "First."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_tools="error")', "First."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_prompts="error")', "Second."),
+    ],
+)
+def test_of_two_tools_of_one_name_the_framework_says_which_is_served(server: str, kept: str, tmp_path: Path) -> None:
+    result = found(tmp_path, f"from {server}\n{TWICE}{SECOND}")
+    assert names(result) == ["a", "b"]
+    assert tool(result, "a")["description"] == kept
+    assert not result.tools[0].unknown
+
+
+@pytest.mark.parametrize(
+    ("server", "second"),
+    [
+        ('mcp = FastMCP("x", on_duplicate=os.environ["X"])', SECOND),
+        ('mcp = FastMCP("x")', "if os.environ.get('X'):" + SECOND.replace("\n", "\n    ")),
+    ],
+)
+def test_where_it_does_not_say_so_what_tells_them_apart_is_unknown(server: str, second: str, tmp_path: Path) -> None:
+    result = found(tmp_path, f"import os\nfrom fastmcp import FastMCP\n{server}\n{TWICE}{second}")
+    assert names(result) == ["a", "b"]
+    assert result.tools[0].unknown == {"/description", "/inputSchema"}
+    assert not is_conditional(result, "a")
+
+
+def test_resources_of_one_name_are_told_apart_by_their_uris(tmp_path: Path) -> None:
+    text = '@mcp.resource("a://1", name="r")\ndef f(): ...\n@mcp.resource("a://2", name="r")\ndef g(): ...\n'
+    assert [each["uri"] for each in found(tmp_path, SERVER + text).document["resources"]] == ["a://1", "a://2"]
+
+
 @pytest.mark.parametrize(
     "condition",
     [
