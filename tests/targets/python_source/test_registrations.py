@@ -275,6 +275,59 @@ def test_a_name_that_is_registered_twice_is_served_once(tmp_path: Path) -> None:
     assert names(found(tmp_path, source)) == ["a"]
 
 
+TWICE = """
+@mcp.tool(name="a")
+def first(x: int):
+    "First."
+@mcp.tool()
+def b(): ...
+"""
+SECOND = """
+@mcp.tool(name="a")
+def second(y: int):
+    "Second."
+"""
+
+
+@pytest.mark.parametrize(
+    ("server", "kept"),
+    [
+        ('mcp.server.fastmcp import FastMCP\nmcp = FastMCP("x")', "First."),
+        ('mcp.server.mcpserver import MCPServer\nmcp = MCPServer("x")', "First."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x")', "Second."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate="warn")', "Second."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_tools="replace")', "Second."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate="ignore")', "First."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_tools="error")', "First."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_prompts="error")', "Second."),
+    ],
+)
+def test_of_two_tools_of_one_name_the_framework_says_which_is_served(server: str, kept: str, tmp_path: Path) -> None:
+    result = found(tmp_path, f"from {server}\n{TWICE}{SECOND}")
+    assert names(result) == ["a", "b"]
+    assert tool(result, "a")["description"] == kept
+    assert not result.tools[0].unknown
+
+
+@pytest.mark.parametrize(
+    ("server", "second"),
+    [
+        ('mcp = FastMCP("x", on_duplicate=os.environ["X"])', SECOND),
+        ('mcp = FastMCP("x")', "if os.environ.get('X'):" + SECOND.replace("\n", "\n    ")),
+    ],
+)
+def test_where_it_does_not_say_so_what_tells_them_apart_is_unknown(server: str, second: str, tmp_path: Path) -> None:
+    result = found(tmp_path, f"import os\nfrom fastmcp import FastMCP\n{server}\n{TWICE}{second}")
+    assert names(result) == ["a", "b"]
+    assert result.tools[0].unknown == {"/description", "/inputSchema"}
+    assert not is_conditional(result, "a")
+
+
+def test_resources_of_one_name_are_told_apart_by_their_uris(tmp_path: Path) -> None:
+    text = '@mcp.resource("a://1", name="r")\ndef f(): ...\n@mcp.resource("a://2", name="r")\ndef g(): ...\n'
+    assert [each["uri"] for each in found(tmp_path, SERVER + text).document["resources"]] == ["a://1", "a://2"]
+
+
 @pytest.mark.parametrize(
     "condition",
     [
@@ -534,6 +587,53 @@ def test_what_may_not_be_installed_casts_doubt_and_what_always_is_does_not(
     text: str, certain: bool, tmp_path: Path
 ) -> None:
     assert is_conditional(found(tmp_path, SERVER + text), "a") is not certain
+
+
+PERHAPS = """
+try:
+    import pandas as pd
+    HAS = True
+except ImportError:
+    pd = None
+    HAS = False
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PERHAPS + "if HAS:\n    mcp.tool()(a)",
+        PERHAPS + "if not HAS:\n    mcp.tool()(a)",
+        PERHAPS + "if pd is not None:\n    mcp.tool()(a)",
+        PERHAPS + "if pd is None:\n    mcp.tool()(a)",
+        PERHAPS + "if pd:\n    mcp.tool()(a)",
+        "HAS = False\ntry:\n    import pandas\n    HAS = True\nexcept Exception:\n    pass\nif HAS:\n    mcp.tool()(a)",
+        "try:\n    import pandas\nexcept:\n    mcp.tool()(a)",
+        "def go():\n    try:\n        import pandas\n    except ImportError:\n        return\n    mcp.tool()(a)\ngo()",
+        "import os\nextra = a if os.environ.get('X') else None\nif extra is not None:\n    mcp.tool()(extra)",
+    ],
+)
+def test_whether_something_is_installed_is_not_known_later_either(text: str, tmp_path: Path) -> None:
+    assert is_conditional(found(tmp_path, SERVER + "def a(): ...\n" + text), "a")
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "raise",
+        "sys.exit('pip install pandas')",
+        "if sys.flags.dev_mode:\n        raise\n    else:\n        sys.exit(1)",
+    ],
+)
+def test_what_a_server_does_not_start_without_is_certain(handler: str, tmp_path: Path) -> None:
+    text = f"import sys\ntry:\n    import pandas\n    HAS = True\nexcept ImportError:\n    HAS = False\n    {handler}\n"
+    result = found(tmp_path, f"{SERVER}{text}if HAS:\n    @mcp.tool()\n    def a(): ...\n")
+    assert not is_conditional(result, "a")
+
+
+def test_what_is_imported_from_one_of_two_places_is_that_of_the_project(tmp_path: Path) -> None:
+    text = "try:\n    from elsewhere.kit import a\nexcept ImportError:\n    from kit import a\nmcp.tool()(a)"
+    assert names(found(tmp_path, SERVER + text, kit="def a(): ...\n")) == ["a"]
 
 
 def test_hasattr_knows_the_methods_of_an_object(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from mcproof.targets.python_source.values import (
     PlacedDict,
     PlacedList,
     Scope,
+    or_none,
 )
 
 if TYPE_CHECKING:
@@ -81,10 +82,13 @@ def joined(left: Any, right: Any) -> Any:
             return UNKNOWN  # one of two, and nobody knows which
         if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
             return UNKNOWN
-        if isinstance(one, (Function, Class, Instance, External, Lazy)) and (
-            other is None or other is UNKNOWN or isinstance(other, type(one))
-        ):
-            return one
+        if isinstance(one, (Function, Class, Instance, External, Lazy)):
+            if other is None:
+                return or_none(one)
+            if other is UNKNOWN or isinstance(other, type(one)):
+                return one
+            if isinstance(one, Lazy) and isinstance(other, External):
+                return one  # of the two places that an import tries, the one in the project
     if isinstance(left, list) and isinstance(right, list):
         made = PlacedList(left)
         made.extend(each for each in right if not any(each is known for known in left))

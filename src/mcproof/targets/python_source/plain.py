@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source.values import (
     UNKNOWN,
+    Called,
     Class,
     EnumMember,
     External,
@@ -18,6 +19,7 @@ from mcproof.targets.python_source.values import (
     PlacedList,
     TypeAlias,
     UnionOf,
+    may_be_none,
 )
 
 if TYPE_CHECKING:
@@ -284,9 +286,7 @@ def _identical(left: Any, right: Any) -> Any:
     if left is UNKNOWN or right is UNKNOWN:
         return UNKNOWN
     if left is None or right is None or isinstance(left, bool) or isinstance(right, bool):
-        from mcproof.targets.python_source.values import Called
-
-        if isinstance(left, Called) or isinstance(right, Called):
+        if isinstance(left, Called) or isinstance(right, Called) or may_be_none(left) or may_be_none(right):
             return UNKNOWN
         return left is right
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):

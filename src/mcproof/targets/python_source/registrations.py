@@ -93,6 +93,9 @@ class Servers:
     def configure(self, server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
         """What the constructor of a server is told."""
         server.name = args[0] if args else kwargs.get("name", server.name)
+        for kind in (*_KINDS.values(), "templates"):
+            told = kwargs.get("on_duplicate", kwargs.get(f"on_duplicate_{kind}"))
+            server.on_duplicate[kind] = plain.bare(told)
         for name, kind in _LISTS.items():
             handler = kwargs.get(f"on_{name}")
             if isinstance(handler, Function):

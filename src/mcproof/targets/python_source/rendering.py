@@ -51,29 +51,23 @@ class Entry(NamedTuple):
     doubtful: bool
 
 
+class Served(NamedTuple):
+    """One item as it is served, with what the source tells of it."""
+
+    kind: str
+    raw: dict[str, Any]
+    tool: SourceTool | None
+    writer: Writer
+    entry: Entry
+
+
 def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rendered:
     """Write down everything that was registered, each name once; with `only`, what is written in that file."""
     partial: set[str] = set()
-    entries = [entry for entry in _entries(run, servers, partial) if only is None or _is_in(entry.item, only)]
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
     rendered = Rendered(document, {}, [], {}, [], partial, {})
-    default = _default_framework(servers)
-    seen: dict[tuple[str, str], ServerValue] = {}
-    own: set[tuple[str, str, int]] = set()
     files: dict[str, None] = {}
-    for entry in entries:
-        framework = entry.server.framework or default
-        writer = Writer(run)
-        made = _rendered(run, entry, framework, writer)
-        if made is None:
-            partial.add(_KEYS[entry.item.kind])
-            continue
-        kind, raw, tool = made
-        name = str(raw.get("name") or raw.get("uri") or raw.get("uriTemplate"))
-        again = (kind, name, id(entry.server)) in own
-        if seen.setdefault((kind, name), entry.server) is not entry.server or (again and framework != "lowlevel"):
-            continue  # another way to start the same server; a list that names something twice does so itself
-        own.add((kind, name, id(entry.server)))
+    for kind, raw, tool, writer, entry in _served(run, servers, only, partial):
         if entry.doubtful:
             raw["_meta"] = {**raw.get("_meta", {}), CONDITIONAL: True}
         listed_items = document[_KEYS[kind]]
@@ -92,6 +86,47 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
             files.setdefault(place.file)
     rendered.files.extend(sorted(files))
     return rendered
+
+
+def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[str]) -> list[Served]:
+    """Every item that is served, in the order in which its name was registered first."""
+    default = _default_framework(servers)
+    served: list[Served] = []
+    seen: dict[tuple[str, str], ServerValue] = {}
+    own: dict[tuple[str, str, int], int] = {}
+    for entry in _entries(run, servers, partial):
+        if only is not None and not _is_in(entry.item, only):
+            continue
+        framework = entry.server.framework or default
+        writer = Writer(run)
+        made = _rendered(run, entry, framework, writer)
+        if made is None:
+            partial.add(_KEYS[entry.item.kind])
+            continue
+        each = Served(*made, writer, entry)
+        key = each.kind, str(each.raw.get("uri") or each.raw.get("uriTemplate") or each.raw.get("name"))
+        at = own.setdefault((*key, id(entry.server)), len(served))
+        if seen.setdefault(key, entry.server) is not entry.server:
+            continue  # another way to start the same server
+        if at == len(served) or framework == "lowlevel":  # a list that names something twice does so itself
+            served.append(each)
+        else:
+            served[at] = _kept(served[at], each, entry.server.keeps_last(each.kind, framework))
+    return served
+
+
+def _kept(first: Served, last: Served, keeps_last: bool | None) -> Served:
+    """Which of two items of one name is served; where nobody knows, one of them, unknown in what tells them apart."""
+    winner, other = (last, first) if keeps_last else (first, last)
+    if keeps_last is not None and not winner.entry.doubtful:
+        return winner
+    differing = {f"/{key}" for key in first.raw.keys() | last.raw.keys() if first.raw.get(key) != last.raw.get(key)}
+    entry = winner.entry._replace(doubtful=first.entry.doubtful and last.entry.doubtful)
+    if winner.tool is None or other.tool is None:
+        return winner._replace(entry=entry)
+    unknown = winner.tool.unknown | other.tool.unknown | differing
+    explicit = winner.tool.schema_is_explicit and other.tool.schema_is_explicit
+    return winner._replace(entry=entry, tool=SourceTool(explicit, winner.tool.required_by_signature, unknown))
 
 
 def _is_in(item: Item, file: str) -> bool:

@@ -59,8 +59,8 @@ class ServerValue:
     """A server that the program makes, or is given."""
 
     __slots__ = (
-        "framework", "handlers", "is_given", "items", "module", "mounted", "mounts", "name", "node", "removed",
-        "switches",
+        "framework", "handlers", "is_given", "items", "module", "mounted", "mounts", "name", "node", "on_duplicate",
+        "removed", "switches",
     )  # fmt: skip
 
     def __init__(self, framework: str, *, is_given: bool = False) -> None:
@@ -78,6 +78,17 @@ class ServerValue:
         """What shows or hides some of its items, in the order of the program."""
         self.node: ast.AST | None = None
         self.module: Module | None = None
+        self.on_duplicate: dict[str, Any] = {}
+        """For a kind of item, what its constructor says of two of one name."""
+
+    def keeps_last(self, kind: str, framework: str) -> bool | None:
+        """Whether of two items of one name the later one is served; None where that is not known."""
+        if framework != "fastmcp":
+            return kind == "templates"
+        told = self.on_duplicate.get(kind)
+        if told is None or told in ("replace", "warn"):
+            return True
+        return False if told in ("ignore", "error") else None
 
     def holds(self, other: ServerValue) -> bool:
         """Whether another server is this one or part of it."""

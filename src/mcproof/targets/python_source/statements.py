@@ -31,13 +31,14 @@ def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:
         return None
     value = node.value.value if isinstance(node.value, ast.Await) else node.value
     evaluate(run, node.value, scope)
-    if isinstance(value, ast.Call) and isinstance(value.func, (ast.Attribute, ast.Name)):
-        func = value.func
-        if (isinstance(func, ast.Attribute) and func.attr == "exit") or (
-            isinstance(func, ast.Name) and func.id == "exit"
-        ):
-            return RAISE
-    return None
+    return RAISE if _exits(value) else None
+
+
+def _exits(value: ast.expr) -> bool:
+    """Whether an expression is a call that ends the program."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, (ast.Attribute, ast.Name)):
+        return False
+    return (value.func.attr if isinstance(value.func, ast.Attribute) else value.func.id) in ("exit", "_exit")
 
 
 def _assignment(run: Interpreter, node: ast.Assign, scope: Scope) -> None:
@@ -109,34 +110,52 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
 
 
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
-    certain = _before_doubtful_import(run, node, scope)
-    outcome = run.block(node.body[:certain], scope)
-    if outcome is None and certain is not None:
-        with run.in_doubt():
-            outcome = run.block([*node.body[certain:], *node.orelse], scope)
-    elif outcome is None:
-        outcome = run.block(node.orelse, scope)
+    handler = _handler_of_missing(node)
+    before = _before_doubtful_import(run, node, scope) if handler is not None else len(node.body)
+    outcome = run.block(node.body[:before], scope)
+    if outcome is None:
+        rest = [*node.body[before:], *node.orelse]
+        if handler is None or before == len(node.body) or _leaves(handler.body):
+            outcome = run.block(rest, scope)
+        else:
+            outcome = branch(run, [rest, handler.body], scope)
     elif outcome == RAISE and node.handlers:
-        outcome = branch(run, [handler.body for handler in node.handlers], scope)
+        outcome = branch(run, [each.body for each in node.handlers], scope)
     return run.block(node.finalbody, scope) or outcome
 
 
-def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int | None:
-    """How many statements of a `try` there are up to the import of something that may not be installed, if any."""
-    caught = {each.id for handler in node.handlers for each in _caught(handler.type) if isinstance(each, ast.Name)}
-    if caught.isdisjoint(("ImportError", "ModuleNotFoundError")):
-        return None
+_MISSING = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+"""What the import of something that is not installed raises, and what catches that."""
+
+
+def _handler_of_missing(node: Any) -> ast.ExceptHandler | None:
+    """What a `try` does when something is not installed: the first handler that catches that."""
+    handlers: list[ast.ExceptHandler] = node.handlers
+    return next((each for each in handlers if each.type is None or not _MISSING.isdisjoint(_caught(each.type))), None)
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block always ends in an exception or the end of the program."""
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and _leaves(last.body) and _leaves(last.orelse)
+    return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and _exits(last.value))
+
+
+def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int:
+    """How many statements of a `try` there are before the import of something that may not be installed."""
     for index, each in enumerate(node.body):
         names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
         if isinstance(each, ast.ImportFrom) and not each.level:
             names = [each.module or ""]
         if any(not run.modules.locations.is_certain(scope.module.path, name) for name in names):
-            return index + 1
-    return None
+            return index
+    return len(node.body)
 
 
-def _caught(kind: ast.expr | None) -> list[ast.expr]:
-    return kind.elts if isinstance(kind, ast.Tuple) else [] if kind is None else [kind]
+def _caught(kind: ast.expr) -> list[str]:
+    """The names of the exceptions in an `except`."""
+    return [each.id for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind]) if isinstance(each, ast.Name)]
 
 
 def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:

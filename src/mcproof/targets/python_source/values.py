@@ -46,10 +46,12 @@ class Scope:
 class External:
     """Something from outside the project, by its full name: `mcp.server.fastmcp.FastMCP`, `builtins.str`."""
 
-    __slots__ = ("name",)
+    __slots__ = ("may_be_none", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.may_be_none = False
+        """Whether there may be None in its place, as for a package that may not be installed."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, External) and self.name == other.name
@@ -161,7 +163,7 @@ class Function:
     """A function of the project, with the scope that it was defined in."""
 
     __slots__ = (
-        "attributes", "bound_to", "decorators", "defaults", "kw_defaults", "name", "node", "owner",
+        "attributes", "bound_to", "decorators", "defaults", "kw_defaults", "may_be_none", "name", "node", "owner",
         "partial", "scope", "wrapped",
     )  # fmt: skip
 
@@ -181,6 +183,7 @@ class Function:
         self.partial: tuple[list[Any], dict[str, Any]] | None = None
         self.attributes: dict[str, Any] = {}
         self.decorators: set[str] = set()
+        self.may_be_none = False
 
     def copy(self) -> Function:
         made = Function(self.node, self.scope, self.defaults, self.kw_defaults)
@@ -219,7 +222,7 @@ MISSING = Missing()
 class Class:
     """A class of the project."""
 
-    __slots__ = ("annotations", "bases", "body", "decorators", "keywords", "members", "node", "scope")
+    __slots__ = ("annotations", "bases", "body", "decorators", "keywords", "may_be_none", "members", "node", "scope")
 
     def __init__(self, node: ast.ClassDef, scope: Scope, bases: list[Any], keywords: dict[str, Any]) -> None:
         self.node = node
@@ -232,6 +235,7 @@ class Class:
         self.decorators: list[Any] = []
         self.members: list[EnumMember] | None = None
         """Those of an enumeration, once somebody asked."""
+        self.may_be_none = False
 
     @property
     def name(self) -> str:
@@ -270,7 +274,7 @@ class Class:
 class Instance:
     """An object of a project class."""
 
-    __slots__ = ("attributes", "cls", "node", "server")
+    __slots__ = ("attributes", "cls", "may_be_none", "node", "server")
 
     def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
         self.cls = cls
@@ -278,6 +282,7 @@ class Instance:
         self.attributes: dict[str, Any] = {}
         self.server: Any = None
         """The server that it is, where its class inherits from one."""
+        self.may_be_none = False
 
 
 class EnumMember:
@@ -381,6 +386,20 @@ class PlacedList(list[Any]):
         return self.nodes[index] if len(self.nodes) == len(self) else None
 
 
+def or_none(value: Any) -> Any:
+    """What is there only under a condition, and else None: it may be used, but whether it is there is not known."""
+    if isinstance(value, External):
+        value = External(value.name)
+    if isinstance(value, (External, Function, Class, Instance)):
+        value.may_be_none = True
+    return value
+
+
+def may_be_none(value: Any) -> bool:
+    """Whether a value may be None where this is asked."""
+    return isinstance(value, (External, Function, Class, Instance)) and value.may_be_none
+
+
 def is_known(value: Any, depth: int = 0) -> bool:
     """Whether a value is plain data all the way down."""
     if value is None or isinstance(value, (str, int, float, bool)):
@@ -403,6 +422,8 @@ def truth(value: Any) -> bool | None:
         if len(value.doubtful) >= len(value) and (value or value.incomplete):
             return None  # whatever is in it may not be there
         return bool(value)
+    if may_be_none(value):
+        return None
     if isinstance(value, EnumMember):
         return truth(value.value) if value.cls.external_bases() else True
     try:
