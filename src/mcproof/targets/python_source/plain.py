@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source.values import (
     UNKNOWN,
+    Called,
     Class,
     EnumMember,
     External,
@@ -47,8 +48,16 @@ _ARITHMETIC: dict[type[ast.operator], Any] = {
 }
 
 
+_MADE_TYPES = frozenset(
+    ("TypeVar", "NewType", "TypeAliasType", "constr", "conint", "confloat", "conlist", "conset", "condecimal")
+)
+"""What returns a type."""
+
+
 def is_type(value: Any) -> bool:
     """Whether `value | None` would be a union of types."""
+    if isinstance(value, Called):
+        return value.func.last in _MADE_TYPES
     return isinstance(value, (External, Class, Generic, UnionOf, TypeAlias))
 
 
@@ -284,8 +293,6 @@ def _identical(left: Any, right: Any) -> Any:
     if left is UNKNOWN or right is UNKNOWN:
         return UNKNOWN
     if left is None or right is None or isinstance(left, bool) or isinstance(right, bool):
-        from mcproof.targets.python_source.values import Called
-
         if isinstance(left, Called) or isinstance(right, Called):
             return UNKNOWN
         return left is right
