@@ -156,6 +156,52 @@ class Holder(BaseModel, Generic[T]):
     pages: Page[list[T]]
 
 
+class Pair(BaseModel, Generic[T, U]):
+    """A pair."""
+    one: T
+    other: U | None = None
+    more: Optional[list[U]] = None
+
+
+class Numbers(Page[int]):
+    """Inherits what is filled in."""
+    unit: str
+
+
+class Swapped(Pair[U, T], Generic[T, U]):
+    extra: T
+
+
+class Titled(BaseModel, Generic[T]):
+    model_config = ConfigDict(title="The title", extra="forbid")
+    value: T
+
+
+class Root(RootModel[list[T]], Generic[T]):
+    """A root."""
+
+
+class Wire(TypedDict, Generic[T]):
+    """A wire."""
+    value: T
+
+
+@dataclass
+class Slot(Generic[T]):
+    """A slot."""
+    value: T
+
+
+Bound = TypeVar("Bound", bound=Address)
+Either = TypeVar("Either", int, str)
+
+
+class Limited(BaseModel, Generic[Bound, Either]):
+    bound: Bound
+    either: Either
+
+
+Prices = Page[Decimal]
 UserId = NewType("UserId", int)
 Short = Annotated[str, Field(max_length=3, description="short")]
 DEFAULT = "dflt"
@@ -310,6 +356,17 @@ PARAMETERS = [
     "a: Page[Page[int]], b: Page[list[list[Person]]]",
     "a: Both[int, list[str]]",
     "a: Holder[int], b: Holder[str]",
+    "a: Page[Literal['a', 'b']], b: Page[Literal[1, True, None]]",
+    "a: Page[tuple[int, str]], b: Page[tuple[int, ...]], c: Page[Tuple[int, str]]",
+    "a: Page[Annotated[int, Gt(1)]], b: Pair[PositiveInt, int], c: Page[Annotated[Person, 'words']]",
+    "a: Page['Person'], b: Page[Any], c: Page[None], d: Page[HttpUrl], e: Page[datetime.datetime]",
+    "a: Page[Iterable[str]], b: Page[List], c: Page[dict]",
+    "a: Pair[int, str], b: Pair[int, Pair[str, Person]], c: list[Pair[Color, int]]",
+    "a: Page, b: Pair, c: Limited",
+    "a: Numbers, b: Swapped[int, str], c: Titled[int], d: Prices",
+    "a: Root[int], b: Root",
+    "a: Wire[int], b: Slot[Person], c: Slot",
+    "a: UserId | None = None, b: conint(ge=1) | None = None",
     "a: Names",
     "a: Optional[Names] = None",
     "a: Movie",
@@ -382,6 +439,11 @@ RETURNS = [
     "bool",
     "dict[int, str]",
     "Page[int]",
+    "Page",
+    "Numbers",
+    "Pair[int, Person]",
+    "list[Page[Person]]",
+    "Page[int] | None",
     "Sequence[int]",
     "list[Any]",
     "Aliased",

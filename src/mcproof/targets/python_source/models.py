@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import constraints
+from mcproof.targets.python_source import constraints, generics
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -17,22 +16,15 @@ from mcproof.targets.python_source.values import (
     Function,
     Generic,
     PlacedDict,
-    UnionOf,
+    Scope,
 )
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.pydantic_schema import Generator, Schema
 
-MOST_PARTS = 50
-"""How many types the parameters of one generic model may be made of."""
 MOST_GENERICS = 100
 """How many generic models with parameters one schema may have: a model may hold itself with ever longer ones."""
 _MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
-_CONTAINERS = frozenset(
-    ("list", "dict", "set", "frozenset", "tuple", "List", "Dict", "Set", "FrozenSet", "Tuple", "Sequence", "Mapping")
-)
-_NO_NAME = re.compile(r"[^a-zA-Z0-9.\-_]")
-"""What Pydantic leaves out of the name of a definition."""
 
 
 def reference(maker: Generator, cls: Class, at: str) -> Schema:
@@ -43,97 +35,40 @@ def reference(maker: Generator, cls: Class, at: str) -> Schema:
     return maker.defined(cls, cls.name, lambda place: definition(maker, cls, place))
 
 
-def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], at: str) -> Schema:
-    """A generic model with its parameters filled in."""
-    names = _parameters(cls)
-    if kind_of(cls) != "model" or not names:
+def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], at: str, scope: Scope) -> Schema:
+    """A generic class with its parameters filled in."""
+    names, kind = generics.parameters_of(cls), kind_of(cls)
+    if kind in (None, "enum") or not names:
         return maker.unknown_at(at)
-    spelling = _Spelling(maker.variables)
+    args = tuple(maker.resolved(arg, scope) for arg in args)
+    filled = [generics.filled_in(arg, maker.variables) for arg in args]
+    if [each.args[0] for each in filled if isinstance(each, Called) and each.func.last == "TypeVar"] == names:
+        return reference(maker, cls, at)
+    spelling = generics.Spelling(maker.variables)
     try:
-        labels = [spelling.of(arg) for arg in args]
-    except _UnspeltError:
+        labels = [spelling.of(arg) for arg in filled]
+    except generics.UnspeltError:
         return maker.unknown_at(at)
     key = (cls, *labels, *spelling.types)
     if key not in maker.generics and len(maker.generics) >= MOST_GENERICS:
         return maker.unknown_at(at)
     identity = maker.generics.setdefault(key, object())
-    name = f"{cls.name}_{'_'.join(_NO_NAME.sub('_', label) for label in labels)}_"
-    titled = f"{cls.name}[{', '.join(labels)}]"
-    filled = [_filled(arg, maker.variables) for arg in args]
-    outer, maker.variables = maker.variables, {**maker.variables, **dict(zip(names, filled, strict=False))}
-    try:
-        return maker.defined(identity, name, lambda place: {**definition(maker, cls, place), "title": titled})
-    finally:
-        maker.variables = outer
+    is_model = kind in ("model", "root")
+    titled = f"{cls.name}[{', '.join(labels)}]" if is_model else cls.name
+    bound = dict(zip(names, filled, strict=False))
 
+    def make(place: str) -> Schema:
+        made = definition(maker, cls, place, bound)
+        if is_model:
+            made.pop("description", None)  # the class that Pydantic makes of it has no docstring
+        if made.get("title") == cls.name:
+            made["title"] = titled
+            if is_model and not spelling.is_titled:
+                del made["title"]
+                maker.unknown.add(f"{place}/title")
+        return made
 
-def _parameters(cls: Class) -> list[str]:
-    for base in cls.bases:
-        if isinstance(base, Generic) and isinstance(base.base, External):
-            return [str(arg.args[0]) for arg in base.args if isinstance(arg, Called) and arg.args]
-    return []
-
-
-class _UnspeltError(Exception):
-    """Nobody can tell how Pydantic would spell a type."""
-
-
-class _Spelling:
-    """How Pydantic spells the parameters of a generic model, and which types these are."""
-
-    def __init__(self, variables: dict[str, Any]) -> None:
-        self.types: list[Any] = []
-        self._variables = variables
-
-    def of(self, arg: Any) -> str:
-        """The text for one parameter. Raises an _UnspeltError where that is not known, or too long."""
-        if _is_variable(arg, self._variables):
-            arg = self._variables[str(arg.args[0])]
-        self.types.append(arg if isinstance(arg, (Class, External)) else None)
-        if len(self.types) > MOST_PARTS:
-            raise _UnspeltError
-        if arg is None:
-            return "NoneType"
-        if isinstance(arg, (Class, External)):
-            return arg.name if isinstance(arg, Class) else arg.last
-        if isinstance(arg, UnionOf):
-            return self._union(arg.args)
-        if not isinstance(arg, Generic):
-            raise _UnspeltError
-        base = self.of(arg.base)
-        if isinstance(arg.base, External):
-            if base in ("Optional", "Union"):
-                return self._union((*arg.args, None) if base == "Optional" else arg.args)
-            if base not in _CONTAINERS:
-                raise _UnspeltError
-        return f"{base}[{', '.join(map(self.of, arg.args))}]"
-
-    def _union(self, arms: tuple[Any, ...]) -> str:
-        if any(_is_union(arm) for arm in arms):  # Python makes one of them
-            raise _UnspeltError
-        return f"Union[{', '.join(map(self.of, arms))}]"
-
-
-def _is_union(kind: Any) -> bool:
-    if isinstance(kind, Generic):
-        return isinstance(kind.base, External) and kind.base.last in ("Optional", "Union")
-    return isinstance(kind, UnionOf)
-
-
-def _is_variable(kind: Any, variables: dict[str, Any]) -> bool:
-    is_made = isinstance(kind, Called) and kind.func.last == "TypeVar" and bool(kind.args)
-    return is_made and str(kind.args[0]) in variables
-
-
-def _filled(kind: Any, variables: dict[str, Any]) -> Any:
-    """A type that has been spelt, so that it is small, with the type variables that stand for something replaced."""
-    if _is_variable(kind, variables):
-        return variables[str(kind.args[0])]
-    if isinstance(kind, Generic):
-        return Generic(kind.base, tuple(_filled(arg, variables) for arg in kind.args))
-    if isinstance(kind, UnionOf):
-        return UnionOf(tuple(_filled(arg, variables) for arg in kind.args))
-    return kind
+    return maker.defined(identity, generics.definition_name(cls.name, labels), make)
 
 
 def kind_of(cls: Class) -> str | None:
@@ -160,14 +95,14 @@ def _is_dataclass(cls: Class) -> bool:
     return False
 
 
-def definition(maker: Generator, cls: Class, at: str) -> Schema:
-    """The schema of a class, in full."""
+def definition(maker: Generator, cls: Class, at: str, variables: dict[str, Any] | None = None) -> Schema:
+    """The schema of a class, in full, its type variables standing for what is given."""
     kind = kind_of(cls)
     if kind == "enum":
         return _enumeration(maker, cls, at)
     if kind == "root":
-        return _root(maker, cls, at)
-    return object_schema(maker, cls, at, kind or "class")
+        return _root(maker, cls, at, variables or {})
+    return object_schema(maker, cls, at, kind or "class", variables)
 
 
 def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
@@ -182,26 +117,30 @@ def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
     return {**({"description": described} if described else {}), **made, "title": cls.name, **common_type(values)}
 
 
-def _root(maker: Generator, cls: Class, at: str) -> Schema:
+def _root(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
     from mcproof.targets.python_source.pydantic_schema import clean_docstring
 
+    bound = generics.bindings(cls, variables)
     for each in cls.ancestry():
         if "root" in each.annotations:
             kind = maker.run.annotation(each.annotations["root"].annotation, each.body)
-            return {**maker.schema(kind, each.body, at), "title": cls.name}
+            with maker.standing_for(bound[id(each)]):
+                return {**maker.schema(kind, each.body, at), "title": cls.name}
         for base in each.bases:
             if isinstance(base, Generic) and isinstance(base.base, External) and base.base.last == "RootModel":
                 described = clean_docstring(cls.node)
-                made = {**maker.schema(base.args[0], each.scope, at), "title": cls.name}
+                with maker.standing_for(bound[id(each)]):
+                    made = {**maker.schema(base.args[0], each.scope, at), "title": cls.name}
                 return {**made, "description": described} if described else made
     return maker.unknown_at(at)
 
 
-def object_schema(maker: Generator, cls: Class, at: str, kind: str) -> Schema:
+def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: dict[str, Any] | None = None) -> Schema:
     """An object with the fields of a class."""
     from mcproof.targets.python_source.pydantic_schema import clean_docstring
 
     config = configuration(cls)
+    bound = generics.bindings(cls, variables or {})
     properties = PlacedDict(module=cls.module)
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
@@ -213,7 +152,8 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str) -> Schema:
             default = _dataclass_default(default, kind)
         annotation = maker.run.annotation(node.annotation, owner.body)
         place = f"{at}/properties/{escape(name)}"
-        entry = maker.field(name, annotation, default, owner.body, place)
+        with maker.standing_for(bound[id(owner)]):
+            entry = maker.field(name, annotation, default, owner.body, place)
         shown = entry.name if maker.by_alias else name
         if maker.by_alias and shown == name and config.get("alias_generator") == "to_camel":
             shown = _camel(name)

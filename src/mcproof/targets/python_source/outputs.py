@@ -102,8 +102,15 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
         return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
     if isinstance(kind, Generic) and isinstance(kind.base, Class):
         reference = maker.schema(kind, face.scope, "").get("$ref", "")
-        generic = maker.definitions.pop(reference.removeprefix("#/$defs/"), None)
-        return maker.unknown_at("") if generic is None else maker.whole(generic)
+        name = reference.removeprefix("#/$defs/")
+        generic = maker.definitions.pop(name, None)
+        if generic is None:
+            return maker.unknown_at("")
+        is_kept = reference in str(maker.definitions) or reference in str(generic)
+        if is_kept:
+            maker.definitions[name] = generic
+        maker.moved(name, is_kept=is_kept)
+        return maker.whole(generic)
     if isinstance(kind, Class):
         sort = models.kind_of(kind)
         if sort == "enum" or (sort is None and not kind.annotations):
@@ -154,16 +161,20 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
         target = maker.definitions.get(name, {})
         made = {**made, **ordered(target)}
         del made["$ref"]
-        if reference not in str(maker.definitions):
+        is_kept = reference in str(maker.definitions)
+        maker.moved(name, is_kept=is_kept)
+        if not is_kept:
             made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
             made = made if made["$defs"] else {key: value for key, value in made.items() if key != "$defs"}
     if target.get("type") != "object" and "properties" not in target:
+        if any(not place.startswith("/$defs/") for place in maker.unknown):
+            return maker.unknown_at("")
         made = maker.whole(maker.schema(kind, face.scope, ""))
         inner = {key: value for key, value in made.items() if key != "$defs"}
         made = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
         made = maker.whole(made)
         made["x-fastmcp-wrap-result"] = True
-    return inlined(untitled(made))
+    return inlined(untitled(made), maker.unknown)
 
 
 def _has_late_annotations(module: Module) -> bool:

@@ -49,8 +49,16 @@ _ARITHMETIC: dict[type[ast.operator], Any] = {
 }
 
 
+_MADE_TYPES = frozenset(
+    ("TypeVar", "NewType", "TypeAliasType", "constr", "conint", "confloat", "conlist", "conset", "condecimal")
+)
+"""What returns a type."""
+
+
 def is_type(value: Any) -> bool:
     """Whether `value | None` would be a union of types."""
+    if isinstance(value, Called):
+        return value.func.last in _MADE_TYPES
     return isinstance(value, (External, Class, Generic, UnionOf, TypeAlias))
 
 

@@ -6,6 +6,7 @@ import ast
 import datetime
 import inspect
 import math
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
@@ -29,9 +30,13 @@ from mcproof.targets.python_source.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcproof.targets.python_source.interpreter import Interpreter
 
 DEEPEST_TYPE = 40
+MOST_TYPES = 20_000
+"""How many types one schema may be made of: a type that holds another twice, and so on, doubles with every step."""
 Schema = dict[str, Any]
 
 
@@ -55,10 +60,19 @@ class Generator:
         self.definitions: dict[str, Schema] = {}
         self.unknown: set[str] = set()
         self._names: dict[int, str] = {}
-        self._depth = 0
+        self._depth = self._made = 0
         self.variables: dict[str, Any] = {}
         self.generics: dict[tuple[Any, ...], object] = {}
         """What each generic model with these parameters is known by."""
+
+    @contextmanager
+    def standing_for(self, variables: dict[str, Any]) -> Iterator[None]:
+        """While this lasts, type variables stand for these types."""
+        outer, self.variables = self.variables, variables
+        try:
+            yield
+        finally:
+            self.variables = outer
 
     def unknown_at(self, at: str) -> Schema:
         self.unknown.add(at)
@@ -67,8 +81,9 @@ class Generator:
     def schema(self, kind: Any, scope: Scope, at: str) -> Schema:
         """The schema of a type, as evaluated; empty and marked where it is not known."""
         self._depth += 1
+        self._made += 1
         try:
-            if self._depth > DEEPEST_TYPE:
+            if self._depth > DEEPEST_TYPE or self._made > MOST_TYPES:
                 return self.unknown_at(at)
             return self._schema(self.resolved(kind, scope), scope, at)
         finally:
@@ -128,7 +143,7 @@ class Generator:
     def _generic(self, kind: Generic, scope: Scope, at: str) -> Schema:
         base, args = kind.base, kind.args
         if isinstance(base, Class):
-            return models.generic_reference(self, base, args, at)
+            return models.generic_reference(self, base, args, at, scope)
         name = base.last if isinstance(base, External) else ""
         if name == "Annotated":
             return self.annotated(args, scope, at)
@@ -241,8 +256,14 @@ class Generator:
         name = kind.args[0] if kind.args else None
         if name in self.variables:
             return self.schema(self.variables[name], scope, at)
-        bound = kind.kwargs.get("bound", MISSING)
-        return {} if bound is MISSING else self.schema(bound, scope, at)
+        return self.schema(self._limit_of(kind), scope, at)
+
+    def _limit_of(self, variable: Called) -> Any:
+        """What a type variable means where it stands for nothing."""
+        for said in ("default", "bound"):
+            if said in variable.kwargs:
+                return variable.kwargs[said]
+        return UnionOf(tuple(variable.args[1:])) if variable.args[1:] else External("typing.Any")
 
     def defined(self, kind: Any, name: str, make: Any) -> Schema:
         """A reference to a definition, made once."""
@@ -285,6 +306,9 @@ class Generator:
     def has_title(self, kind: Any, scope: Scope) -> bool:
         """Whether Pydantic titles a field of this type: not where it refers to a definition with a title of its own."""
         kind = self.resolved(kind, scope)
+        if isinstance(kind, Called) and kind.func.last == "TypeVar" and kind.args:
+            name = kind.args[0]
+            kind = self.resolved(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
         if isinstance(kind, (Class, TypeAlias)):
             return False
         if isinstance(kind, Generic):
@@ -303,6 +327,14 @@ class Generator:
     def _union_has_title(self, args: tuple[Any, ...], scope: Scope) -> bool:
         arms = [arg for arg in args if arg is not None]
         return len(arms) != 1 or self.has_title(arms[0], scope)
+
+    def moved(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
+        """Tell that a definition stands somewhere else: what is not known in it is not known there."""
+        below = f"/$defs/{escape(name)}"
+        found = {place for place in self.unknown if place == below or place.startswith(f"{below}/")}
+        self.unknown |= {f"{to}{place.removeprefix(below)}" for place in found}
+        if not is_kept:
+            self.unknown -= found
 
     def whole(self, made: Schema) -> Schema:
         """A schema with the definitions that it needs, keys in Pydantic's order."""

@@ -139,11 +139,11 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     else:
         made["title"] = f"{face.name}Arguments"
     schema = maker.whole(made)
-    unknown = {f"/inputSchema{each}" for each in maker.unknown}
     description = docstring_of(function) or docstring_of(face)
     if is_fastmcp:
-        schema = as_fastmcp(schema, properties)
+        schema = as_fastmcp(schema, properties, maker.unknown)
         description = _describe(schema, description)
+    unknown = {f"/inputSchema{each}" for each in maker.unknown}
     output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
     if structured is UNKNOWN:
         output, output_unknown = None, {""}

@@ -1,0 +1,80 @@
+"""What a class of the project becomes: what no table can hold, because it is not known, or differs by framework."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .sources import found, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcproof.targets.python_source import Discovered
+
+PRELUDE = """
+import os
+from dataclasses import dataclass, field
+from typing import *
+from annotated_types import Gt
+from pydantic import *
+T = TypeVar("T")
+class Color(Enum):
+    RED = "red"
+class Box(BaseModel, Generic[T]):
+    v: T
+"""
+SERVERS = {
+    "mcp": "from mcp.server.mcpserver import MCPServer\nmcp = MCPServer('x')\n",
+    "mcp1": "from mcp.server.fastmcp import FastMCP\nmcp = FastMCP('x')\n",
+    "fastmcp": "from fastmcp import FastMCP\nmcp = FastMCP('x')\n",
+}
+
+
+def served(folder: Path, source: str, framework: str = "mcp") -> Discovered:
+    """What is discovered in a server of this framework."""
+    return found(folder, f"from enum import Enum\n{PRELUDE}{SERVERS[framework]}{source}")
+
+
+def unknown_of(result: Discovered) -> frozenset[str]:
+    (only,) = result.tools
+    return frozenset(only.unknown)
+
+
+@pytest.mark.parametrize(
+    "argument", ["Annotated[int, Field(ge=1)]", "Literal[Color.RED]", "Literal['a.b']", "conint(ge=1)", "os.PathLike"]
+)
+def test_a_generic_model_whose_name_nobody_can_spell_is_not_known(argument: str, tmp_path: Path) -> None:
+    result = served(tmp_path, f"@mcp.tool()\ndef f(a: Box[{argument}]): ...\n")
+    assert unknown_of(result) == {"/inputSchema/properties/a"}
+
+
+def test_a_type_that_doubles_with_every_step_is_bounded(tmp_path: Path) -> None:
+    steps = "\n".join(f"A{n + 1} = tuple[A{n}, A{n}]" for n in range(30))
+    result = served(tmp_path, f"A0 = tuple[int, str]\n{steps}\n@mcp.tool()\ndef f(a: A30): ...\n")
+    assert unknown_of(result)
+
+
+@pytest.mark.parametrize("framework", SERVERS)
+def test_what_is_not_known_in_a_definition_is_not_known_where_it_ends_up(framework: str, tmp_path: Path) -> None:
+    source = """
+class Inner(BaseModel):
+    at: str = os.getcwd()
+class Outer(BaseModel):
+    inner: Inner
+@mcp.tool()
+def f(a: Outer, b: list[Inner]) -> Inner: ...
+"""
+    found_unknown = unknown_of(served(tmp_path, source, framework))
+    inputs = {
+        "/inputSchema/properties/a/properties/inner/properties/at/default",
+        "/inputSchema/properties/b/items/properties/at/default",
+    }
+    expected = inputs if framework == "fastmcp" else {"/inputSchema/$defs/Inner/properties/at/default"}
+    assert found_unknown == expected | {"/outputSchema/properties/at/default"}
+
+
+def properties_of(result: Discovered, side: str = "inputSchema") -> dict[str, Any]:
+    properties: dict[str, Any] = tool(result)[side]["properties"]
+    return properties
