@@ -30,6 +30,10 @@ CONDITIONAL = "mcproof/conditional"
 """The key of `_meta` that marks what source code registers only under a condition which it does not settle."""
 
 
+OF_SOURCE = "mcproof/source"
+"""The key of `_meta` that marks an introduction which was read from source code: what it lacks is not known."""
+
+
 class Item:
     """One entry of a catalog: a tool, a resource, a template or a prompt, or the server itself."""
 
@@ -236,7 +240,8 @@ class Catalog:
         self.prompts = prompts or []
         self.server = server or Server({}, "")
         self.speaks_of_server = speaks_of_server
-        """Whether this input could have named the server: a capture can, a bare list of tools cannot."""
+        """Whether this input says all that the server says of itself: a capture does, a bare list of tools does not,
+        and source code leaves some of it to the framework."""
         self.has_more = has_more
         """Whether the list goes on after what was read."""
         self.wire = wire
@@ -252,6 +257,10 @@ class Catalog:
     def server_info(self) -> dict[str, Any]:
         """The server's name and version, from whichever protocol era answered."""
         return next((info for _, info in self._introductions() if isinstance(info, dict)), {})
+
+    def tells(self, key: str) -> bool:
+        """Whether it is known what the server says under a key of `serverInfo`: that nothing, or what."""
+        return self.speaks_of_server or key in self.server_info
 
     @property
     def server_info_pointer(self) -> str:

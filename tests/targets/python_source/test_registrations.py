@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,8 @@ from .sources import found, is_conditional, names, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcproof.targets.python_source import Discovered
 
 SERVER = """
 from mcp.server.fastmcp import FastMCP
@@ -702,3 +704,72 @@ for number, name in enumerate(listed):
     mcp.tool(name=name)(f)
 """
     assert is_conditional(found(tmp_path, source), "b")
+
+
+def said(result: Discovered) -> dict[str, Any]:
+    """What the server says of itself, without the mark that source says so."""
+    return {key: value for key, value in result.document.get("initialize", {}).items() if key != "_meta"}
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ('FastMCP("x")', {"serverInfo": {"name": "x"}}),
+        ('FastMCP(name="x", version="1")', {"serverInfo": {"name": "x", "version": "1"}}),
+        ('FastMCP("x", "How to use it.")', {"serverInfo": {"name": "x"}, "instructions": "How to use it."}),
+        ("FastMCP()", {}),
+        ("FastMCP(os.environ['NAME'])", {}),
+        ('FastMCP("x" if os.environ.get("A") else "y")', {}),
+    ],
+)
+def test_what_the_constructor_of_a_server_says_of_it_is_known(
+    tmp_path: Path, made: str, expected: dict[str, Any]
+) -> None:
+    source = f"import os\nfrom fastmcp import FastMCP\nmcp = {made}\n@mcp.tool\ndef f(): ..."
+    assert said(found(tmp_path, source)) == expected
+
+
+def test_a_low_level_server_is_called_what_it_is_started_with(tmp_path: Path) -> None:
+    source = """
+        from mcp.server import Server
+        from mcp.server.models import InitializationOptions
+        from mcp.types import Tool
+        async def main():
+            server = Server("inner")
+            @server.list_tools()
+            async def list_tools():
+                return [Tool(name="f", inputSchema={})]
+            await server.run(InitializationOptions(server_name="outer", server_version="0.1.0"))
+    """
+    assert said(found(tmp_path, source)) == {"serverInfo": {"name": "outer", "version": "0.1.0"}}
+
+
+def test_instructions_that_are_set_later_are_those_that_count(tmp_path: Path) -> None:
+    source = """
+        import os
+        from mcp.server.mcpserver import MCPServer
+        mcp = MCPServer("x", instructions="First.")
+        mcp._lowlevel_server.instructions = "Then."
+        @mcp.tool()
+        def f(): ...
+    """
+    assert said(found(tmp_path, source))["instructions"] == "Then."
+    doubted = source.replace("mcp._low", 'if os.environ.get("A"): mcp._low')
+    assert "instructions" not in said(found(tmp_path, doubted))
+
+
+def test_of_several_servers_only_what_they_agree_on_is_said(tmp_path: Path) -> None:
+    one = 'from fastmcp import FastMCP\nmcp = FastMCP("one", version="2")\n@mcp.tool\ndef f(): ...'
+    two = 'from fastmcp import FastMCP\nmcp = FastMCP("two", version="2")\n@mcp.tool\ndef g(): ...'
+    assert said(found(tmp_path, one=one, two=two)) == {"serverInfo": {"version": "2"}}
+
+
+def test_a_mounted_server_does_not_speak_for_the_one_around_it(tmp_path: Path) -> None:
+    source = """
+        from fastmcp import FastMCP
+        mcp, sub = FastMCP("whole"), FastMCP("part")
+        @sub.tool
+        def f(): ...
+        mcp.mount(sub, "p")
+    """
+    assert said(found(tmp_path, source)) == {"serverInfo": {"name": "whole"}}

@@ -17,6 +17,7 @@ from mcproof.targets.python_source.servers import (
     Registered,
     ServerValue,
     framework_of,
+    introduce,
     name_of,
 )
 from mcproof.targets.python_source.values import (
@@ -57,6 +58,8 @@ class Servers:
         """Stands for a server that a function was given and whose class nothing tells."""
         self.spelt_out: list[Called] = []
         """Every `Tool(...)` of the protocol's types that was made."""
+        self.announced: list[Called] = []
+        """Every `InitializationOptions(...)`: what a low-level server is called when a client connects."""
         self._given: dict[str, ServerValue] = {}
         self._doubtful: set[int] = set()
 
@@ -92,7 +95,7 @@ class Servers:
 
     def configure(self, server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
         """What the constructor of a server is told."""
-        server.name = args[0] if args else kwargs.get("name", server.name)
+        introduce(server, args, kwargs)
         for kind in (*_KINDS.values(), "templates"):
             told = kwargs.get("on_duplicate", kwargs.get(f"on_duplicate_{kind}"))
             server.on_duplicate[kind] = plain.bare(told)
@@ -143,6 +146,8 @@ class Servers:
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
         if isinstance(holder, Called):
             holder.kwargs[name] = value
+        elif isinstance(holder, ServerValue) and name in ("name", "version", "instructions"):
+            setattr(holder, name, UNKNOWN if self.run.doubt else value)
 
     def doubt(self, values: list[Any]) -> None:
         """Note that these values get somewhere only under a condition."""
@@ -182,6 +187,8 @@ class Servers:
             if self.run.doubt:
                 self._doubtful.add(id(made))
             self.spelt_out.append(made)
+        if last == "InitializationOptions":
+            self.announced.append(made)
         if made.func.last in ("from_fastmcp", "as_proxy") and made.args and isinstance(made.args[0], ServerValue):
             return made.args[0]
         return made

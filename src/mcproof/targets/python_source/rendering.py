@@ -12,7 +12,7 @@ from mcproof.targets.python_source.components import add_meta, prompt, resource
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
-from mcproof.targets.python_source.servers import Item, ServerValue, is_incomplete, listed, name_of
+from mcproof.targets.python_source.servers import Item, ServerValue, introduction, is_incomplete, listed, name_of
 from mcproof.targets.python_source.signatures import derive
 from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError
 from mcproof.targets.python_source.visibility import is_shown
@@ -85,6 +85,8 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
             rendered.places[f"{pointer}{below}"] = place
             files.setdefault(place.file)
     rendered.files.extend(sorted(files))
+    if any(document.values()) and (said := introduction(servers.made, servers.announced)):
+        return rendered._replace(document={"initialize": said, **document})
     return rendered
 
 
