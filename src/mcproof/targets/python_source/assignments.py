@@ -9,7 +9,9 @@ from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.expressions import evaluate
 from mcproof.targets.python_source.imports import ModuleValue
+from mcproof.targets.python_source.parameters import signature_of
 from mcproof.targets.python_source.values import (
+    DOC_IN_DOUBT,
     MISSING,
     UNKNOWN,
     Class,
@@ -47,12 +49,14 @@ def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
         before = holder.attributes.get(name, MISSING)
         doubtful = run.doubt and before is not MISSING
         holder.attributes[name] = joined(before, value) if doubtful else value
+    elif isinstance(holder, Function) and run.doubt and name == "__signature__":
+        holder.attributes[name] = joined(signature_of(holder) or UNKNOWN, value)
+    elif isinstance(holder, Function) and run.doubt and name == "__doc__":
+        holder.attributes[DOC_IN_DOUBT] = True
     elif isinstance(holder, Function):
         if name == "__name__":
             holder.name = value if isinstance(value, str) else "<unknown>"
             holder.attributes["__name__"] = value
-        elif name == "__signature__":
-            holder.attributes["__signature__"] = value
         else:
             holder.attributes[name] = value
     elif isinstance(holder, Class):

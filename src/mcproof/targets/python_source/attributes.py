@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from mcproof.targets.python_source import parameters
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -45,6 +46,8 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
         return _super_attribute(run, value, name)
     if isinstance(value, Called):
         return run.servers.attribute_of_call(value, name)
+    if isinstance(value, (parameters.Parameter, parameters.Signature)):
+        return parameters.attribute(run, value, name)
     found = run.attribute_of(value, name)
     if found is not MISSING:
         return found

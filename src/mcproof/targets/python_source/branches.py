@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.imports import Lazy
+from mcproof.targets.python_source.parameters import Signature, either
 from mcproof.targets.python_source.servers import is_server
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -89,6 +90,8 @@ def joined(left: Any, right: Any) -> Any:
                 return one
             if isinstance(one, Lazy) and isinstance(other, External):
                 return one  # of the two places that an import tries, the one in the project
+    if isinstance(left, Signature) and isinstance(right, Signature):
+        return either(left, right)
     if isinstance(left, list) and isinstance(right, list):
         made = PlacedList(left)
         made.extend(each for each in right if not any(each is known for known in left))

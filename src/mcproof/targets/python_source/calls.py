@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.targets.python_source import builtin_calls, plain, plain_methods
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.objects import call_above, instantiate
+from mcproof.targets.python_source.parameters import Parameter, Signature, replaced
 from mcproof.targets.python_source.special_calls import SPECIAL
 from mcproof.targets.python_source.values import (
     UNKNOWN,
@@ -97,6 +98,8 @@ def _method(run: Interpreter, func: Method, call: Call) -> Any:
         return plain_method(run, holder, name, call.args, call.kwargs)
     if isinstance(holder, SuperOf):
         return call_above(run, holder, name, call)
+    if isinstance(holder, (Parameter, Signature)):
+        return replaced(holder, call)
     if isinstance(holder, Class):
         if name in ("model_json_schema", "schema"):
             return run.servers.model_schema(holder)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import docstrings, plain
 from mcproof.targets.python_source.attributes import docstring_of
+from mcproof.targets.python_source.parameters import written_parameters
 from mcproof.targets.python_source.places import name_place
-from mcproof.targets.python_source.signatures import derive, parameters_of
+from mcproof.targets.python_source.signatures import derive
 from mcproof.targets.python_source.values import Called, External, Generic, is_known
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def prompt(run: Interpreter, item: Item, framework: str, prefix: str, writer: Wr
 
 
 def _arguments(run: Interpreter, item: Item, framework: str) -> list[dict[str, Any]]:
-    if item.function is None or not parameters_of(item.function):
+    if item.function is None or not written_parameters(item.function):
         return []
     derived = derive(run, item.function, framework, structured=False)
     found = []

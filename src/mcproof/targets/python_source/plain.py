@@ -299,9 +299,19 @@ def _identical(left: Any, right: Any) -> Any:
         return left is right
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):
         return left.cls is right.cls and left.name == right.name
+    if is_empty(left) or is_empty(right):
+        return UNKNOWN if isinstance(left, Called) or isinstance(right, Called) else is_empty(left) and is_empty(right)
     if isinstance(left, External) and isinstance(right, External):
         return left == right or UNKNOWN
     return True if left is right else UNKNOWN
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value is what `inspect` puts where a parameter has no default or no type."""
+    return isinstance(value, External) and value.name in _EMPTY
+
+
+_EMPTY = frozenset(("inspect.Parameter.empty", "inspect.Signature.empty", "inspect._empty"))
 
 
 def _contains(holder: Any, item: Any) -> Any:

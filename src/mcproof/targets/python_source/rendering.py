@@ -14,7 +14,7 @@ from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
 from mcproof.targets.python_source.servers import Item, ServerValue, introduction, is_incomplete, listed, name_of
 from mcproof.targets.python_source.signatures import derive
-from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError
+from mcproof.targets.python_source.values import DOC_IN_DOUBT, UNKNOWN, Call, Called, Instance, TooMuchError
 from mcproof.targets.python_source.visibility import is_shown
 
 if TYPE_CHECKING:
@@ -301,6 +301,8 @@ def _describe(raw: dict[str, Any], item: Item, framework: str, derived: Any, wri
     elif derived is not None:
         text = derived.description
         attributes = item.function.attributes if item.function is not None else {}
+        if DOC_IN_DOUBT in attributes:
+            writer.unknown.add("/description")
         if attributes.get("__doc__") is not None and not isinstance(attributes["__doc__"], str):
             writer.unknown.add("/description")
         elif text is not None or framework != "fastmcp":

@@ -7,7 +7,7 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import builtin_calls, plain
+from mcproof.targets.python_source import builtin_calls, parameters, plain
 from mcproof.targets.python_source.assignments import set_attribute
 from mcproof.targets.python_source.attributes import attribute
 from mcproof.targets.python_source.imports import ModuleValue
@@ -214,11 +214,14 @@ SPECIAL: dict[str, Any] = {
     "functools.update_wrapper": _pass_on,
     "importlib.import_module": _import_module,
     "asyncio.iscoroutinefunction": _is_coroutine_function,
+    "inspect.Parameter": parameters.made_parameter,
+    "inspect.Signature": parameters.made_signature,
     "inspect.getdoc": _getdoc,
     "inspect.isclass": _is_class,
     "inspect.iscoroutinefunction": _is_coroutine_function,
     "inspect.isfunction": _is_function,
     "inspect.isroutine": _is_function,
+    "inspect.signature": parameters.signature_called,
     "inspect.unwrap": _pass_on,
     "asyncio.run": _apply,
     "anyio.run": _apply,

@@ -159,6 +159,10 @@ class TypeAlias:
         self.module = scope.module
 
 
+DOC_IN_DOUBT = "<doc in doubt>"
+"""Among the attributes of a function: another docstring is put in the place of its own under a condition."""
+
+
 class Function:
     """A function of the project, with the scope that it was defined in."""
 
