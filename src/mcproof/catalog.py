@@ -99,6 +99,8 @@ class SourceTool(NamedTuple):
     """The parameters of the function that have no default."""
     unknown: frozenset[str] = frozenset()
     """Pointers from the tool to what only running the code would tell; rules are silent about it."""
+    server: int = 0
+    """Which of the servers in the source serves it; it has no siblings but the other tools of that one."""
 
     def knows(self, pointer: str) -> bool:
         """Whether neither what stands at a pointer nor anything around it is unknown."""
@@ -301,6 +303,22 @@ class Catalog:
             "templates": len(self.templates),
             "prompts": len(self.prompts),
         }
+
+    def by_server(self) -> list[Catalog]:
+        """The tools of each server, where source code holds several: rules about siblings look at one at a time.
+
+        What else there is, and what is true of the source as a whole, is in the first of them alone.
+        """
+        tools: dict[int, list[Tool]] = {}
+        for tool in self.tools:
+            tools.setdefault(tool.source.server if tool.source is not None else 0, []).append(tool)
+        if len(tools) < 2:
+            return [self]
+        parts = [Catalog(self.name, self.document, tools=each) for each in tools.values()]
+        first = parts[0]
+        first.resources, first.templates, first.prompts = self.resources, self.templates, self.prompts
+        first.server, first.speaks_of_server, first.source = self.server, self.speaks_of_server, self.source
+        return parts
 
     @property
     def lists_tools(self) -> bool:

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.engine import check
+from mcproof.registry import all_rules
 from mcproof.targets.python_source import discover
+from mcproof.targets.source import read_source
 
 from .sources import found, is_conditional, names, tool, write
 
@@ -773,3 +776,59 @@ def test_a_mounted_server_does_not_speak_for_the_one_around_it(tmp_path: Path) -
         mcp.mount(sub, "p")
     """
     assert said(found(tmp_path, source)) == {"serverInfo": {"name": "whole"}}
+
+
+def _served_by(name: str) -> str:
+    return f"""
+from fastmcp import FastMCP
+mcp = FastMCP("{name}")
+@mcp.tool
+def add_numbers(a: int, b: int) -> int:
+    "Adds two numbers, for a sum of two integers that the user of {name} asks for."
+@mcp.tool
+def list_{name}() -> str:
+    "Lists whatever the user wants to see, in no order, a hundred of them at a time."
+"""
+
+
+def test_tools_of_one_name_of_two_servers_are_both_found(tmp_path: Path) -> None:
+    result = found(tmp_path, one__server=_served_by("one"), two__server=_served_by("two"))
+    assert names(result) == ["add_numbers", "list_one", "add_numbers", "list_two"]
+    assert len({each.server for each in result.tools[:2]} | {each.server for each in result.tools[2:]}) == 2
+
+
+def test_one_server_that_is_started_in_two_ways_is_found_once(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        kit='def install(mcp):\n    @mcp.tool()\n    def a(): ...\n    @mcp.tool(name="a")\n    def b(): ...\n',
+        one='from fastmcp import FastMCP\nfrom kit import install\nmcp = FastMCP("1")\ninstall(mcp)\n',
+        two='from fastmcp import FastMCP\nfrom kit import install\nmcp = FastMCP("2")\ninstall(mcp)\n',
+    )
+    assert names(result) == ["a"]
+
+
+def test_a_tool_hides_one_of_its_name_on_a_server_that_is_mounted(tmp_path: Path) -> None:
+    source = """
+from fastmcp import FastMCP
+mcp, sub = FastMCP("x"), FastMCP("sub")
+@sub.tool(name="a")
+def hidden():
+    "Sub."
+@mcp.tool(name="a")
+def shown():
+    "Main."
+mcp.mount(sub)
+"""
+    assert tool(found(tmp_path, source))["description"] == "Main."
+
+
+def test_tools_of_two_servers_are_no_siblings(tmp_path: Path) -> None:
+    write(tmp_path, {"one/server.py": _served_by("one"), "two/server.py": _served_by("two")})
+    both = {each.rule.id for each in check(read_source(str(tmp_path)), all_rules())}
+    assert not both & {"server-duplicate-tools", "MP033"}
+
+
+def test_tools_of_one_server_are_siblings_wherever_they_are_written(tmp_path: Path) -> None:
+    second = _served_by("two").replace('mcp = FastMCP("two")', "from one import mcp")
+    write(tmp_path, {"one.py": _served_by("one"), "two.py": second})
+    assert "MP033" in {each.rule.id for each in check(read_source(str(tmp_path)), all_rules())}

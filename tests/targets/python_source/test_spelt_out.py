@@ -323,3 +323,40 @@ def test_a_member_of_a_list_that_is_only_sometimes_there_is_left_out_and_marked(
     )
     assert "b" not in tool(result)["inputSchema"].get("required", [])
     assert result.tools[0].unknown == {"/inputSchema/required"}
+
+
+CHOICES = {
+    "an expression": "schema = {one} if os.environ.get('X') else {other}",
+    "a statement": "if os.environ.get('X'):\n    schema = {one}\nelse:\n    schema = {other}",
+    "a function": "def pick():\n    if os.environ.get('X'):\n        return {one}\n    return {other}\nschema = pick()",
+}
+
+
+@pytest.mark.parametrize("form", CHOICES)
+@pytest.mark.parametrize(
+    ("one", "other", "unknown"),
+    [
+        (
+            '{"properties": {"a": {"type": "string"}, "c": {}}, "required": ["a", "c"]}',
+            '{"properties": {"b": {"type": "string"}, "c": {}}, "required": ["b", "c"]}',
+            {"/properties/a", "/properties/b", "/required"},
+        ),
+        (
+            '{"properties": {"a": {"type": "string"}}}',
+            '{"properties": {"a": {"type": "integer"}}}',
+            {"/properties/a/type"},
+        ),
+        ('{"properties": {"a": {}}}', '{"properties": {"a": {}}, "required": ["a"]}', {"/required"}),
+        ('{"properties": {"a": {}}}', '{"properties": {"a": {}}, **sometimes}', {"/title"}),
+        ('{"properties": {"a": {}}}', '{"properties": {"a": {}}, **unheard_of()}', {""}),
+        ('{"properties": {"a": {}}, "required": ["a"]}', '{"properties": {"a": {}}, "required": ["a"]}', set()),
+    ],
+)
+def test_what_only_one_of_two_schemas_has_is_marked(
+    form: str, one: str, other: str, unknown: set[str], tmp_path: Path
+) -> None:
+    before = "import os\nfrom elsewhere import unheard_of\nsometimes = {}\n"
+    before += "if os.environ.get('Y'):\n    sometimes['title'] = 'X'\n"
+    choice = CHOICES[form].replace("{one}", one).replace("{other}", other)
+    result = found(tmp_path, served('Tool(name="a", inputSchema=schema)', before + choice))
+    assert result.tools[0].unknown == {f"/inputSchema{each}" for each in unknown}

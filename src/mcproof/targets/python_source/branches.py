@@ -93,17 +93,37 @@ def joined(left: Any, right: Any) -> Any:
     if isinstance(left, Signature) and isinstance(right, Signature):
         return either(left, right)
     if isinstance(left, list) and isinstance(right, list):
-        made = PlacedList(left)
-        made.extend(each for each in right if not any(each is known for known in left))
-        made.doubtful = plain.doubtful_positions(left) | set(range(len(left), len(made)))
-        made.doubtful |= {index for index, each in enumerate(left) if not any(each is known for known in right)}
-        made.incomplete = True
-        return made
+        return _joined_lists(left, right)
     if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
         merged = left.copy()
         merged.merge({key: value for key, value in right.items() if key not in left})
         for key in left.keys() & right.keys():
             merged[key] = joined(left[key], right[key])
-        merged.doubtful |= left.keys() ^ right.keys()
+        merged.places.update((key, place) for key, place in right.places.items() if key not in left)
+        merged.doubtful |= right.doubtful | (left.keys() ^ right.keys())
+        merged.incomplete = left.incomplete or right.incomplete
         return merged
     return UNKNOWN
+
+
+def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
+    """All that is in one of two lists; what is not for sure in both is in doubt."""
+    ours, theirs = [list(map(_identity, each)) for each in (left, right)]
+    made = PlacedList(left, getattr(left, "module", None))
+    made.nodes = list(getattr(left, "nodes", ()))
+    made.doubtful = plain.doubtful_positions(left)
+    made.incomplete = getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
+    if ours == theirs:
+        made.doubtful |= plain.doubtful_positions(right)
+        return made
+    sure = {each for index, each in enumerate(theirs) if index not in plain.doubtful_positions(right)}
+    known = set(ours)
+    made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
+    made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
+    made.incomplete = True
+    return made
+
+
+def _identity(value: Any) -> Any:
+    """What two values that are one have in common: plain data its content, anything else that it is the same."""
+    return (type(value), value) if isinstance(value, plain.PLAIN) else id(value)

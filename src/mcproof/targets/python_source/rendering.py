@@ -47,8 +47,16 @@ class Entry(NamedTuple):
 
     item: Item
     server: ServerValue
+    """The one that it is registered on."""
+    root: ServerValue
+    """The one that serves it: that server, or one that it is part of."""
     prefix: str
     doubtful: bool
+
+    @property
+    def origin(self) -> int:
+        """What tells it from another item of its name: the function, or else the call, that it is made of."""
+        return id(self.item.function.face().node if self.item.function is not None else self.item.node)
 
 
 class Served(NamedTuple):
@@ -67,6 +75,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
     rendered = Rendered(document, {}, [], {}, [], partial, {})
     files: dict[str, None] = {}
+    numbers = _numbers(servers)
     for kind, raw, tool, writer, entry in _served(run, servers, only, partial):
         if entry.doubtful:
             raw["_meta"] = {**raw.get("_meta", {}), CONDITIONAL: True}
@@ -80,7 +89,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
         if continued := _continued(entry.item):
             rendered.continued[pointer] = continued
         if tool is not None:
-            rendered.tools.append(tool)
+            rendered.tools.append(tool._replace(server=numbers[id(entry.root)]))
         for below, place in writer.places.items():
             rendered.places[f"{pointer}{below}"] = place
             files.setdefault(place.file)
@@ -94,8 +103,8 @@ def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[s
     """Every item that is served, in the order in which its name was registered first."""
     default = _default_framework(servers)
     served: list[Served] = []
-    seen: dict[tuple[str, str], ServerValue] = {}
-    own: dict[tuple[str, str, int], int] = {}
+    namesakes: dict[tuple[str, str], list[int]] = {}
+    origins: set[tuple[str, str, int]] = set()
     for entry in _entries(run, servers, partial):
         if only is not None and not _is_in(entry.item, only):
             continue
@@ -107,14 +116,34 @@ def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[s
             continue
         each = Served(*made, writer, entry)
         key = each.kind, str(each.raw.get("uri") or each.raw.get("uriTemplate") or each.raw.get("name"))
-        at = own.setdefault((*key, id(entry.server)), len(served))
-        if seen.setdefault(key, entry.server) is not entry.server:
-            continue  # another way to start the same server
-        if at == len(served) or framework == "lowlevel":  # a list that names something twice does so itself
+        others = namesakes.setdefault(key, [])
+        at = next((index for index in others if served[index].entry.root is entry.root), None)
+        is_new = (*key, entry.origin) not in origins
+        origins.add((*key, entry.origin))
+        if at is None:
+            is_ours = is_new and not any(_may_be_one(served[index].entry.root, entry.root) for index in others)
+        else:  # a list that names something twice does so itself
+            is_ours = framework == "lowlevel" and served[at].entry.server is entry.server
+        if is_ours:
+            others.append(len(served))
             served.append(each)
-        else:
+        elif at is not None and served[at].entry.server is entry.server:
             served[at] = _kept(served[at], each, entry.server.keeps_last(each.kind, framework))
     return served
+
+
+def _numbers(servers: Servers) -> dict[int, int]:
+    """A number for each server, by its identity: those that may be one with any other are one."""
+    made = [each for each in servers.made if not each.is_given and not each.mounted]
+    numbers = dict.fromkeys(map(id, servers.made), 0)
+    if len(made) > 1:
+        numbers.update((id(each), number) for number, each in enumerate(made, 1))
+    return numbers
+
+
+def _may_be_one(server: ServerValue, other: ServerValue) -> bool:
+    """Whether two servers may be one: a parameter can stand for any of them."""
+    return server.is_given or other.is_given
 
 
 def _kept(first: Served, last: Served, keeps_last: bool | None) -> Served:
@@ -152,7 +181,7 @@ def _entries(run: Interpreter, servers: Servers, partial: set[str]) -> list[Entr
     found: list[Entry] = []
     for server in servers.made:
         if not server.mounted:
-            _collect(server, "", False, found, partial, 0)
+            _collect(server, "", False, found, partial)
     return found
 
 
@@ -162,17 +191,17 @@ def _collect(
     doubtful: bool,
     found: list[Entry],
     partial: set[str],
-    depth: int,
     above: Sequence[tuple[str, ServerValue]] = (),
 ) -> None:
     """Add what a server serves, itself and by its parts; `above` are the servers that it is part of and their prefixes.
 
     Each of them shows and hides what it serves by the names that it knows it by.
     """
-    if len(found) >= MOST_SERVED or depth > DEEPEST_MOUNT:
+    if len(found) >= MOST_SERVED or len(above) > DEEPEST_MOUNT:
         partial.update(_KEYS.values())
         return
     levels = [*above, (prefix, server)]
+    root = levels[0][1]
     for item in server.items:
         answers = [
             is_shown(item, _name_in(item, prefix.removeprefix(outer)), each.switches)
@@ -180,7 +209,7 @@ def _collect(
             if each.switches
         ]
         if False not in answers:
-            found.append(Entry(item, server, prefix, doubtful or item.doubtful or None in answers))
+            found.append(Entry(item, server, root, prefix, doubtful or item.doubtful or None in answers))
     for mount in server.mounts:
         given = plain.bare(mount.prefix)
         if given is None or given == "":
@@ -190,7 +219,7 @@ def _collect(
         else:
             partial.update(_KEYS.values())
             continue  # a name that nobody can know is not made up
-        _collect(mount.server, inner, doubtful or mount.doubtful, found, partial, depth + 1, levels)
+        _collect(mount.server, inner, doubtful or mount.doubtful, found, partial, levels)
 
 
 def _name_in(item: Item, prefix: str) -> Any:
