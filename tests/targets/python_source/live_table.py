@@ -20,7 +20,8 @@ from annotated_types import Gt, Len, MinLen
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, HttpUrl, PositiveInt, RootModel, SecretStr
-from pydantic import StringConstraints, conint, constr
+from pydantic import AliasChoices, AliasGenerator, AliasPath, StringConstraints, alias_generators, conint, constr
+from pydantic.alias_generators import to_camel, to_pascal
 from typing_extensions import NotRequired, Required, TypedDict
 
 mcp = MCPServer("table")
@@ -201,6 +202,64 @@ class Limited(BaseModel, Generic[Bound, Either]):
     either: Either
 
 
+def kebab(name: str) -> str:
+    return name.replace("_", "-")
+
+
+class Pascal(BaseModel):
+    model_config = ConfigDict(alias_generator=to_pascal)
+    first_name: str
+    x1_y: int = 1
+    named: Annotated[str, Field(alias="given")] = ""
+
+
+class Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+    first_name: str
+    a_1b: int
+    some_2_thing: int
+    trailing_: int = 1
+    xMLThing: int = 2
+    read: str = Field(validation_alias="reads")
+    written_as: str = Field(serialization_alias="writes")
+
+
+class CamelChild(Camel):
+    more_of_it: int
+
+
+class Snake(BaseModel, alias_generator=alias_generators.to_snake):
+    firstName: str
+    HTTPServer: str
+    fooBar2Baz: int = 1
+
+
+class Upper(BaseModel):
+    model_config = ConfigDict(alias_generator=lambda name: name.upper())
+    first_name: str
+
+
+class Shouted(BaseModel):
+    model_config = ConfigDict(alias_generator=str.upper)
+    first_name: str
+
+
+class Kebab(BaseModel):
+    model_config = ConfigDict(alias_generator=kebab, populate_by_name=True)
+    first_name: str
+
+
+class TwoWays(BaseModel):
+    model_config = ConfigDict(alias_generator=AliasGenerator(validation_alias=to_camel, serialization_alias=to_pascal))
+    first_name: str
+
+
+class Choices(BaseModel):
+    one: str = Field(validation_alias=AliasChoices("first", "uno"))
+    two: str = Field(validation_alias=AliasPath("deep", 0))
+    three: str = Field(alias="third", title="Third")
+
+
 Prices = Page[Decimal]
 UserId = NewType("UserId", int)
 Short = Annotated[str, Field(max_length=3, description="short")]
@@ -367,6 +426,11 @@ PARAMETERS = [
     "a: Root[int], b: Root",
     "a: Wire[int], b: Slot[Person], c: Slot",
     "a: UserId | None = None, b: conint(ge=1) | None = None",
+    "a: Pascal",
+    "a: Camel, b: CamelChild",
+    "a: Snake",
+    "a: Upper, b: Shouted, c: Kebab",
+    "a: TwoWays, b: Choices",
     "a: Names",
     "a: Optional[Names] = None",
     "a: Movie",
@@ -447,6 +511,8 @@ RETURNS = [
     "Sequence[int]",
     "list[Any]",
     "Aliased",
+    "TwoWays",
+    "CamelChild",
     "Names",
     "UUID",
     "Decimal",

@@ -78,3 +78,31 @@ def f(a: Outer, b: list[Inner]) -> Inner: ...
 def properties_of(result: Discovered, side: str = "inputSchema") -> dict[str, Any]:
     properties: dict[str, Any] = tool(result)[side]["properties"]
     return properties
+
+
+@pytest.mark.parametrize("generator", ["load()", "lambda name: name + os.getcwd()", "AliasGenerator(**load())"])
+def test_the_names_that_an_unknown_generator_makes_are_not_known(generator: str, tmp_path: Path) -> None:
+    source = f"""
+from elsewhere import load
+class Model(BaseModel):
+    model_config = ConfigDict(alias_generator={generator})
+    first_name: str
+@mcp.tool()
+def f(a: Model): ...
+"""
+    result = served(tmp_path, source)
+    assert tool(result)["inputSchema"]["$defs"]["Model"]["properties"] == {}
+    assert unknown_of(result) == {"/inputSchema/$defs/Model/properties", "/inputSchema/$defs/Model/required"}
+
+
+def test_fastmcp_writes_a_result_under_the_names_of_its_fields(tmp_path: Path) -> None:
+    source = """
+class Model(BaseModel):
+    model_config = ConfigDict(alias_generator=alias_generators.to_camel)
+    first_name: str
+@mcp.tool
+def f(a: Model) -> Model: ...
+"""
+    result = served(tmp_path, source, "fastmcp")
+    assert list(properties_of(result)["a"]["properties"]) == ["firstName"]
+    assert list(properties_of(result, "outputSchema")) == ["first_name"]

@@ -70,13 +70,6 @@ def default_of(info: Called) -> Any:
     return given
 
 
-def alias_of(info: Called) -> str | None:
-    for name in ("validation_alias", "alias"):
-        if isinstance(info.kwargs.get(name), str):
-            return str(info.kwargs[name])
-    return None
-
-
 def apply(maker: Generator, schema: Schema, extra: Any, at: str) -> Schema:
     """A schema with one more thing said about it."""
     if isinstance(extra, str):

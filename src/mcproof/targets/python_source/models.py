@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import constraints, generics
+from mcproof.targets.python_source import aliases, constraints, generics
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -13,10 +13,10 @@ from mcproof.targets.python_source.values import (
     Called,
     Class,
     External,
-    Function,
     Generic,
     PlacedDict,
     Scope,
+    Unknown,
 )
 
 if TYPE_CHECKING:
@@ -151,12 +151,13 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
         if kind in ("dataclass", "class"):
             default = _dataclass_default(default, kind)
         annotation = maker.run.annotation(node.annotation, owner.body)
-        place = f"{at}/properties/{escape(name)}"
+        shown = _shown(maker, config, name, annotation, default, owner) if maker.by_alias else name
+        if not isinstance(shown, str):
+            maker.unknown |= {f"{at}/properties", f"{at}/required"}
+            continue
+        place = f"{at}/properties/{escape(shown)}"
         with maker.standing_for(bound[id(owner)]):
-            entry = maker.field(name, annotation, default, owner.body, place)
-        shown = entry.name if maker.by_alias else name
-        if maker.by_alias and shown == name and config.get("alias_generator") == "to_camel":
-            shown = _camel(name)
+            entry = maker.field(shown, annotation, default, owner.body, place)
         properties[shown] = entry.schema
         properties.places[shown] = (owner.module, node.target, node)
         if _is_required(annotation, owner) if kind == "typed" else entry.required:
@@ -168,6 +169,17 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
         made["description"] = described
     made.update(_extras(maker, config, at))
     return made
+
+
+def _shown(
+    maker: Generator, config: dict[str, Any], name: str, annotation: Any, default: Any, owner: Class
+) -> str | Unknown:
+    """The name of a field in the schema of a model."""
+    alias = maker.alias(annotation, default, owner.body)
+    if alias is not None:
+        return alias
+    made = aliases.generated(maker.run, config.get("alias_generator"), name)
+    return name if made is None else made
 
 
 def _extras(maker: Generator, config: dict[str, Any], at: str) -> Schema:
@@ -232,30 +244,41 @@ def _is_required(annotation: Any, owner: Class) -> bool:
     return owner.keywords.get("total") is not False
 
 
+_CLASS_SETTINGS = frozenset(
+    ("extra", "alias_generator", "title", "json_schema_extra", "use_attribute_docstrings", "str_max_length",
+     "str_min_length")
+)  # fmt: skip
+
+
 def configuration(cls: Class) -> dict[str, Any]:
     """`model_config`, or the inner class `Config`, of a class and its ancestors; the nearest wins."""
     made: dict[str, Any] = {}
     for each in reversed(cls.ancestry()):
-        given = each.body.names.get("model_config", each.body.names.get("__pydantic_config__"))
-        if isinstance(given, Called):
-            made.update(given.kwargs)
-        elif isinstance(given, dict):
-            made.update(given)
+        given = [each.body.names.get("model_config", each.body.names.get("__pydantic_config__"))]
+        given += [_decorated_config(decorator) for decorator in each.decorators]
+        for config in given:
+            if isinstance(config, Called):
+                made.update(config.kwargs)
+                if not config.complete:
+                    made["json_schema_extra"] = UNKNOWN
+            elif isinstance(config, dict):
+                made.update(config)
+            elif config is UNKNOWN:
+                made["json_schema_extra"] = UNKNOWN
         inner = each.body.names.get("Config")
         if isinstance(inner, Class):
             made.update(inner.body.names)
-        made.update({key: value for key, value in each.keywords.items() if key in ("extra", "alias_generator")})
-    generator = made.get("alias_generator")
-    if isinstance(generator, External):
-        made["alias_generator"] = generator.last
-    elif isinstance(generator, Function):
-        made["alias_generator"] = generator.name if generator.name == "to_camel" else UNKNOWN
+        made.update({key: value for key, value in each.keywords.items() if key in _CLASS_SETTINGS})
     return made
 
 
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
+def _decorated_config(decorator: Any) -> Any:
+    """The configuration that `@dataclass(config=...)` or `@with_config(...)` gives."""
+    if not isinstance(decorator, Called):
+        return None
+    if decorator.func.last == "with_config":
+        return decorator.argument(0, "config") or decorator
+    return decorator.kwargs.get("config") if decorator.func.last == "dataclass" else None
 
 
 __all__ = ["constraints", "definition", "fields", "generic_reference", "kind_of", "object_schema", "reference"]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import constraints, models
+from mcproof.targets.python_source import aliases, constraints, models
 from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, SETS, TRANSPARENT
 from mcproof.targets.python_source.expressions import evaluate
 from mcproof.targets.python_source.values import (
@@ -43,7 +43,6 @@ Schema = dict[str, Any]
 class Field(NamedTuple):
     """One member of an object: a parameter or a field of a model."""
 
-    name: str
     schema: Schema
     required: bool
 
@@ -280,8 +279,17 @@ class Generator:
             self.definitions[known].update(make(f"/$defs/{escape(known)}"))
         return {"$ref": f"#/$defs/{known}"}
 
+    def alias(self, kind: Any, default: Any, scope: Scope, *, is_written: bool = False) -> str | None:
+        """The alias that a parameter or a field is given, to read its value or to write it."""
+        infos = [
+            *constraints.fields_of(self.resolved(kind, scope)),
+            *([default] if constraints.is_field(default) else []),
+        ]
+        found = (aliases.alias_of(each, is_written=is_written) for each in reversed(infos))
+        return next((each for each in found if each is not None), None)
+
     def field(self, name: str, kind: Any, default: Any, scope: Scope, at: str) -> Field:
-        """A parameter or a field: its schema with default and title, and whether it is required."""
+        """A parameter or a field under the name that it has in the schema, with default and title."""
         kind = self.resolved(kind, scope)
         made = self.schema(kind, scope, at)
         info = default if constraints.is_field(default) else None
@@ -291,17 +299,16 @@ class Generator:
             default = constraints.default_of(info)
         if default is MISSING:
             default = next((each for each in map(constraints.default_of, infos[::-1]) if each is not MISSING), MISSING)
-        alias = next((each for each in map(constraints.alias_of, infos[::-1]) if each is not None), None)
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
-            made = {**made, "title": title(alias or name)}
+            made = {**made, "title": title(name)}
         if default is not MISSING and default is not constraints.FACTORY:
             encoded = encode(default)
             if encoded is UNKNOWN:
                 self.unknown.add(f"{at}/default")
             elif encoded is not MISSING:
                 made = {**made, "default": encoded}
-        return Field(alias or name, made, required)
+        return Field(made, required)
 
     def has_title(self, kind: Any, scope: Scope) -> bool:
         """Whether Pydantic titles a field of this type: not where it refers to a definition with a title of its own."""

@@ -87,20 +87,21 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
             continue
         if _is_injected(kind, default):
             continue
-        place = f"/properties/{escape(name)}"
+        shown = maker.alias(kind, default, face.scope) or name
+        place = f"/properties/{escape(shown)}"
         if kind is MISSING:
-            entry = maker.field(name, External("typing.Any"), default, face.scope, place)
+            entry = maker.field(shown, External("typing.Any"), default, face.scope, place)
             if not is_fastmcp:
                 entry = entry._replace(schema={**entry.schema, "title": name, "type": "string"})
         else:
-            entry = maker.field(name, kind, default, face.scope, place)
-        properties[entry.name] = entry.schema
+            entry = maker.field(shown, kind, default, face.scope, place)
+        properties[shown] = entry.schema
         if each.node is not None:
-            nodes[entry.name] = each.node
+            nodes[shown] = each.node
         if signature is not None and name in signature.doubtful:
             maker.unknown |= {place, "/required"}
         if entry.required:
-            required.append(entry.name)
+            required.append(shown)
     made: Schema = {"properties": properties, "type": "object"}
     if required:
         made["required"] = required
