@@ -29,6 +29,8 @@ MOST_FAILURES = 20
 """How many unmet expectations of one test are kept."""
 CALLED = ("tools", "resources", "prompts")
 """The parts that are one request on the connection of the server."""
+_STRUCTURED = "result.structuredContent"
+_PROMISE = "what the outputSchema allows"
 _CALLS = {"resources": ("resources/read", "uri"), "prompts": ("prompts/get", "name")}
 
 
@@ -65,7 +67,8 @@ async def _made(test: SuiteTest, part: str, host: Host, judge: Judge) -> Judged:
 
 def answered(test: SuiteTest, reply: Reply, seconds: float, host: Host, store: SnapshotStore) -> TestResult:
     """What a call came to that was made together with others."""
-    return _result(test, test.block, _judged(test, reply, seconds, Judge(host.hide, host.hide_whole, store)), seconds)
+    judge = Judge(host.hide, host.hide_whole, store)
+    return _result(test, test.block, _judged(test, reply, seconds, host, judge), seconds)
 
 
 def unmade(test: SuiteTest, part: str, outcome: TestOutcome, why: str, seconds: float = 0.0) -> TestResult:
@@ -95,12 +98,14 @@ def _result(test: SuiteTest, part: str, judged: Judged, seconds: float) -> TestR
 
 
 async def _call(test: SuiteTest, host: Host, judge: Judge) -> Judged:
+    if test.block == "tools":
+        await host.look()
     limit = test.timeout_ms / 1000 if test.timeout_ms is not None else None
     reply, seconds = await host.ask(test, request_of(test), limit)
-    return _judged(test, reply, seconds, judge)
+    return _judged(test, reply, seconds, host, judge)
 
 
-def _judged(test: SuiteTest, reply: Reply, seconds: float, judge: Judge) -> Judged:
+def _judged(test: SuiteTest, reply: Reply, seconds: float, host: Host, judge: Judge) -> Judged:
     if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
         return Judged([judge.failure("", unanswered(reply))])
     facts: dict[str, Any] = {"error": reply.answer.error, "duration_ms": round(seconds * 1000)}
@@ -109,7 +114,17 @@ def _judged(test: SuiteTest, reply: Reply, seconds: float, judge: Judge) -> Judg
     failures = judge.failures(test.expect or call_default(test.block), facts)
     if test.expect is None and failures:
         return Judged([judge.failure("", f"the call failed: {said_in(reply)}")])
+    if test.block == "tools" and reply.outcome == "accepted" and not _speaks_of(test, _STRUCTURED):
+        breach = host.broken_promise(test.subject, reply.result)
+        if breach is not None:
+            got = shown(reply.result["structuredContent"]) if "structuredContent" in reply.result else "nothing"
+            failures.append(judge.failure(_STRUCTURED, f"breaks the tool's own outputSchema: {breach}", _PROMISE, got))
     return Judged(failures)
+
+
+def _speaks_of(test: SuiteTest, target: str) -> bool:
+    """Whether a test says itself what a value must be."""
+    return test.expect is not None and any(each.target.text == target for each in test.expect.assertions)
 
 
 async def _quality(test: SuiteTest, host: Host, judge: Judge) -> Judged:
