@@ -797,6 +797,11 @@ def test_tools_of_one_name_of_two_servers_are_both_found(tmp_path: Path) -> None
     assert len({each.server for each in result.tools[:2]} | {each.server for each in result.tools[2:]}) == 2
 
 
+def test_two_servers_make_one_catalog_with_each_name_once(tmp_path: Path) -> None:
+    write(tmp_path, {"one/server.py": _served_by("one"), "two/server.py": _served_by("two")})
+    assert names(discover(str(tmp_path), whole=True)) == ["add_numbers", "list_one", "list_two"]
+
+
 def test_one_server_that_is_started_in_two_ways_is_found_once(tmp_path: Path) -> None:
     result = found(
         tmp_path,

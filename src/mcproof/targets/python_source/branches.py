@@ -68,6 +68,12 @@ def _is_type(value: External) -> bool:
     return value.name.startswith("builtins.")
 
 
+def _look_alike(one: Function, other: Function) -> bool:
+    """Whether two functions have one face: the same function, wrapped under a condition."""
+    changed = [each.attributes.get("__signature__") for each in (one, other)]
+    return one.face().node is other.face().node and changed[0] is changed[1]
+
+
 def joined(left: Any, right: Any) -> Any:
     """What is known of a value that is one of two."""
     if left is MISSING or left is right:
@@ -78,6 +84,8 @@ def joined(left: Any, right: Any) -> Any:
         return left if type(left) is type(right) and left == right else UNKNOWN
     for one, other in ((left, right), (right, left)):
         if is_server(one):
+            return one
+        if isinstance(one, Function) and isinstance(other, Function) and _look_alike(one, other):
             return one
         if isinstance(one, (Function, Class)) and isinstance(other, type(one)):
             return UNKNOWN  # one of two, and nobody knows which
@@ -107,7 +115,9 @@ def joined(left: Any, right: Any) -> Any:
 
 
 def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
-    """All that is in one of two lists; what is not for sure in both is in doubt."""
+    """All that is in one of two lists, in the order of the longer; what is not for sure in both is in doubt."""
+    if len(left) < len(right):
+        left, right = right, left
     ours, theirs = [list(map(_identity, each)) for each in (left, right)]
     made = PlacedList(left, getattr(left, "module", None))
     made.nodes = list(getattr(left, "nodes", ()))
@@ -120,7 +130,7 @@ def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
     known = set(ours)
     made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
     made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
-    made.incomplete = True
+    made.incomplete, made.lists_all = True, not (plain.is_open(left) or plain.is_open(right))
     return made
 
 

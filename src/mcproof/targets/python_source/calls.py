@@ -103,7 +103,9 @@ def _method(run: Interpreter, func: Method, call: Call) -> Any:
     if isinstance(holder, Class):
         if name in ("model_json_schema", "schema"):
             return run.servers.model_schema(holder)
-        return instantiate(run, holder, call) if name in ("model_construct", "construct") else UNKNOWN
+        if name in ("model_construct", "construct"):
+            return instantiate(run, holder, call)
+        return run.servers.made_by_subclass(holder, name, call)
     return run.servers.method(holder, name, call)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +118,7 @@ def _describe(made: dict[str, Any], item: Item, framework: str) -> None:
     elif given is None and item.function is not None:
         text = docstring_of(item.function) or docstring_of(item.function.face())
         if framework == "fastmcp":
-            text = docstrings.split(inspect.cleandoc(text)).description if text else None
+            text = docstrings.described(text)
         if text is not None or framework != "fastmcp":
             made["description"] = text or ""
 

@@ -49,7 +49,8 @@ class Discovered(NamedTuple):
 def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:
     """The catalog that the Python source at `target` would serve. Nothing of it is imported or run.
 
-    Of a file it is what is written in that file; with `whole`, what the modules that it imports register as well.
+    Of a file it is what is written in that file; with `whole`, what the modules that it imports register as well, and
+    all servers that there are make one catalog.
     `instead` is what to read as the content of files, by their real paths, to see what a change would do.
     """
     collecting = gc.isenabled()
@@ -74,7 +75,8 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None, *, whole: bool
     servers.run = run
     if speaks_of_mcp:
         _follow_everything(run, candidates, problems, target)
-    rendered = rendering.render(run, servers, None if whole or os.path.isdir(target) else os.path.abspath(target))
+    only = None if whole or os.path.isdir(target) else os.path.abspath(target)
+    rendered = rendering.render(run, servers, only, as_one=whole)
     comments = {}
     for file in rendered.files:
         module = modules.load(os.path.abspath(file))

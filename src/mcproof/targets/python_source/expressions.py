@@ -268,7 +268,8 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
     inner = Scope(scope.module, scope)
     is_dict = isinstance(node, ast.DictComp)
     made_dict, made_list = PlacedDict(module=scope.module), PlacedList(module=scope.module)
-    for certain in _rounds(run, node.generators, 0, inner):
+    is_open: list[bool] = []
+    for certain in _rounds(run, node.generators, 0, inner, is_open):
         if is_dict:
             key = plain.bare(run.settle(evaluate(run, node.key, inner)))
             value = run.settle(evaluate(run, node.value, inner))
@@ -284,18 +285,26 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
         if not certain:
             made_list.doubtful.add(len(made_list))
         made_list.append(value)
-        made_list.incomplete = made_list.incomplete or not certain
+    made_dict.incomplete = made_dict.incomplete or any(is_open)
+    made_list.incomplete = bool(made_list.doubtful) or any(is_open)
+    made_list.lists_all = not any(is_open)
     return made_dict if is_dict else made_list
 
 
-def _rounds(run: Interpreter, generators: list[ast.comprehension], index: int, scope: Scope) -> Iterator[bool]:
-    """Bind the names of a comprehension for each of its rounds; whether the round is certain."""
+def _rounds(
+    run: Interpreter, generators: list[ast.comprehension], index: int, scope: Scope, is_open: list[bool]
+) -> Iterator[bool]:
+    """Bind the names of a comprehension for each of its rounds; whether the round is certain.
+
+    `is_open` learns whether there may be rounds that nobody knows of.
+    """
     if index == len(generators):
         yield True
         return
     generator = generators[index]
     iterated = run.settle(evaluate(run, generator.iter, scope))
     items = plain.items_of(iterated)
+    is_open.append(items is None or len(items) > LONGEST_LOOP or plain.is_open(iterated))
     iterated_in_doubt = plain.doubtful_positions(iterated)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
         certain = items is not None and position not in iterated_in_doubt
@@ -306,10 +315,10 @@ def _rounds(run: Interpreter, generators: list[ast.comprehension], index: int, s
             continue
         sure = certain and all(known)
         if sure:
-            yield from _rounds(run, generators, index + 1, scope)
+            yield from _rounds(run, generators, index + 1, scope, is_open)
             continue
         with run.in_doubt():
-            for _ in _rounds(run, generators, index + 1, scope):
+            for _ in _rounds(run, generators, index + 1, scope, is_open):
                 yield False
 
 

@@ -95,6 +95,11 @@ def items_of(value: Any) -> list[Any] | None:
     return None
 
 
+def is_open(value: Any) -> bool:
+    """Whether a list or dictionary may hold what nobody knows of."""
+    return getattr(value, "incomplete", False) is True and not getattr(value, "lists_all", False)
+
+
 def doubtful_positions(value: Any) -> set[int]:
     """The positions, in the order of iteration, of what is there only under a condition."""
     doubtful = getattr(value, "doubtful", None)

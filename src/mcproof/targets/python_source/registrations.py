@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import plain, visibility
+from mcproof.targets.python_source import docstrings, plain, visibility
 from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.pydantic_schema import Generator
 from mcproof.targets.python_source.servers import (
@@ -139,8 +139,10 @@ class Servers:
         if name == "name":
             return value.argument(1, "name") or (face.name if face is not None else UNKNOWN)
         if name == "description":
-            text = docstring_of(face) if face is not None else UNKNOWN
-            return UNKNOWN if text is UNKNOWN else text or ""
+            if face is None:
+                return UNKNOWN
+            text = docstring_of(face)
+            return text or "" if value.func.package != "fastmcp" else docstrings.described(text)
         return None if name in ("title", "annotations", "meta", "icons") else Method(value, name)
 
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
@@ -193,6 +195,14 @@ class Servers:
             return made.args[0]
         return made
 
+    def made_by_subclass(self, cls: Class, name: str, call: Call) -> Any:
+        """What a class method of a framework's class makes for a class of the project that inherits from it."""
+        for base in cls.external_bases():
+            if name == "from_function" and base.package in FRAMEWORKS:
+                made = External(f"{base.name}.{name}")
+                return Called(made, call.args, call.kwargs, call.node, call.module, complete=call.complete)
+        return UNKNOWN
+
     def model_schema(self, cls: Class) -> Any:
         """`Model.model_json_schema()`."""
         from mcproof.targets.python_source import models
@@ -243,8 +253,10 @@ class Servers:
 
     def _method_of_call(self, holder: Called, name: str, call: Call) -> Any:
         func = holder.func
-        if name in ("model_dump", "dict", "model_copy", "copy"):
-            return PlacedDict(holder.kwargs) if name in ("model_dump", "dict") else holder
+        if name in ("model_dump", "dict"):
+            return PlacedDict(holder.kwargs)
+        if name in ("model_copy", "copy"):
+            return _copied(holder, call.kwargs.get("update"))
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
             return self.model_schema(holder.args[0])
         if name == "run_until_complete" and call.args:
@@ -355,3 +367,12 @@ class Servers:
         server.items.append(
             Item(kind, given, function=function, node=node, module=module, doubtful=doubtful, complete=complete)
         )
+
+
+def _copied(made: Called, update: Any) -> Called:
+    """`tool.model_copy(update={…})`."""
+    if update is None:
+        return made
+    is_known = isinstance(update, dict) and not getattr(update, "incomplete", False)
+    kwargs = {**made.kwargs, **update} if is_known else made.kwargs
+    return Called(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)

@@ -69,14 +69,17 @@ class Served(NamedTuple):
     entry: Entry
 
 
-def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rendered:
-    """Write down everything that was registered, each name once; with `only`, what is written in that file."""
+def render(run: Interpreter, servers: Servers, only: str | None = None, *, as_one: bool = False) -> Rendered:
+    """Write down everything that was registered; with `only`, what is written in that file.
+
+    Each server has a name once, and with `as_one`, where all of them make one catalog, each name is there once.
+    """
     partial: set[str] = set()
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
     rendered = Rendered(document, {}, [], {}, [], partial, {})
     files: dict[str, None] = {}
     numbers = _numbers(servers)
-    for kind, raw, tool, writer, entry in _served(run, servers, only, partial):
+    for kind, raw, tool, writer, entry in _served(run, servers, only, partial, as_one=as_one):
         if entry.doubtful:
             raw["_meta"] = {**raw.get("_meta", {}), CONDITIONAL: True}
         listed_items = document[_KEYS[kind]]
@@ -99,7 +102,7 @@ def render(run: Interpreter, servers: Servers, only: str | None = None) -> Rende
     return rendered
 
 
-def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[str]) -> list[Served]:
+def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[str], *, as_one: bool) -> list[Served]:
     """Every item that is served, in the order in which its name was registered first."""
     default = _default_framework(servers)
     served: list[Served] = []
@@ -121,7 +124,9 @@ def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[s
         is_new = (*key, entry.origin) not in origins
         origins.add((*key, entry.origin))
         if at is None:
-            is_ours = is_new and not any(_may_be_one(served[index].entry.root, entry.root) for index in others)
+            is_ours = is_new and not any(
+                as_one or _may_be_one(served[index].entry.root, entry.root) for index in others
+            )
         else:  # a list that names something twice does so itself
             is_ours = framework == "lowlevel" and served[at].entry.server is entry.server
         if is_ours:

@@ -376,13 +376,16 @@ class PlacedDict(dict[Any, Any]):
 class PlacedList(list[Any]):
     """A list that remembers where its items are written."""
 
-    __slots__ = ("doubtful", "incomplete", "module", "nodes")
+    __slots__ = ("doubtful", "incomplete", "lists_all", "module", "nodes")
 
     def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
         super().__init__(items)
         self.module = module
         self.nodes: list[ast.AST] = []
         self.incomplete = False
+        """Whether nobody knows what exactly it holds: how much, and where."""
+        self.lists_all = False
+        """Whether, all the same, it can hold nothing that is not here."""
         self.doubtful: set[int] = set()
         """The positions of items that are there only under a condition."""
 
