@@ -17,6 +17,7 @@ from mcproof.targets.python_source.values import (
     Function,
     Instance,
     Method,
+    OneOfTwo,
     PlacedDict,
     SuperOf,
 )
@@ -99,6 +100,8 @@ def _function_attribute(value: Function, name: str) -> Any:
     face = value.face()
     if name in value.attributes:
         return value.attributes[name]
+    if isinstance(value, OneOfTwo):
+        return UNKNOWN
     if name in ("__name__", "__qualname__"):
         return face.name
     if name == "__doc__":

@@ -14,6 +14,7 @@ from mcproof.targets.python_source.values import (
     External,
     Function,
     Instance,
+    OneOfTwo,
     PlacedDict,
     PlacedList,
     Scope,
@@ -78,7 +79,9 @@ def joined(left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         if is_server(one):
             return one
-        if isinstance(one, (Function, Class)) and isinstance(other, type(one)):
+        if isinstance(one, Function) and isinstance(other, Function):
+            return _one_of(one)
+        if isinstance(one, Class) and isinstance(other, Class):
             return UNKNOWN  # one of two, and nobody knows which
         if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
             return UNKNOWN
@@ -101,6 +104,13 @@ def joined(left: Any, right: Any) -> Any:
         merged.incomplete = left.incomplete or right.incomplete
         return merged
     return UNKNOWN
+
+
+def _one_of(first: Function) -> OneOfTwo:
+    made = OneOfTwo(first.node, first.scope, first.defaults, first.kw_defaults)
+    made.bound_to, made.owner, made.wrapped, made.partial = first.bound_to, first.owner, first.wrapped, first.partial
+    made.attributes = {"__name__": UNKNOWN}
+    return made
 
 
 def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
