@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.targets.python_source import parameters
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
+    DOC_IN_DOUBT,
     MISSING,
     UNKNOWN,
     Call,
@@ -18,6 +19,7 @@ from mcproof.targets.python_source.values import (
     Function,
     Instance,
     Method,
+    OneOfTwo,
     PlacedDict,
     SuperOf,
 )
@@ -102,10 +104,12 @@ def _function_attribute(value: Function, name: str) -> Any:
     face = value.face()
     if name in value.attributes:
         return value.attributes[name]
+    if isinstance(value, OneOfTwo):
+        return UNKNOWN
     if name in ("__name__", "__qualname__"):
         return face.name
     if name == "__doc__":
-        return docstring_of(face)
+        return UNKNOWN if DOC_IN_DOUBT in value.attributes else docstring_of(face)
     if name == "__wrapped__":
         return value.wrapped if value.wrapped is not None else UNKNOWN
     if name == "__module__":

@@ -15,6 +15,7 @@ from mcproof.targets.python_source.values import (
     External,
     Function,
     Instance,
+    OneOfTwo,
     PlacedDict,
     PlacedList,
     Scope,
@@ -85,9 +86,9 @@ def joined(left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         if is_server(one):
             return one
-        if isinstance(one, Function) and isinstance(other, Function) and _look_alike(one, other):
-            return one
-        if isinstance(one, (Function, Class)) and isinstance(other, type(one)):
+        if isinstance(one, Function) and isinstance(other, Function):
+            return one if _look_alike(one, other) else _one_of(one)
+        if isinstance(one, Class) and isinstance(other, Class):
             return UNKNOWN  # one of two, and nobody knows which
         if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
             return UNKNOWN
@@ -114,6 +115,13 @@ def joined(left: Any, right: Any) -> Any:
     return UNKNOWN
 
 
+def _one_of(first: Function) -> OneOfTwo:
+    made = OneOfTwo(first.node, first.scope, first.defaults, first.kw_defaults)
+    made.bound_to, made.owner, made.wrapped, made.partial = first.bound_to, first.owner, first.wrapped, first.partial
+    made.attributes = {"__name__": UNKNOWN}
+    return made
+
+
 def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
     """All that is in one of two lists, in the order of the longer; what is not for sure in both is in doubt."""
     if len(left) < len(right):
@@ -130,7 +138,7 @@ def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
     known = set(ours)
     made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
     made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
-    made.incomplete, made.lists_all = True, not (plain.is_open(left) or plain.is_open(right))
+    made.incomplete, made.lists_all = True, not (plain.may_hold_more(left) or plain.may_hold_more(right))
     return made
 
 

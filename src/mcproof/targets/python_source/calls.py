@@ -6,10 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import builtin_calls, plain, plain_methods
+from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.objects import call_above, instantiate
 from mcproof.targets.python_source.parameters import Parameter, Signature, replaced
-from mcproof.targets.python_source.special_calls import SPECIAL
+from mcproof.targets.python_source.special_calls import SPECIAL, ordered
 from mcproof.targets.python_source.values import (
     UNKNOWN,
     Call,
@@ -113,6 +114,10 @@ def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwar
     """A call of a method of plain data; what it changes under a condition is in doubt."""
     if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
         return _perhaps_removed(holder, name, args)
+    if name == "sort" and isinstance(holder, PlacedList):
+        return _sort(run, holder, kwargs)
+    if run.doubt and name == "update" and isinstance(holder, PlacedDict):
+        return _perhaps_updated(holder, args, kwargs)
     before = len(holder) if isinstance(holder, PlacedList) else 0
     result = plain_methods.method(holder, name, args, kwargs)
     if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
@@ -120,11 +125,38 @@ def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwar
         holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
         if run.doubt:
             holder.doubtful |= set(range(before, len(holder)))
-    elif isinstance(holder, PlacedList) and run.doubt and name in ("insert", "reverse"):
+        if name in ("extend", "update") and args and getattr(args[0], "unordered", False):
+            holder.unordered = True
+    elif isinstance(holder, PlacedList) and run.doubt and name == "insert":
         holder.doubtful = set(range(len(holder)))
-    elif isinstance(holder, PlacedDict) and run.doubt and name == "update":
-        holder.doubtful |= {key for each in args if isinstance(each, dict) for key in each}
+    elif isinstance(holder, PlacedList) and run.doubt and name == "reverse":
+        holder.unordered = True
     return result
+
+
+def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None:
+    """`list.sort`: where the order is not known, or only sometimes this one, nobody may speak of it."""
+    in_order = ordered(run, list(holder), options)
+    holder.nodes = []
+    if in_order is None or run.doubt:
+        holder.unordered = True
+        return
+    if holder.doubtful:
+        holder.doubtful = set(range(len(holder)))
+    holder[:] = in_order
+    holder.unordered = False
+
+
+def _perhaps_updated(holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """What is merged into a dictionary under a condition is in doubt, or one of two where it had something before."""
+    before = holder.copy()
+    plain_methods.method(holder, "update", args, kwargs)
+    for key, value in holder.items():
+        if key not in before:
+            holder.doubtful.add(key)
+        elif value is not before[key]:
+            holder[key] = joined(before[key], value)
+    holder.doubtful |= before.doubtful
 
 
 def _perhaps_removed(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:

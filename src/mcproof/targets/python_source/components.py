@@ -129,6 +129,8 @@ def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer:
     written = writer.write(meta, "/_meta") if isinstance(meta, dict) else None
     if isinstance(written, dict):
         raw["_meta"] = written
+    elif meta is not None:
+        writer.unknown.add("/_meta")
     if framework == "fastmcp":
         tags = plain.items_of(given.get("tags")) or []
         if is_known(tags):

@@ -107,7 +107,9 @@ def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) 
     nodes: list[ast.AST] = []
     for each in node.elts:
         if isinstance(each, ast.Starred):
-            items = plain.items_of(run.settle(evaluate(run, each.value, scope)))
+            value = run.settle(evaluate(run, each.value, scope))
+            items = plain.items_of(value)
+            made.take_over(value, (len(made) + index for index in plain.doubtful_positions(value)))
             made.extend(items or ())
             nodes.extend([each] * len(items or ()))
             made.incomplete = made.incomplete or items is None
@@ -115,9 +117,8 @@ def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) 
             made.append(run.settle(evaluate(run, each, scope)))
             nodes.append(each)
     made.nodes = nodes
-    if isinstance(node, ast.Tuple) and not made.incomplete:
-        return tuple(made)
-    return made
+    made.unordered = made.unordered or isinstance(node, ast.Set)
+    return tuple(made) if isinstance(node, ast.Tuple) and plain.is_settled(made) else made
 
 
 def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
@@ -269,7 +270,7 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
     is_dict = isinstance(node, ast.DictComp)
     made_dict, made_list = PlacedDict(module=scope.module), PlacedList(module=scope.module)
     is_open: list[bool] = []
-    for certain in _rounds(run, node.generators, 0, inner, is_open):
+    for certain in _rounds(run, node.generators, 0, inner, made_list, is_open):
         if is_dict:
             key = plain.bare(run.settle(evaluate(run, node.key, inner)))
             value = run.settle(evaluate(run, node.value, inner))
@@ -288,15 +289,21 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
     made_dict.incomplete = made_dict.incomplete or any(is_open)
     made_list.incomplete = bool(made_list.doubtful) or any(is_open)
     made_list.lists_all = not any(is_open)
+    made_list.unordered = made_list.unordered or isinstance(node, ast.SetComp)
     return made_dict if is_dict else made_list
 
 
 def _rounds(
-    run: Interpreter, generators: list[ast.comprehension], index: int, scope: Scope, is_open: list[bool]
+    run: Interpreter,
+    generators: list[ast.comprehension],
+    index: int,
+    scope: Scope,
+    made: PlacedList,
+    is_open: list[bool],
 ) -> Iterator[bool]:
     """Bind the names of a comprehension for each of its rounds; whether the round is certain.
 
-    `is_open` learns whether there may be rounds that nobody knows of.
+    `made` learns whether its order is known, `is_open` whether there may be rounds that nobody knows of.
     """
     if index == len(generators):
         yield True
@@ -304,8 +311,9 @@ def _rounds(
     generator = generators[index]
     iterated = run.settle(evaluate(run, generator.iter, scope))
     items = plain.items_of(iterated)
-    is_open.append(items is None or len(items) > LONGEST_LOOP or plain.is_open(iterated))
+    is_open.append(items is None or len(items) > LONGEST_LOOP or plain.may_hold_more(iterated))
     iterated_in_doubt = plain.doubtful_positions(iterated)
+    made.unordered = made.unordered or getattr(iterated, "unordered", False)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
         certain = items is not None and position not in iterated_in_doubt
         run.step()
@@ -315,10 +323,10 @@ def _rounds(
             continue
         sure = certain and all(known)
         if sure:
-            yield from _rounds(run, generators, index + 1, scope, is_open)
+            yield from _rounds(run, generators, index + 1, scope, made, is_open)
             continue
         with run.in_doubt():
-            for _ in _rounds(run, generators, index + 1, scope, is_open):
+            for _ in _rounds(run, generators, index + 1, scope, made, is_open):
                 yield False
 
 

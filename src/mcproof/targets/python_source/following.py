@@ -16,6 +16,7 @@ from mcproof.targets.python_source.values import (
     Frame,
     Function,
     Method,
+    OneOfTwo,
     PlacedDict,
     Scope,
     TooMuchError,
@@ -31,6 +32,8 @@ STEPS_OF_A_BYSTANDER = 2_000
 
 def follow(run: Interpreter, function: Function, call: Call) -> Any:
     """Follow a function of the project with these arguments."""
+    if isinstance(function, OneOfTwo):
+        return UNKNOWN
     node = function.node
     run.followed.add(id(node))
     again = run.active.count(id(node))

@@ -199,7 +199,9 @@ class Interpreter:
         kw_defaults = [
             MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
         ]
-        return Function(node, scope, defaults, kw_defaults)
+        made = Function(node, scope, defaults, kw_defaults)
+        made.doubt = self.doubt
+        return made
 
     def call(self, func: Any, call: Call) -> Any:
         """What a call returns, its effects on servers included."""
@@ -215,6 +217,9 @@ class Interpreter:
         if items is None or len(frame.yields) > LONGEST_LOOP:
             frame.yields.incomplete = True
         else:
+            before = len(frame.yields)
+            in_doubt = range(len(items)) if self.doubt else plain.doubtful_positions(value) if whole else ()
+            frame.yields.take_over(value if whole else None, (before + index for index in in_doubt))
             frame.yields.extend(items)
 
     def super_of(self, args: list[Any]) -> Any:

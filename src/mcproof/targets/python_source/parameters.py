@@ -183,7 +183,7 @@ def _with(value: Signature, changes: dict[str, Any]) -> Any:
     if "parameters" in changes:
         given = changes["parameters"]
         items = plain.items_of(given)
-        if items is None or plain.is_open(given):
+        if items is None or plain.may_hold_more(given):
             return UNKNOWN
         parameters = [each for each in items if isinstance(each, Parameter)]
         if len(parameters) < len(items):

@@ -19,6 +19,7 @@ from mcproof.targets.python_source.values import (
     PlacedList,
     TypeAlias,
     UnionOf,
+    is_open,
     may_be_none,
 )
 
@@ -95,7 +96,7 @@ def items_of(value: Any) -> list[Any] | None:
     return None
 
 
-def is_open(value: Any) -> bool:
+def may_hold_more(value: Any) -> bool:
     """Whether a list or dictionary may hold what nobody knows of."""
     return getattr(value, "incomplete", False) is True and not getattr(value, "lists_all", False)
 
@@ -106,6 +107,11 @@ def doubtful_positions(value: Any) -> set[int]:
     if not doubtful:
         return set()
     return {index for index, key in enumerate(value) if key in doubtful} if isinstance(value, dict) else set(doubtful)
+
+
+def is_settled(value: Any) -> bool:
+    """Whether all items of a list or dictionary are known to be there, and in which order."""
+    return not is_open(value) and not getattr(value, "unordered", False)
 
 
 def combined(left: Any, op: ast.operator, right: Any) -> Any:
@@ -121,7 +127,7 @@ def combined(left: Any, op: ast.operator, right: Any) -> Any:
         names = {ast.BitOr: "union", ast.BitAnd: "intersection", ast.Sub: "difference"}
         return set_algebra(left, names[type(op)], [right])
     if isinstance(left, list) and isinstance(op, ast.Add):
-        made_list = PlacedList(left)
+        made_list = PlacedList(left).take_over(left, doubtful_positions(left))
         made_list.incomplete = True
         return made_list
     if isinstance(left, (str, bytes)) and isinstance(op, ast.Mod):
@@ -169,9 +175,9 @@ def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> Placed
     made.nodes = [*getattr(left, "nodes", []), *getattr(right, "nodes", [])][:MOST_ITEMS]
     made.module = getattr(left, "module", None)
     too_long = len(left) + len(right) > MOST_ITEMS
-    made.incomplete = too_long or getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
-    made.doubtful = doubtful_positions(left) | {len(left) + index for index in doubtful_positions(right)}
-    return made
+    made.incomplete = too_long
+    made.take_over(left, doubtful_positions(left))
+    return made.take_over(right, (len(left) + index for index in doubtful_positions(right)))
 
 
 def _percent(text: str, value: Any) -> Any:
@@ -250,7 +256,7 @@ def formatted(value: Any, conversion: int, spec: Any) -> str | None:
 
 
 def _is_all_plain(value: Any) -> bool:
-    if getattr(value, "incomplete", False):
+    if not is_settled(value):
         return False
     items = [*value, *value.values()] if isinstance(value, dict) else value
     return all(isinstance(item, PLAIN) for item in items)
@@ -341,7 +347,7 @@ def item(value: Any, index: Any) -> Any:
     try:
         if isinstance(value, dict) and isinstance(index, (*PLAIN, tuple)):
             return value.get(index, UNKNOWN)
-        if isinstance(value, (list, tuple, str)) and isinstance(index, int) and not getattr(value, "incomplete", False):
+        if isinstance(value, (list, tuple, str)) and isinstance(index, int) and is_settled(value):
             return value[index]
     except (IndexError, TypeError):
         pass
@@ -349,12 +355,23 @@ def item(value: Any, index: Any) -> Any:
 
 
 def sliced(value: Any, bounds: list[Any]) -> Any:
-    if isinstance(value, (list, tuple, str)) and all(each is None or isinstance(each, int) for each in bounds):
-        try:
-            return value[slice(*bounds)]
-        except ValueError:
-            pass
-    return UNKNOWN
+    if not isinstance(value, (list, tuple, str)) or not all(each is None or isinstance(each, int) for each in bounds):
+        return UNKNOWN
+    try:
+        part = value[slice(*bounds)]
+    except ValueError:
+        return UNKNOWN
+    return _part_of(value, part) if isinstance(value, list) else part
+
+
+def _part_of(value: list[Any], items: Iterable[Any]) -> PlacedList:
+    """Some items of a list; which ones they are is in doubt where the list itself is not settled."""
+    made = PlacedList(items)
+    made.take_over(value, ())
+    if not is_settled(value):
+        made.incomplete = True
+        made.doubtful = set(range(len(made)))
+    return made
 
 
 def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
@@ -366,5 +383,12 @@ def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
     if not all(isinstance(each, PLAIN) for each in (*value, *theirs)):
         return UNKNOWN
     if name == "union":
-        return PlacedList(dict.fromkeys((*value, *theirs)))
-    return PlacedList(each for each in value if (each in theirs) is (name == "intersection"))
+        made = PlacedList(dict.fromkeys((*value, *theirs)))
+    else:
+        those = set(theirs)
+        made = PlacedList(each for each in value if (each in those) is (name == "intersection"))
+    if any(map(is_open, (value, *args))):
+        made.incomplete = True
+        made.doubtful = set(range(len(made)))
+    made.unordered = True
+    return made

@@ -14,7 +14,7 @@ from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.places import Place, name_place, place_of
 from mcproof.targets.python_source.servers import Item, ServerValue, introduction, is_incomplete, listed, name_of
 from mcproof.targets.python_source.signatures import derive
-from mcproof.targets.python_source.values import DOC_IN_DOUBT, UNKNOWN, Call, Called, Instance, TooMuchError
+from mcproof.targets.python_source.values import DOC_IN_DOUBT, UNKNOWN, Call, Called, Instance, OneOfTwo, TooMuchError
 from mcproof.targets.python_source.visibility import is_shown
 
 if TYPE_CHECKING:
@@ -304,6 +304,9 @@ def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tup
         derived = derive(run, item.function, framework, structured=given.get("structured_output"))
         required = derived.required
         writer.unknown |= derived.unknown
+        if isinstance(item.function, OneOfTwo):
+            required = ()
+            writer.unknown |= {"/inputSchema", "/outputSchema"}
     _describe(raw, item, framework, derived, writer)
     if explicit is not None:
         _spell_out(raw, "inputSchema", explicit, item, writer)
@@ -337,9 +340,10 @@ def _describe(raw: dict[str, Any], item: Item, framework: str, derived: Any, wri
         attributes = item.function.attributes if item.function is not None else {}
         if DOC_IN_DOUBT in attributes:
             writer.unknown.add("/description")
-        if attributes.get("__doc__") is not None and not isinstance(attributes["__doc__"], str):
+        is_changed = attributes.get("__doc__") is not None and not isinstance(attributes["__doc__"], str)
+        if is_changed or isinstance(item.function, OneOfTwo):
             writer.unknown.add("/description")
-        elif text is not None or framework != "fastmcp":
+        if not is_changed and (text is not None or framework != "fastmcp"):
             raw["description"] = text or ""
 
 

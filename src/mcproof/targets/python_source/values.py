@@ -167,8 +167,8 @@ class Function:
     """A function of the project, with the scope that it was defined in."""
 
     __slots__ = (
-        "attributes", "bound_to", "decorators", "defaults", "kw_defaults", "may_be_none", "name", "node", "owner",
-        "partial", "scope", "wrapped",
+        "attributes", "bound_to", "decorators", "defaults", "doubt", "kw_defaults", "may_be_none", "name", "node",
+        "owner", "partial", "scope", "wrapped",
     )  # fmt: skip
 
     def __init__(self, node: FunctionNode, scope: Scope, defaults: list[Any], kw_defaults: list[Any]) -> None:
@@ -188,12 +188,15 @@ class Function:
         self.attributes: dict[str, Any] = {}
         self.decorators: set[str] = set()
         self.may_be_none = False
+        self.doubt = 0
+        """Under how many conditions it is defined."""
 
     def copy(self) -> Function:
-        made = Function(self.node, self.scope, self.defaults, self.kw_defaults)
+        made = type(self)(self.node, self.scope, self.defaults, self.kw_defaults)
         made.name = self.name
         made.bound_to, made.owner, made.wrapped = self.bound_to, self.owner, self.wrapped
         made.partial, made.attributes, made.decorators = self.partial, self.attributes, self.decorators
+        made.doubt = self.doubt
         return made
 
     def bound(self, to: Any) -> Function:
@@ -212,6 +215,12 @@ class Function:
         while isinstance(seen.wrapped, Function) and steps < 20:
             seen, steps = seen.wrapped, steps + 1
         return seen
+
+
+class OneOfTwo(Function):
+    """One of two functions, and nobody knows which: it has the face of the first, and none of it is certain."""
+
+    __slots__ = ()
 
 
 class Missing:
@@ -278,7 +287,7 @@ class Class:
 class Instance:
     """An object of a project class."""
 
-    __slots__ = ("attributes", "cls", "may_be_none", "node", "server")
+    __slots__ = ("attributes", "cls", "doubt", "doubtful", "may_be_none", "node", "server")
 
     def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
         self.cls = cls
@@ -287,6 +296,10 @@ class Instance:
         self.server: Any = None
         """The server that it is, where its class inherits from one."""
         self.may_be_none = False
+        self.doubt = 0
+        """Under how many conditions it is made, as long as that is under way: what it sets meanwhile, it has."""
+        self.doubtful: set[str] = set()
+        """The attributes that it has only under a condition."""
 
 
 class EnumMember:
@@ -367,6 +380,7 @@ class PlacedDict(dict[Any, Any]):
         self.update(other)
         for key in other:
             self.places.pop(key, None)
+        self.doubtful.difference_update(other)
         if isinstance(other, PlacedDict):
             self.places.update(other.places)
             self.incomplete = self.incomplete or other.incomplete
@@ -376,7 +390,7 @@ class PlacedDict(dict[Any, Any]):
 class PlacedList(list[Any]):
     """A list that remembers where its items are written."""
 
-    __slots__ = ("doubtful", "incomplete", "lists_all", "module", "nodes")
+    __slots__ = ("doubtful", "incomplete", "lists_all", "module", "nodes", "unordered")
 
     def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
         super().__init__(items)
@@ -388,6 +402,15 @@ class PlacedList(list[Any]):
         """Whether, all the same, it can hold nothing that is not here."""
         self.doubtful: set[int] = set()
         """The positions of items that are there only under a condition."""
+        self.unordered = False
+        """Whether its items may stand in another order: those of a set, or sorted by what is not known."""
+
+    def take_over(self, value: Any, doubtful: Iterable[int]) -> PlacedList:
+        """Be as unsure as what it is made of, with these positions in doubt."""
+        self.incomplete = self.incomplete or getattr(value, "incomplete", False)
+        self.unordered = self.unordered or getattr(value, "unordered", False)
+        self.doubtful.update(doubtful)
+        return self
 
     def node(self, index: int) -> ast.AST | None:
         return self.nodes[index] if len(self.nodes) == len(self) else None
@@ -407,6 +430,11 @@ def may_be_none(value: Any) -> bool:
     return isinstance(value, (External, Function, Class, Instance)) and value.may_be_none
 
 
+def is_open(value: Any) -> bool:
+    """Whether it is not settled what is in a list or dictionary."""
+    return bool(getattr(value, "incomplete", False) or getattr(value, "doubtful", False))
+
+
 def is_known(value: Any, depth: int = 0) -> bool:
     """Whether a value is plain data all the way down."""
     if value is None or isinstance(value, (str, int, float, bool)):
@@ -414,10 +442,9 @@ def is_known(value: Any, depth: int = 0) -> bool:
     if depth > 60:
         return False
     if isinstance(value, (list, tuple, set, frozenset)):
-        return not getattr(value, "incomplete", False) and all(is_known(item, depth + 1) for item in value)
+        return not is_open(value) and all(is_known(item, depth + 1) for item in value)
     if isinstance(value, dict):
-        incomplete = getattr(value, "incomplete", False)
-        return not incomplete and all(isinstance(k, str) and is_known(v, depth + 1) for k, v in value.items())
+        return not is_open(value) and all(isinstance(k, str) and is_known(v, depth + 1) for k, v in value.items())
     return isinstance(value, EnumMember) and is_known(value.value, depth + 1)
 
 

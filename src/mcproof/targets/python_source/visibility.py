@@ -92,5 +92,5 @@ def _any_among(values: list[Any] | None, wanted: Any) -> bool | None:
     values = [plain.bare(each) for each in values]
     if any(isinstance(each, str) and each in certain for each in values):
         return True
-    is_open = plain.is_open(wanted) or any(not isinstance(each, str) for each in [*values, *certain])
+    is_open = plain.may_hold_more(wanted) or any(not isinstance(each, str) for each in [*values, *certain])
     return None if is_open or any(each in possible for each in values) else False
