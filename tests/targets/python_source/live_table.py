@@ -7,7 +7,7 @@ import collections.abc
 import datetime
 import re
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
@@ -22,6 +22,7 @@ from mcp.types import ToolAnnotations
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, HttpUrl, PositiveInt, RootModel, SecretStr
 from pydantic import AliasChoices, AliasGenerator, AliasPath, StringConstraints, alias_generators, conint, constr
 from pydantic.alias_generators import to_camel, to_pascal
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import NotRequired, Required, TypedDict
 
 mcp = MCPServer("table")
@@ -260,6 +261,84 @@ class Choices(BaseModel):
     three: str = Field(alias="third", title="Third")
 
 
+class Told(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    a: int
+    """The a of it."""
+    b: str = "x"
+
+    """
+    The b
+      of it.
+    """
+    c: int = Field(1, description="given")
+    """Not this."""
+    d: int
+
+
+class ToldAgain(Told):
+    a: int
+    e: Address
+    """The e of it."""
+
+
+class Untold(BaseModel):
+    a: int
+    """Nobody asked for this."""
+
+
+class Bounded(BaseModel):
+    model_config = ConfigDict(str_max_length=10, str_min_length=2)
+    a: str
+    b: Optional[str] = None
+    c: dict[str, list[str]] = {}
+    d: str = Field("abc", max_length=3)
+    e: Literal["a"] = "a"
+    f: Address
+
+
+@dataclass
+class Said:
+    a: int
+    b: int = field(default=4, metadata={"description": "bee", "ge": 1, "unheard": 2})
+    c: list[int] = field(default_factory=list, metadata={"title": "Sea"})
+    d: int = field(default=3, kw_only=True)
+    e: int = field(default=3, init=False)
+    f: int = field(init=False)
+    h: Any = ...
+
+
+@dataclass
+class Given:
+    a: InitVar[int]
+
+
+@dataclass
+class NamedOnly:
+    a: int
+    _: KW_ONLY
+    b: int = 4
+
+
+@dataclass
+class NamedOnlyChild(NamedOnly):
+    """Comes before what is named only."""
+    c: str = "c"
+
+
+@dataclass(slots=True)
+class Slotted:
+    a: int
+    b: int = 1
+
+
+@pydantic_dataclass(config=ConfigDict(extra="forbid", title="Configured"))
+class Checked:
+    a: int = Field(ge=1)
+    b: Annotated[str, Field(max_length=2)] = "x"
+    first_name: str = Field(default="", alias="firstName")
+
+
 Prices = Page[Decimal]
 UserId = NewType("UserId", int)
 Short = Annotated[str, Field(max_length=3, description="short")]
@@ -267,7 +346,8 @@ DEFAULT = "dflt"
 
 
 class Plain:
-    x: int
+    """Plain."""
+    x: Annotated[int, Field(ge=3)]
     y: str = "a"
 
 
@@ -431,6 +511,12 @@ PARAMETERS = [
     "a: Snake",
     "a: Upper, b: Shouted, c: Kebab",
     "a: TwoWays, b: Choices",
+    "a: Told, b: ToldAgain, c: Untold",
+    "a: Bounded",
+    "a: Said, b: Given",
+    "a: NamedOnly, b: NamedOnlyChild",
+    "a: Slotted, b: Checked",
+    "a: int = ..., b: str = 'x'",
     "a: Names",
     "a: Optional[Names] = None",
     "a: Movie",
@@ -489,6 +575,12 @@ RETURNS = [
     "Point",
     "Doc",
     "Plain",
+    "Said",
+    "NamedOnlyChild",
+    "Slotted",
+    "Checked",
+    "ToldAgain",
+    "Bounded",
     "Bare",
     "Color",
     "Node",

@@ -106,3 +106,54 @@ def f(a: Model) -> Model: ...
     result = served(tmp_path, source, "fastmcp")
     assert list(properties_of(result)["a"]["properties"]) == ["firstName"]
     assert list(properties_of(result, "outputSchema")) == ["first_name"]
+
+
+TYPED = """
+from typing_extensions import NotRequired, Required, TypedDict
+class Part(TypedDict, total=False):
+    a: Required[int]
+    b: Annotated[str, Field(max_length=3)]
+class Whole(Part):
+    "Described."
+    c: NotRequired[Annotated[int, Field(ge=1)]]
+    d: Annotated[int, Field(ge=1)]
+@mcp.tool()
+def f() -> Whole: ...
+"""
+
+
+def test_the_first_sdk_makes_a_model_of_the_hints_of_a_typed_dictionary(tmp_path: Path) -> None:
+    assert tool(served(tmp_path, TYPED, "mcp1"))["outputSchema"] == {
+        "properties": {
+            "a": {"title": "A", "type": "integer"},
+            "b": {"default": None, "title": "B", "type": "string"},
+            "c": {"default": None, "title": "C", "type": "integer"},
+            "d": {"title": "D", "type": "integer"},
+        },
+        "required": ["a", "d"],
+        "title": "Whole",
+        "type": "object",
+    }
+
+
+def test_the_first_sdk_does_not_see_required_keys_in_late_annotations(tmp_path: Path) -> None:
+    source = f"from __future__ import annotations\nfrom enum import Enum\n{PRELUDE}{SERVERS['mcp1']}{TYPED}"
+    assert tool(found(tmp_path, source))["outputSchema"]["required"] == ["c", "d"]
+
+
+def test_the_second_sdk_describes_a_typed_dictionary_as_it_is(tmp_path: Path) -> None:
+    schema = tool(served(tmp_path, TYPED))["outputSchema"]
+    assert schema["description"] == "Described."
+    assert schema["required"] == ["a", "d"]
+    assert schema["properties"]["b"] == {"maxLength": 3, "title": "B", "type": "string"}
+
+
+def test_a_bound_of_all_strings_that_is_not_known_is_marked(tmp_path: Path) -> None:
+    source = """
+class Model(BaseModel):
+    model_config = ConfigDict(str_max_length=len(os.getcwd()))
+    a: str
+@mcp.tool()
+def f(a: Model): ...
+"""
+    assert unknown_of(served(tmp_path, source)) == {"/inputSchema/$defs/Model/properties/a/maxLength"}

@@ -26,7 +26,17 @@ MAPPINGS = frozenset(
     ["dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict", "Counter"]
 )
 TRANSPARENT = frozenset(
-    ["Required", "NotRequired", "ReadOnly", "Final", "ClassVar", "Optional", "SkipValidation", "SerializeAsAny"]
+    [
+        "Required",
+        "NotRequired",
+        "ReadOnly",
+        "Final",
+        "ClassVar",
+        "Optional",
+        "SkipValidation",
+        "SerializeAsAny",
+        "InitVar",
+    ]
 )
 
 BASIC: dict[str, dict[str, Any]] = {

@@ -5,8 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import aliases, constraints, generics
+from mcproof.targets.python_source import aliases, generics
 from mcproof.targets.python_source.enumerations import is_enum, members_of
+from mcproof.targets.python_source.fields import (
+    Declared,
+    attribute_docstrings,
+    class_default,
+    dataclass_decorator,
+    dataclass_default,
+    fields,
+    has_late_annotations,
+    is_required_key,
+    without_extras,
+)
+from mcproof.targets.python_source.model_config import configuration, string_lengths
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -82,17 +94,9 @@ def kind_of(cls: Class) -> str | None:
         return "root"
     if "TypedDict" in bases:
         return "typed"
-    if any(_is_dataclass(each) for each in cls.ancestry()):
+    if any(dataclass_decorator(each) is not None for each in cls.ancestry()):
         return "dataclass"
     return None
-
-
-def _is_dataclass(cls: Class) -> bool:
-    for decorator in cls.decorators:
-        func = decorator.func if isinstance(decorator, Called) else decorator
-        if isinstance(func, External) and func.last == "dataclass":
-            return True
-    return False
 
 
 def definition(maker: Generator, cls: Class, at: str, variables: dict[str, Any] | None = None) -> Schema:
@@ -102,7 +106,7 @@ def definition(maker: Generator, cls: Class, at: str, variables: dict[str, Any] 
         return _enumeration(maker, cls, at)
     if kind == "root":
         return _root(maker, cls, at, variables or {})
-    return object_schema(maker, cls, at, kind or "class", variables)
+    return object_schema(maker, cls, at, kind or "hints", variables)
 
 
 def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
@@ -136,39 +140,70 @@ def _root(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> S
 
 
 def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: dict[str, Any] | None = None) -> Schema:
-    """An object with the fields of a class."""
+    """An object with the fields of a class.
+
+    `kind` is that of the class; `hints` is a class, `typed hints` a typed dictionary, of which the framework makes a
+    model of its own from the type hints.
+    """
     from mcproof.targets.python_source.pydantic_schema import clean_docstring
 
-    config = configuration(cls)
+    config = {} if kind in ("hints", "typed hints") else configuration(cls)
     bound = generics.bindings(cls, variables or {})
+    lengths = maker.lengths if kind == "typed" and not config else string_lengths(config)
     properties = PlacedDict(module=cls.module)
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
-    for name, node, owner in fields(cls, kind):
-        default = owner.body.names.get(name, MISSING) if node.value is not None else MISSING
-        if kind != "typed" and node.value is None:
-            default = MISSING
-        if kind in ("dataclass", "class"):
-            default = _dataclass_default(default, kind)
-        annotation = maker.run.annotation(node.annotation, owner.body)
-        shown = _shown(maker, config, name, annotation, default, owner) if maker.by_alias else name
+    texts: dict[int, dict[str, str]] = {}
+    for each in fields(cls, "typed" if kind == "typed hints" else kind):
+        owner = each.owner
+        annotation = maker.resolved(maker.run.annotation(each.node.annotation, owner.body), owner.body)
+        is_kept = _is_required(each, annotation, kind)
+        default = _default(each, kind, is_kept=is_kept)
+        if kind in ("hints", "typed hints"):
+            annotation = without_extras(annotation)
+        shown = _shown(maker, config, each.name, annotation, default, owner) if maker.by_alias else each.name
         if not isinstance(shown, str):
             maker.unknown |= {f"{at}/properties", f"{at}/required"}
             continue
         place = f"{at}/properties/{escape(shown)}"
-        with maker.standing_for(bound[id(owner)]):
+        with maker.standing_for(bound[id(owner)], lengths):
             entry = maker.field(shown, annotation, default, owner.body, place)
+        below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
+        if each.name in below:
+            entry.schema.setdefault("description", below[each.name])
         properties[shown] = entry.schema
-        properties.places[shown] = (owner.module, node.target, node)
-        if _is_required(annotation, owner) if kind == "typed" else entry.required:
+        properties.places[shown] = (owner.module, each.node.target, each.node)
+        if entry.required if is_kept is None else is_kept:
             required.append(shown)
     if required:
         made["required"] = required
     described = clean_docstring(cls.node)
-    if described:
+    if described and kind not in ("hints", "typed hints"):
         made["description"] = described
     made.update(_extras(maker, config, at))
     return made
+
+
+def _is_required(field: Declared, annotation: Any, kind: str) -> bool | None:
+    """Whether a key of a typed dictionary must be there; None where the default of a field tells."""
+    if kind == "typed":
+        return is_required_key(annotation, field.owner)
+    if kind == "typed hints":
+        return is_required_key(annotation, field.owner, is_text=has_late_annotations(field.owner.module))
+    return None
+
+
+def _default(field: Declared, kind: str, *, is_kept: bool | None) -> Any:
+    if kind == "typed hints":
+        return MISSING if is_kept else None  # what may be absent is null unless given
+    if kind == "hints":
+        return class_default(field)
+    return dataclass_default(field) if kind == "dataclass" else field.default()
+
+
+def _texts(cls: Class) -> dict[str, str]:
+    """What stands below each field of a class that wants this to be its description."""
+    return attribute_docstrings(cls) if configuration(cls).get("use_attribute_docstrings") is True else {}
 
 
 def _shown(
@@ -197,88 +232,3 @@ def _extras(maker: Generator, config: dict[str, Any], at: str) -> Schema:
     elif more is not None:
         maker.unknown.add(at)
     return made
-
-
-def fields(cls: Class, kind: str) -> list[tuple[str, Any, Class]]:
-    """The fields of a class and its ancestors in the order that Pydantic has them: name, node, who declares it."""
-    found: dict[str, tuple[str, Any, Class]] = {}
-    for each in reversed(cls.ancestry()):
-        for name, node in each.annotations.items():
-            if (
-                (name.startswith("_") and kind != "typed")
-                or name == "model_config"
-                or _is_class_variable(node.annotation)
-            ):
-                continue
-            found[name] = (name, node, each)
-    return list(found.values())
-
-
-def _is_class_variable(node: Any) -> bool:
-    import ast
-
-    inner = node.value if isinstance(node, ast.Subscript) else node
-    name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
-    return name in ("ClassVar", "PrivateAttr", "InitVar")
-
-
-def _dataclass_default(default: Any, kind: str) -> Any:
-    if isinstance(default, Called) and default.func.last == "field":
-        if "default_factory" in default.kwargs:
-            if kind == "class":  # no attribute of the class, so whoever asks the class finds no default
-                return MISSING
-            return Called(External("pydantic.Field"), [], {"default_factory": None})
-        return default.kwargs.get("default", MISSING)
-    return default
-
-
-def _is_required(annotation: Any, owner: Class) -> bool:
-    """Whether a key of a typed dictionary must be there; `total` speaks of what its own class declares."""
-    kind = annotation
-    while isinstance(kind, Generic) and isinstance(kind.base, External):
-        if kind.base.last in ("NotRequired", "Required"):
-            return kind.base.last == "Required"
-        if kind.base.last not in ("Annotated", "ReadOnly"):
-            break
-        kind = kind.args[0]
-    return owner.keywords.get("total") is not False
-
-
-_CLASS_SETTINGS = frozenset(
-    ("extra", "alias_generator", "title", "json_schema_extra", "use_attribute_docstrings", "str_max_length",
-     "str_min_length")
-)  # fmt: skip
-
-
-def configuration(cls: Class) -> dict[str, Any]:
-    """`model_config`, or the inner class `Config`, of a class and its ancestors; the nearest wins."""
-    made: dict[str, Any] = {}
-    for each in reversed(cls.ancestry()):
-        given = [each.body.names.get("model_config", each.body.names.get("__pydantic_config__"))]
-        given += [_decorated_config(decorator) for decorator in each.decorators]
-        for config in given:
-            if isinstance(config, Called):
-                made.update(config.kwargs)
-                if not config.complete:
-                    made["json_schema_extra"] = UNKNOWN
-            elif isinstance(config, dict):
-                made.update(config)
-            elif config is UNKNOWN:
-                made["json_schema_extra"] = UNKNOWN
-        inner = each.body.names.get("Config")
-        if isinstance(inner, Class):
-            made.update(inner.body.names)
-        made.update({key: value for key, value in each.keywords.items() if key in _CLASS_SETTINGS})
-    return made
-
-
-def _decorated_config(decorator: Any) -> Any:
-    """The configuration that `@dataclass(config=...)` or `@with_config(...)` gives."""
-    if not isinstance(decorator, Called):
-        return None
-    if decorator.func.last == "with_config":
-        return decorator.argument(0, "config") or decorator
-    return decorator.kwargs.get("config") if decorator.func.last == "dataclass" else None
-
-
-__all__ = ["constraints", "definition", "fields", "generic_reference", "kind_of", "object_schema", "reference"]

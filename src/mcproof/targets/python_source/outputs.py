@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import models
 from mcproof.targets.python_source.fastmcp_schema import inlined, untitled
+from mcproof.targets.python_source.fields import has_late_annotations, has_slots
 from mcproof.targets.python_source.pydantic_schema import Generator, Schema, ordered
 from mcproof.targets.python_source.values import MISSING, Class, External, Function, Generic, UnionOf
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
-    from mcproof.targets.python_source.modules import Module
 
 
 _CONTENT = frozenset(
@@ -87,13 +87,6 @@ def _is_object_with_string_keys(kind: Any) -> bool:
     return len(kind.args) == 2 and isinstance(kind.args[0], External) and kind.args[0].last == "str"
 
 
-def _optional_as_null(schema: Schema) -> None:
-    """What the first version of the SDK does with a key that may be absent: it is null unless given."""
-    for name, entry in schema["properties"].items():
-        if name not in schema.get("required", ()):
-            entry["default"] = None
-
-
 def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> Schema | None:
     name = face.name
     if _is_annotated(kind) and _names_in(kind.args[0]) & _RESULTS:
@@ -117,16 +110,12 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
             return None
         if sort == "root":
             return maker.whole(models.definition(maker, kind, ""))
-        made = models.object_schema(maker, kind, "", "class" if sort in (None, "dataclass") else sort)
-        if sort in (None, "dataclass") or (sort == "typed" and framework == "mcp1"):
-            made.pop("description", None)
+        made_of_hints = sort in (None, "dataclass")
+        if made_of_hints and any(has_slots(each) for each in kind.ancestry()):
+            return None  # the class has no defaults but descriptors, which no schema can hold
         if sort == "typed" and framework == "mcp1":
-            if _has_late_annotations(kind.module):
-                is_total = kind.keywords.get("total") is not False
-                made["required"] = list(made["properties"]) if is_total else []
-            _optional_as_null(made)
-            if not made.get("required"):
-                made.pop("required", None)
+            sort = "typed hints"
+        made = models.object_schema(maker, kind, "", "hints" if made_of_hints else str(sort))
         if f"#/$defs/{kind.name}" in str(maker.definitions):
             maker.definitions.setdefault(kind.name, dict(made))
         return maker.whole(made)
@@ -147,7 +136,7 @@ _PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", 
 def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | None:
     if isinstance(kind, External) and kind.last in ("Any", "bytes"):
         return None
-    if kind is None and not _has_late_annotations(face.module):
+    if kind is None and not has_late_annotations(face.module):
         return None
     if "bytes" in _names_in(kind) and not isinstance(kind, Class):
         return None
@@ -175,14 +164,6 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
         made = maker.whole(made)
         made["x-fastmcp-wrap-result"] = True
     return inlined(untitled(made), maker.unknown)
-
-
-def _has_late_annotations(module: Module) -> bool:
-    """Whether the module's annotations are strings until somebody asks: then `None` is read as a type."""
-    return any(
-        isinstance(each, ast.ImportFrom) and each.module == "__future__" and each.names[0].name == "annotations"
-        for each in module.tree.body[:12]
-    )
 
 
 def _is_any_sequence(kind: Any) -> bool:

@@ -61,17 +61,20 @@ class Generator:
         self._names: dict[int, str] = {}
         self._depth = self._made = 0
         self.variables: dict[str, Any] = {}
+        self.lengths: Schema = {}
+        """The bounds of every string, where a model sets some."""
         self.generics: dict[tuple[Any, ...], object] = {}
         """What each generic model with these parameters is known by."""
 
     @contextmanager
-    def standing_for(self, variables: dict[str, Any]) -> Iterator[None]:
-        """While this lasts, type variables stand for these types."""
-        outer, self.variables = self.variables, variables
+    def standing_for(self, variables: dict[str, Any], lengths: Schema | None = None) -> Iterator[None]:
+        """While this lasts, type variables stand for these types, and strings have these bounds."""
+        outer = self.variables, self.lengths
+        self.variables, self.lengths = variables, lengths or {}
         try:
             yield
         finally:
-            self.variables = outer
+            self.variables, self.lengths = outer
 
     def unknown_at(self, at: str) -> Schema:
         self.unknown.add(at)
@@ -135,9 +138,20 @@ class Generator:
         if name in MAPPINGS:
             return {"additionalProperties": True, "type": "object"}
         if name in BASIC:
+            if name in ("str", "StrictStr") and self.lengths:
+                return self._bounded_string(at)
             is_written = name == "Decimal" and not self.by_alias  # serialised, it is always a string
             return {"type": "string"} if is_written else dict(BASIC[name])
         return self.unknown_at(at)
+
+    def _bounded_string(self, at: str) -> Schema:
+        made: Schema = {"type": "string"}
+        for key, value in self.lengths.items():
+            if isinstance(value, int):
+                made[key] = value
+            else:
+                self.unknown.add(f"{at}/{key}")
+        return made
 
     def _generic(self, kind: Generic, scope: Scope, at: str) -> Schema:
         base, args = kind.base, kind.args
@@ -299,6 +313,7 @@ class Generator:
             default = constraints.default_of(info)
         if default is MISSING:
             default = next((each for each in map(constraints.default_of, infos[::-1]) if each is not MISSING), MISSING)
+        default = MISSING if default is ... else default
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
             made = {**made, "title": title(name)}
