@@ -20,6 +20,7 @@ from annotated_types import Gt, Len, MinLen
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, HttpUrl, PositiveInt, RootModel, SecretStr
+from pydantic import PrivateAttr, computed_field
 from pydantic import AliasChoices, AliasGenerator, AliasPath, StringConstraints, alias_generators, conint, constr
 from pydantic.alias_generators import to_camel, to_pascal
 from pydantic.dataclasses import dataclass as pydantic_dataclass
@@ -339,6 +340,45 @@ class Checked:
     first_name: str = Field(default="", alias="firstName")
 
 
+class Private(BaseModel):
+    a: int = 1
+    _b: int = 2
+    _c: int = PrivateAttr(default=3)
+    D: ClassVar[int] = 4
+
+
+class Written(Private):
+    name: str = Field("n", alias="Name", serialization_alias="nAme")
+    color: Color = Color.RED
+    ratio: float = 2
+    day: date = date(2020, 1, 2)
+    ratios: list[float] = [1, 2.5]
+    inner: Optional[Private] = None
+
+
+class Holding(BaseModel):
+    one: Private = Private()
+    two: Written = Written(Name="m", inner=Private(a=2))
+    three: list[Private] = [Private()]
+    four: Private = Field(default=Private(a=4))
+    five: Point = Point(1, tags=["a"])
+
+
+class Computed(BaseModel):
+    a: int
+    hidden: str = Field("x", exclude=True)
+
+    @computed_field
+    @property
+    def twice(self) -> int: ...
+
+
+class Spot(NamedTuple):
+    """Not kept."""
+    x: int
+    label: Annotated[str, Field(description="What it is.")] = "here"
+
+
 Prices = Page[Decimal]
 UserId = NewType("UserId", int)
 Short = Annotated[str, Field(max_length=3, description="short")]
@@ -517,6 +557,13 @@ PARAMETERS = [
     "a: NamedOnly, b: NamedOnlyChild",
     "a: Slotted, b: Checked",
     "a: int = ..., b: str = 'x'",
+    "a: Private = Private(), b: list[Private] = [Private(a=5)], c: Private = Field(default=Private())",
+    "a: Written = Written()",
+    "a: Holding",
+    "a: Computed",
+    "a: Spot, b: Spot = Spot(1), c: list[Spot] = [Spot(2, label='z')], d: Optional[Spot] = None",
+    "a: Decimal = Decimal(2), b: Path = Path('./x//y'), c: UUID = UUID('AAAAAAAA-0000-4000-8000-000000000000')",
+    "a: SecretStr = SecretStr('x'), b: set[str] = {'b', 'a', 'c'}, c: bytes = b'abc', d: Path = Path('a', 'b')",
     "a: Names",
     "a: Optional[Names] = None",
     "a: Movie",
@@ -575,6 +622,10 @@ RETURNS = [
     "Point",
     "Doc",
     "Plain",
+    "Holding",
+    "Computed",
+    "Spot",
+    "list[Spot]",
     "Said",
     "NamedOnlyChild",
     "Slotted",

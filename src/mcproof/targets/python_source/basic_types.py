@@ -100,3 +100,6 @@ BASIC: dict[str, dict[str, Any]] = {
     "JsonValue": {},
     "ByteSize": {"minimum": 0, "type": "integer"},
 }
+
+WRITTEN: dict[str, dict[str, Any]] = {"Decimal": {"type": "string"}, "Json": {}}
+"""What is written otherwise than it is read."""

@@ -6,6 +6,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.targets.python_source import constraints
 from mcproof.targets.python_source.values import MISSING, UNKNOWN, Called, Class, External, Generic, UnionOf
 
 if TYPE_CHECKING:
@@ -62,6 +63,12 @@ def _last_name(node: ast.AST) -> str:
     return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
 
 
+def is_left_out(annotation: Any, default: Any) -> bool:
+    """Whether a field is never written."""
+    infos = [*constraints.fields_of(annotation), *([default] if constraints.is_field(default) else [])]
+    return any(info.kwargs.get("exclude") is True for info in infos)
+
+
 # --- data classes
 
 
@@ -105,6 +112,11 @@ def class_default(field: Declared) -> Any:
         default = given.argument(0, "default", MISSING)
         return given if default is MISSING or default is ... else default
     return given
+
+
+def is_checked(cls: Class) -> bool:
+    """Whether Pydantic looks at the values of a data class."""
+    return any(_is_pydantic(dataclass_decorator(each)) for each in cls.ancestry())
 
 
 def _is_pydantic(decorator: Any) -> bool:

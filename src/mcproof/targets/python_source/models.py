@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import aliases, generics
+from mcproof.targets.python_source import aliases, generics, serializers
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.fields import (
     Declared,
@@ -15,10 +15,12 @@ from mcproof.targets.python_source.fields import (
     dataclass_default,
     fields,
     has_late_annotations,
+    is_left_out,
     is_required_key,
     without_extras,
 )
 from mcproof.targets.python_source.model_config import configuration, string_lengths
+from mcproof.targets.python_source.serializers import UNSAID, is_said
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -32,7 +34,7 @@ from mcproof.targets.python_source.values import (
 )
 
 if TYPE_CHECKING:
-    from mcproof.targets.python_source.pydantic_schema import Generator, Schema
+    from mcproof.targets.python_source.pydantic_schema import Field, Generator, Schema
 
 MOST_GENERICS = 100
 """How many generic models with parameters one schema may have: a model may hold itself with ever longer ones."""
@@ -94,6 +96,8 @@ def kind_of(cls: Class) -> str | None:
         return "root"
     if "TypedDict" in bases:
         return "typed"
+    if "NamedTuple" in bases:
+        return "tuple"
     if any(dataclass_decorator(each) is not None for each in cls.ancestry()):
         return "dataclass"
     return None
@@ -106,14 +110,17 @@ def definition(maker: Generator, cls: Class, at: str, variables: dict[str, Any] 
         return _enumeration(maker, cls, at)
     if kind == "root":
         return _root(maker, cls, at, variables or {})
+    if kind == "tuple":
+        return _named_tuple(maker, cls, at, variables or {})
     return object_schema(maker, cls, at, kind or "hints", variables)
 
 
 def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
-    from mcproof.targets.python_source.pydantic_schema import clean_docstring, common_type, encode
+    from mcproof.targets.python_source.defaults import encode
+    from mcproof.targets.python_source.pydantic_schema import clean_docstring, common_type
 
     values = [encode(member.value) for member in members_of(cls)]
-    if not values or UNKNOWN in values or MISSING in values:
+    if not values or UNKNOWN in values:
         return maker.unknown_at(at)
     values = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values
     made: Schema = {"enum": values}
@@ -139,6 +146,22 @@ def _root(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> S
     return maker.unknown_at(at)
 
 
+def _named_tuple(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
+    """A named tuple is an array; what it says of itself is not kept."""
+    items: list[Schema] = []
+    needed = 0
+    bound = generics.bindings(cls, variables)
+    for each in fields(cls, "tuple"):
+        annotation = maker.run.annotation(each.node.annotation, each.owner.body)
+        with maker.standing_for(bound[id(each.owner)]):
+            entry = maker.field(
+                each.name, annotation, each.default(), each.owner.body, f"{at}/prefixItems/{len(items)}"
+            )
+        items.append(entry.schema)
+        needed += entry.required
+    return {"maxItems": len(items), "minItems": needed, "prefixItems": items, "type": "array"}
+
+
 def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: dict[str, Any] | None = None) -> Schema:
     """An object with the fields of a class.
 
@@ -154,6 +177,9 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     texts: dict[int, dict[str, str]] = {}
+    changed = serializers.written_types(maker, cls) if maker.is_written and kind == "model" else {}
+    if is_said(changed.get("", UNSAID)):
+        return {**maker.schema(changed[""], cls.scope, at), "title": cls.name}
     for each in fields(cls, "typed" if kind == "typed hints" else kind):
         owner = each.owner
         annotation = maker.resolved(maker.run.annotation(each.node.annotation, owner.body), owner.body)
@@ -161,13 +187,17 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
         default = _default(each, kind, is_kept=is_kept)
         if kind in ("hints", "typed hints"):
             annotation = without_extras(annotation)
-        shown = _shown(maker, config, each.name, annotation, default, owner) if maker.by_alias else each.name
+        shown = _shown(maker, config, each.name, annotation, default, owner) if not maker.is_written else each.name
         if not isinstance(shown, str):
             maker.unknown |= {f"{at}/properties", f"{at}/required"}
+            continue
+        if maker.is_written and is_left_out(annotation, default):
             continue
         place = f"{at}/properties/{escape(shown)}"
         with maker.standing_for(bound[id(owner)], lengths):
             entry = maker.field(shown, annotation, default, owner.body, place)
+        if each.name in changed:
+            entry = _rewritten(maker, entry, shown, changed[each.name], owner, place)
         below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
         if each.name in below:
             entry.schema.setdefault("description", below[each.name])
@@ -175,6 +205,8 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
         properties.places[shown] = (owner.module, each.node.target, each.node)
         if entry.required if is_kept is None else is_kept:
             required.append(shown)
+    if maker.is_written and kind in ("model", "dataclass"):
+        required += _compute(maker, cls, properties, at)
     if required:
         made["required"] = required
     described = clean_docstring(cls.node)
@@ -182,6 +214,29 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
         made["description"] = described
     made.update(_extras(maker, config, at))
     return made
+
+
+def _rewritten(maker: Generator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
+    """A field that a serializer writes: of the type that it says, with a default that nobody can tell."""
+    schema = dict(entry.schema)
+    if is_said(kind):
+        kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
+        schema = {**maker.field(name, kind, MISSING, owner.scope, at).schema, **kept}
+    if schema.pop("default", None) is not None:
+        maker.unknown.add(f"{at}/default")
+    return entry._replace(schema=schema)
+
+
+def _compute(maker: Generator, cls: Class, properties: PlacedDict, at: str) -> list[str]:
+    """Add the properties that are computed; returns their names, for they are always there."""
+    found = serializers.computed_fields(maker, cls)
+    for name, each in found.items():
+        place = f"{at}/properties/{escape(name)}"
+        kind = serializers.computed_type(maker, each)
+        entry = maker.field(name, kind, serializers.computed_info(each), each.owner.scope, place)
+        properties[name] = {**entry.schema, "readOnly": True}
+        properties.places[name] = (each.owner.module, each.node, each.node)
+    return list(found)
 
 
 def _is_required(field: Declared, annotation: Any, kind: str) -> bool | None:

@@ -42,7 +42,7 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
     node = face.node.returns if not isinstance(face.node, ast.Lambda) else None
     if node is None:
         return None, set()
-    maker = Generator(run, describes_strings=framework == "fastmcp", by_alias=framework != "fastmcp")
+    maker = Generator(run, describes_strings=framework == "fastmcp", is_written=framework == "fastmcp")
     kind = maker.resolved(run.annotation(node, face.scope), face.scope)
     if _is_signal(kind):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
@@ -106,7 +106,7 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
         return maker.whole(generic)
     if isinstance(kind, Class):
         sort = models.kind_of(kind)
-        if sort == "enum" or (sort is None and not kind.annotations):
+        if sort in ("enum", "tuple") or (sort is None and not kind.annotations):
             return None
         if sort == "root":
             return maker.whole(models.definition(maker, kind, ""))
