@@ -7,7 +7,7 @@ import collections.abc
 import datetime
 import re
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum, IntEnum
@@ -20,8 +20,10 @@ from annotated_types import Gt, Len, MinLen
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, HttpUrl, PositiveInt, RootModel, SecretStr
+from pydantic import PrivateAttr, computed_field
 from pydantic import AliasChoices, AliasGenerator, AliasPath, StringConstraints, alias_generators, conint, constr
 from pydantic.alias_generators import to_camel, to_pascal
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import NotRequired, Required, TypedDict
 
 mcp = MCPServer("table")
@@ -260,6 +262,123 @@ class Choices(BaseModel):
     three: str = Field(alias="third", title="Third")
 
 
+class Told(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    a: int
+    """The a of it."""
+    b: str = "x"
+
+    """
+    The b
+      of it.
+    """
+    c: int = Field(1, description="given")
+    """Not this."""
+    d: int
+
+
+class ToldAgain(Told):
+    a: int
+    e: Address
+    """The e of it."""
+
+
+class Untold(BaseModel):
+    a: int
+    """Nobody asked for this."""
+
+
+class Bounded(BaseModel):
+    model_config = ConfigDict(str_max_length=10, str_min_length=2)
+    a: str
+    b: Optional[str] = None
+    c: dict[str, list[str]] = {}
+    d: str = Field("abc", max_length=3)
+    e: Literal["a"] = "a"
+    f: Address
+
+
+@dataclass
+class Said:
+    a: int
+    b: int = field(default=4, metadata={"description": "bee", "ge": 1, "unheard": 2})
+    c: list[int] = field(default_factory=list, metadata={"title": "Sea"})
+    d: int = field(default=3, kw_only=True)
+    e: int = field(default=3, init=False)
+    f: int = field(init=False)
+    h: Any = ...
+
+
+@dataclass
+class Given:
+    a: InitVar[int]
+
+
+@dataclass
+class NamedOnly:
+    a: int
+    _: KW_ONLY
+    b: int = 4
+
+
+@dataclass
+class NamedOnlyChild(NamedOnly):
+    """Comes before what is named only."""
+    c: str = "c"
+
+
+@dataclass(slots=True)
+class Slotted:
+    a: int
+    b: int = 1
+
+
+@pydantic_dataclass(config=ConfigDict(extra="forbid", title="Configured"))
+class Checked:
+    a: int = Field(ge=1)
+    b: Annotated[str, Field(max_length=2)] = "x"
+    first_name: str = Field(default="", alias="firstName")
+
+
+class Private(BaseModel):
+    a: int = 1
+    _b: int = 2
+    _c: int = PrivateAttr(default=3)
+    D: ClassVar[int] = 4
+
+
+class Written(Private):
+    name: str = Field("n", alias="Name", serialization_alias="nAme")
+    color: Color = Color.RED
+    ratio: float = 2
+    day: date = date(2020, 1, 2)
+    ratios: list[float] = [1, 2.5]
+    inner: Optional[Private] = None
+
+
+class Holding(BaseModel):
+    one: Private = Private()
+    two: Written = Written(Name="m", inner=Private(a=2))
+    three: list[Private] = [Private()]
+    four: Private = Field(default=Private(a=4))
+    five: Point = Point(1, tags=["a"])
+
+
+class Computed(BaseModel):
+    a: int
+    hidden: str = Field("x", exclude=True)
+
+    @computed_field
+    @property
+    def twice(self) -> int: ...
+
+
+class Spot(NamedTuple):
+    """Not kept."""
+    x: int
+    label: Annotated[str, Field(description="What it is.")] = "here"
+
+
 Prices = Page[Decimal]
 UserId = NewType("UserId", int)
 Short = Annotated[str, Field(max_length=3, description="short")]
@@ -267,7 +386,8 @@ DEFAULT = "dflt"
 
 
 class Plain:
-    x: int
+    """Plain."""
+    x: Annotated[int, Field(ge=3)]
     y: str = "a"
 
 
@@ -431,6 +551,19 @@ PARAMETERS = [
     "a: Snake",
     "a: Upper, b: Shouted, c: Kebab",
     "a: TwoWays, b: Choices",
+    "a: Told, b: ToldAgain, c: Untold",
+    "a: Bounded",
+    "a: Said, b: Given",
+    "a: NamedOnly, b: NamedOnlyChild",
+    "a: Slotted, b: Checked",
+    "a: int = ..., b: str = 'x'",
+    "a: Private = Private(), b: list[Private] = [Private(a=5)], c: Private = Field(default=Private())",
+    "a: Written = Written()",
+    "a: Holding",
+    "a: Computed",
+    "a: Spot, b: Spot = Spot(1), c: list[Spot] = [Spot(2, label='z')], d: Optional[Spot] = None",
+    "a: Decimal = Decimal(2), b: Path = Path('./x//y'), c: UUID = UUID('AAAAAAAA-0000-4000-8000-000000000000')",
+    "a: SecretStr = SecretStr('x'), b: set[str] = {'b', 'a', 'c'}, c: bytes = b'abc', d: Path = Path('a', 'b')",
     "a: Names",
     "a: Optional[Names] = None",
     "a: Movie",
@@ -489,6 +622,16 @@ RETURNS = [
     "Point",
     "Doc",
     "Plain",
+    "Holding",
+    "Computed",
+    "Spot",
+    "list[Spot]",
+    "Said",
+    "NamedOnlyChild",
+    "Slotted",
+    "Checked",
+    "ToldAgain",
+    "Bounded",
     "Bare",
     "Color",
     "Node",

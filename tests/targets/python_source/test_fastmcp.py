@@ -21,6 +21,9 @@ from pydantic import BaseModel, Field
 mcp = FastMCP("x")
 class Inner(BaseModel):
     a: int = Field(title="Not A")
+class Said(BaseModel):
+    "Said by the model."
+    a: int
 """
 
 
@@ -86,6 +89,23 @@ def test_the_docstring_describes_the_parameters(tmp_path: Path) -> None:
     properties = found_tool["inputSchema"]["properties"]
     assert properties["a"]["description"] == "The first,\nindeed."
     assert properties["b"]["description"] == "Given."
+
+
+def test_the_docstring_describes_a_parameter_whose_model_says_something_itself(tmp_path: Path) -> None:
+    found_tool = served(
+        tmp_path,
+        '''def f(a: Said, b: Said | None, c: Annotated[Said, "Own."]):
+    """Does it.
+
+    Args:
+        a: The first.
+        b: The second.
+        c: The third.
+    """''',
+    )
+    properties = found_tool["inputSchema"]["properties"]
+    assert [properties[name]["description"] for name in "abc"] == ["The first.", "The second.", "Own."]
+    assert properties["b"]["anyOf"][0]["description"] == "Said by the model."
 
 
 def test_what_is_returned_is_wrapped_unless_it_is_an_object(tmp_path: Path) -> None:

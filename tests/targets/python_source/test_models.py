@@ -106,3 +106,131 @@ def f(a: Model) -> Model: ...
     result = served(tmp_path, source, "fastmcp")
     assert list(properties_of(result)["a"]["properties"]) == ["firstName"]
     assert list(properties_of(result, "outputSchema")) == ["first_name"]
+
+
+TYPED = """
+from typing_extensions import NotRequired, Required, TypedDict
+class Part(TypedDict, total=False):
+    a: Required[int]
+    b: Annotated[str, Field(max_length=3)]
+class Whole(Part):
+    "Described."
+    c: NotRequired[Annotated[int, Field(ge=1)]]
+    d: Annotated[int, Field(ge=1)]
+@mcp.tool()
+def f() -> Whole: ...
+"""
+
+
+def test_the_first_sdk_makes_a_model_of_the_hints_of_a_typed_dictionary(tmp_path: Path) -> None:
+    assert tool(served(tmp_path, TYPED, "mcp1"))["outputSchema"] == {
+        "properties": {
+            "a": {"title": "A", "type": "integer"},
+            "b": {"default": None, "title": "B", "type": "string"},
+            "c": {"default": None, "title": "C", "type": "integer"},
+            "d": {"title": "D", "type": "integer"},
+        },
+        "required": ["a", "d"],
+        "title": "Whole",
+        "type": "object",
+    }
+
+
+def test_the_first_sdk_does_not_see_required_keys_in_late_annotations(tmp_path: Path) -> None:
+    source = f"from __future__ import annotations\nfrom enum import Enum\n{PRELUDE}{SERVERS['mcp1']}{TYPED}"
+    assert tool(found(tmp_path, source))["outputSchema"]["required"] == ["c", "d"]
+
+
+def test_the_second_sdk_describes_a_typed_dictionary_as_it_is(tmp_path: Path) -> None:
+    schema = tool(served(tmp_path, TYPED))["outputSchema"]
+    assert schema["description"] == "Described."
+    assert schema["required"] == ["a", "d"]
+    assert schema["properties"]["b"] == {"maxLength": 3, "title": "B", "type": "string"}
+
+
+def test_a_bound_of_all_strings_that_is_not_known_is_marked(tmp_path: Path) -> None:
+    source = """
+class Model(BaseModel):
+    model_config = ConfigDict(str_max_length=len(os.getcwd()))
+    a: str
+@mcp.tool()
+def f(a: Model): ...
+"""
+    assert unknown_of(served(tmp_path, source)) == {"/inputSchema/$defs/Model/properties/a/maxLength"}
+
+
+WRITTEN = """
+class Model(BaseModel):
+    a: int
+    hidden: str = Field("x", exclude=True)
+    day: int = 1
+    text: Annotated[int, PlainSerializer(lambda value: str(value), return_type=str)] = 1
+    @field_serializer("day")
+    def write_day(self, value) -> str: ...
+    @computed_field
+    @property
+    def twice(self) -> int:
+        "Twice it."
+    @computed_field(description="Given.", alias="other")
+    def times(self) -> Optional[float]: ...
+class Child(Model):
+    @computed_field(return_type=bool)
+    @property
+    def last(self): ...
+@mcp.tool()
+def f(a: Child) -> Child: ...
+"""
+
+
+def test_fastmcp_describes_a_result_as_it_is_written(tmp_path: Path) -> None:
+    result = served(tmp_path, WRITTEN, "fastmcp")
+    assert tool(result)["outputSchema"] == {
+        "properties": {
+            "a": {"type": "integer"},
+            "day": {"type": "string"},
+            "text": {"type": "string"},
+            "twice": {"description": "Twice it.", "readOnly": True, "type": "integer"},
+            "times": {
+                "anyOf": [{"type": "number"}, {"type": "null"}],
+                "description": "Given.",
+                "readOnly": True,
+            },
+            "last": {"readOnly": True, "type": "boolean"},
+        },
+        "required": ["a", "twice", "times", "last"],
+        "type": "object",
+    }
+    assert list(properties_of(result)["a"]["properties"]) == ["a", "hidden", "day", "text"]
+    assert unknown_of(result) == {"/outputSchema/properties/day/default", "/outputSchema/properties/text/default"}
+
+
+@pytest.mark.parametrize("framework", ["mcp", "mcp1"])
+def test_the_sdk_describes_a_result_as_it_is_read(framework: str, tmp_path: Path) -> None:
+    properties = properties_of(served(tmp_path, WRITTEN, framework), "outputSchema")
+    assert list(properties) == ["a", "hidden", "day", "text"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a: int = '4'",
+        "a: int = len(os.getcwd())",
+        "a: int = 1\n    @field_validator('a')\n    def check(cls, value): ...",
+        "a: int = 1\n    @computed_field\n    @property\n    def b(self) -> int: ...",
+        "a: int = 1\n    model_config = ConfigDict(extra='allow')",
+        "a: int = 1\n    model_config = ConfigDict(alias_generator=load())",
+        "a: int = 1\n    def __init__(self): ...",
+        "a: Union[int, float] = 1",
+    ],
+)
+def test_an_object_as_default_is_not_known_where_its_model_may_change_it(body: str, tmp_path: Path) -> None:
+    source = f"""
+from elsewhere import load
+class Model(BaseModel):
+    {body}
+@mcp.tool()
+def f(a: Model = Model()): ...
+"""
+    result = served(tmp_path, source)
+    assert "default" not in properties_of(result)["a"]
+    assert "/inputSchema/properties/a/default" in unknown_of(result)

@@ -26,7 +26,17 @@ MAPPINGS = frozenset(
     ["dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict", "Counter"]
 )
 TRANSPARENT = frozenset(
-    ["Required", "NotRequired", "ReadOnly", "Final", "ClassVar", "Optional", "SkipValidation", "SerializeAsAny"]
+    [
+        "Required",
+        "NotRequired",
+        "ReadOnly",
+        "Final",
+        "ClassVar",
+        "Optional",
+        "SkipValidation",
+        "SerializeAsAny",
+        "InitVar",
+    ]
 )
 
 BASIC: dict[str, dict[str, Any]] = {
@@ -90,3 +100,6 @@ BASIC: dict[str, dict[str, Any]] = {
     "JsonValue": {},
     "ByteSize": {"minimum": 0, "type": "integer"},
 }
+
+WRITTEN: dict[str, dict[str, Any]] = {"Decimal": {"type": "string"}, "Json": {}}
+"""What is written otherwise than it is read."""

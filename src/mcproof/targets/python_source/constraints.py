@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source.values import (
@@ -94,7 +95,35 @@ def apply(maker: Generator, schema: Schema, extra: Any, at: str) -> Schema:
         return _described(maker, _limited(maker, schema, extra.kwargs, at), extra, at)
     if name == "PlainValidator":
         return maker.unknown_at(at)
+    if name in _SERIALIZERS and maker.is_written:
+        return _rewritten(maker, schema, extra, at)
     return schema
+
+
+_SERIALIZERS = ("PlainSerializer", "WrapSerializer")
+
+
+def is_rewritten(kind: Any) -> bool:
+    """Whether a function writes what is of this type, so that nobody can tell how a default is written."""
+    if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
+        return False
+    said = [each for each in kind.args[1:] if isinstance(each, Called)]
+    return any(each.func.last in _SERIALIZERS for each in said) or is_rewritten(kind.args[0])
+
+
+def _rewritten(maker: Generator, schema: Schema, extra: Called, at: str) -> Schema:
+    """What a function writes: of the type that it says, or else as it was."""
+    kind = extra.argument(1, "return_type", MISSING)
+    function = extra.argument(0, "func")
+    if kind is MISSING and isinstance(function, Function):
+        node = function.node
+        if not isinstance(node, ast.Lambda) and node.returns is not None:
+            kind = maker.run.annotation(node.returns, function.scope)
+    if kind is MISSING:
+        return schema
+    kept = {key: value for key, value in schema.items() if key in _PLACED_BY_FIELD}
+    scope = function.scope if isinstance(function, Function) else None
+    return maker.unknown_at(at) if scope is None else {**maker.schema(kind, scope, at), **kept}
 
 
 def _described(maker: Generator, schema: Schema, info: Called, at: str) -> Schema:
@@ -104,7 +133,7 @@ def _described(maker: Generator, schema: Schema, info: Called, at: str) -> Schem
         if value is None:
             continue
         if is_known(value):
-            from mcproof.targets.python_source.pydantic_schema import encode
+            from mcproof.targets.python_source.defaults import encode
 
             made[key] = encode(value)
         else:

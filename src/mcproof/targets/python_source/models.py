@@ -5,8 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import aliases, constraints, generics
+from mcproof.targets.python_source import aliases, generics, serializers
 from mcproof.targets.python_source.enumerations import is_enum, members_of
+from mcproof.targets.python_source.fields import (
+    Declared,
+    attribute_docstrings,
+    class_default,
+    dataclass_decorator,
+    dataclass_default,
+    fields,
+    has_late_annotations,
+    is_left_out,
+    is_required_key,
+    without_extras,
+)
+from mcproof.targets.python_source.model_config import configuration, string_lengths
+from mcproof.targets.python_source.serializers import UNSAID, is_said
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -20,7 +34,7 @@ from mcproof.targets.python_source.values import (
 )
 
 if TYPE_CHECKING:
-    from mcproof.targets.python_source.pydantic_schema import Generator, Schema
+    from mcproof.targets.python_source.pydantic_schema import Field, Generator, Schema
 
 MOST_GENERICS = 100
 """How many generic models with parameters one schema may have: a model may hold itself with ever longer ones."""
@@ -82,17 +96,11 @@ def kind_of(cls: Class) -> str | None:
         return "root"
     if "TypedDict" in bases:
         return "typed"
-    if any(_is_dataclass(each) for each in cls.ancestry()):
+    if "NamedTuple" in bases:
+        return "tuple"
+    if any(dataclass_decorator(each) is not None for each in cls.ancestry()):
         return "dataclass"
     return None
-
-
-def _is_dataclass(cls: Class) -> bool:
-    for decorator in cls.decorators:
-        func = decorator.func if isinstance(decorator, Called) else decorator
-        if isinstance(func, External) and func.last == "dataclass":
-            return True
-    return False
 
 
 def definition(maker: Generator, cls: Class, at: str, variables: dict[str, Any] | None = None) -> Schema:
@@ -102,14 +110,17 @@ def definition(maker: Generator, cls: Class, at: str, variables: dict[str, Any] 
         return _enumeration(maker, cls, at)
     if kind == "root":
         return _root(maker, cls, at, variables or {})
-    return object_schema(maker, cls, at, kind or "class", variables)
+    if kind == "tuple":
+        return _named_tuple(maker, cls, at, variables or {})
+    return object_schema(maker, cls, at, kind or "hints", variables)
 
 
 def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
-    from mcproof.targets.python_source.pydantic_schema import clean_docstring, common_type, encode
+    from mcproof.targets.python_source.defaults import encode
+    from mcproof.targets.python_source.pydantic_schema import clean_docstring, common_type
 
     values = [encode(member.value) for member in members_of(cls)]
-    if not values or UNKNOWN in values or MISSING in values:
+    if not values or UNKNOWN in values:
         return maker.unknown_at(at)
     values = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values
     made: Schema = {"enum": values}
@@ -135,40 +146,119 @@ def _root(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> S
     return maker.unknown_at(at)
 
 
+def _named_tuple(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
+    """A named tuple is an array; what it says of itself is not kept."""
+    items: list[Schema] = []
+    needed = 0
+    bound = generics.bindings(cls, variables)
+    for each in fields(cls, "tuple"):
+        annotation = maker.run.annotation(each.node.annotation, each.owner.body)
+        with maker.standing_for(bound[id(each.owner)]):
+            entry = maker.field(
+                each.name, annotation, each.default(), each.owner.body, f"{at}/prefixItems/{len(items)}"
+            )
+        items.append(entry.schema)
+        needed += entry.required
+    return {"maxItems": len(items), "minItems": needed, "prefixItems": items, "type": "array"}
+
+
 def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: dict[str, Any] | None = None) -> Schema:
-    """An object with the fields of a class."""
+    """An object with the fields of a class.
+
+    `kind` is that of the class; `hints` is a class, `typed hints` a typed dictionary, of which the framework makes a
+    model of its own from the type hints.
+    """
     from mcproof.targets.python_source.pydantic_schema import clean_docstring
 
-    config = configuration(cls)
+    config = {} if kind in ("hints", "typed hints") else configuration(cls)
     bound = generics.bindings(cls, variables or {})
+    lengths = maker.lengths if kind == "typed" and not config else string_lengths(config)
     properties = PlacedDict(module=cls.module)
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
-    for name, node, owner in fields(cls, kind):
-        default = owner.body.names.get(name, MISSING) if node.value is not None else MISSING
-        if kind != "typed" and node.value is None:
-            default = MISSING
-        if kind in ("dataclass", "class"):
-            default = _dataclass_default(default, kind)
-        annotation = maker.run.annotation(node.annotation, owner.body)
-        shown = _shown(maker, config, name, annotation, default, owner) if maker.by_alias else name
+    texts: dict[int, dict[str, str]] = {}
+    changed = serializers.written_types(maker, cls) if maker.is_written and kind == "model" else {}
+    if is_said(changed.get("", UNSAID)):
+        return {**maker.schema(changed[""], cls.scope, at), "title": cls.name}
+    for each in fields(cls, "typed" if kind == "typed hints" else kind):
+        owner = each.owner
+        annotation = maker.resolved(maker.run.annotation(each.node.annotation, owner.body), owner.body)
+        is_kept = _is_required(each, annotation, kind)
+        default = _default(each, kind, is_kept=is_kept)
+        if kind in ("hints", "typed hints"):
+            annotation = without_extras(annotation)
+        shown = _shown(maker, config, each.name, annotation, default, owner) if not maker.is_written else each.name
         if not isinstance(shown, str):
             maker.unknown |= {f"{at}/properties", f"{at}/required"}
             continue
+        if maker.is_written and is_left_out(annotation, default):
+            continue
         place = f"{at}/properties/{escape(shown)}"
-        with maker.standing_for(bound[id(owner)]):
+        with maker.standing_for(bound[id(owner)], lengths):
             entry = maker.field(shown, annotation, default, owner.body, place)
+        if each.name in changed:
+            entry = _rewritten(maker, entry, shown, changed[each.name], owner, place)
+        below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
+        if each.name in below:
+            entry.schema.setdefault("description", below[each.name])
         properties[shown] = entry.schema
-        properties.places[shown] = (owner.module, node.target, node)
-        if _is_required(annotation, owner) if kind == "typed" else entry.required:
+        properties.places[shown] = (owner.module, each.node.target, each.node)
+        if entry.required if is_kept is None else is_kept:
             required.append(shown)
+    if maker.is_written and kind in ("model", "dataclass"):
+        required += _compute(maker, cls, properties, at)
     if required:
         made["required"] = required
     described = clean_docstring(cls.node)
-    if described:
+    if described and kind not in ("hints", "typed hints"):
         made["description"] = described
     made.update(_extras(maker, config, at))
     return made
+
+
+def _rewritten(maker: Generator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
+    """A field that a serializer writes: of the type that it says, with a default that nobody can tell."""
+    schema = dict(entry.schema)
+    if is_said(kind):
+        kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
+        schema = {**maker.field(name, kind, MISSING, owner.scope, at).schema, **kept}
+    if schema.pop("default", None) is not None:
+        maker.unknown.add(f"{at}/default")
+    return entry._replace(schema=schema)
+
+
+def _compute(maker: Generator, cls: Class, properties: PlacedDict, at: str) -> list[str]:
+    """Add the properties that are computed; returns their names, for they are always there."""
+    found = serializers.computed_fields(maker, cls)
+    for name, each in found.items():
+        place = f"{at}/properties/{escape(name)}"
+        kind = serializers.computed_type(maker, each)
+        entry = maker.field(name, kind, serializers.computed_info(each), each.owner.scope, place)
+        properties[name] = {**entry.schema, "readOnly": True}
+        properties.places[name] = (each.owner.module, each.node, each.node)
+    return list(found)
+
+
+def _is_required(field: Declared, annotation: Any, kind: str) -> bool | None:
+    """Whether a key of a typed dictionary must be there; None where the default of a field tells."""
+    if kind == "typed":
+        return is_required_key(annotation, field.owner)
+    if kind == "typed hints":
+        return is_required_key(annotation, field.owner, is_text=has_late_annotations(field.owner.module))
+    return None
+
+
+def _default(field: Declared, kind: str, *, is_kept: bool | None) -> Any:
+    if kind == "typed hints":
+        return MISSING if is_kept else None  # what may be absent is null unless given
+    if kind == "hints":
+        return class_default(field)
+    return dataclass_default(field) if kind == "dataclass" else field.default()
+
+
+def _texts(cls: Class) -> dict[str, str]:
+    """What stands below each field of a class that wants this to be its description."""
+    return attribute_docstrings(cls) if configuration(cls).get("use_attribute_docstrings") is True else {}
 
 
 def _shown(
@@ -197,88 +287,3 @@ def _extras(maker: Generator, config: dict[str, Any], at: str) -> Schema:
     elif more is not None:
         maker.unknown.add(at)
     return made
-
-
-def fields(cls: Class, kind: str) -> list[tuple[str, Any, Class]]:
-    """The fields of a class and its ancestors in the order that Pydantic has them: name, node, who declares it."""
-    found: dict[str, tuple[str, Any, Class]] = {}
-    for each in reversed(cls.ancestry()):
-        for name, node in each.annotations.items():
-            if (
-                (name.startswith("_") and kind != "typed")
-                or name == "model_config"
-                or _is_class_variable(node.annotation)
-            ):
-                continue
-            found[name] = (name, node, each)
-    return list(found.values())
-
-
-def _is_class_variable(node: Any) -> bool:
-    import ast
-
-    inner = node.value if isinstance(node, ast.Subscript) else node
-    name = inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
-    return name in ("ClassVar", "PrivateAttr", "InitVar")
-
-
-def _dataclass_default(default: Any, kind: str) -> Any:
-    if isinstance(default, Called) and default.func.last == "field":
-        if "default_factory" in default.kwargs:
-            if kind == "class":  # no attribute of the class, so whoever asks the class finds no default
-                return MISSING
-            return Called(External("pydantic.Field"), [], {"default_factory": None})
-        return default.kwargs.get("default", MISSING)
-    return default
-
-
-def _is_required(annotation: Any, owner: Class) -> bool:
-    """Whether a key of a typed dictionary must be there; `total` speaks of what its own class declares."""
-    kind = annotation
-    while isinstance(kind, Generic) and isinstance(kind.base, External):
-        if kind.base.last in ("NotRequired", "Required"):
-            return kind.base.last == "Required"
-        if kind.base.last not in ("Annotated", "ReadOnly"):
-            break
-        kind = kind.args[0]
-    return owner.keywords.get("total") is not False
-
-
-_CLASS_SETTINGS = frozenset(
-    ("extra", "alias_generator", "title", "json_schema_extra", "use_attribute_docstrings", "str_max_length",
-     "str_min_length")
-)  # fmt: skip
-
-
-def configuration(cls: Class) -> dict[str, Any]:
-    """`model_config`, or the inner class `Config`, of a class and its ancestors; the nearest wins."""
-    made: dict[str, Any] = {}
-    for each in reversed(cls.ancestry()):
-        given = [each.body.names.get("model_config", each.body.names.get("__pydantic_config__"))]
-        given += [_decorated_config(decorator) for decorator in each.decorators]
-        for config in given:
-            if isinstance(config, Called):
-                made.update(config.kwargs)
-                if not config.complete:
-                    made["json_schema_extra"] = UNKNOWN
-            elif isinstance(config, dict):
-                made.update(config)
-            elif config is UNKNOWN:
-                made["json_schema_extra"] = UNKNOWN
-        inner = each.body.names.get("Config")
-        if isinstance(inner, Class):
-            made.update(inner.body.names)
-        made.update({key: value for key, value in each.keywords.items() if key in _CLASS_SETTINGS})
-    return made
-
-
-def _decorated_config(decorator: Any) -> Any:
-    """The configuration that `@dataclass(config=...)` or `@with_config(...)` gives."""
-    if not isinstance(decorator, Called):
-        return None
-    if decorator.func.last == "with_config":
-        return decorator.argument(0, "config") or decorator
-    return decorator.kwargs.get("config") if decorator.func.last == "dataclass" else None
-
-
-__all__ = ["constraints", "definition", "fields", "generic_reference", "kind_of", "object_schema", "reference"]

@@ -46,7 +46,7 @@ def fill(run: Interpreter, made: Instance, call: Call) -> None:
         if name in made.attributes:
             continue
         default = made.cls.attribute(name)
-        if isinstance(default, Called):
+        if isinstance(default, Called) and default.func.last in ("Field", "field", "PrivateAttr"):
             factory = default.kwargs.get("default_factory", MISSING)
             if factory is not MISSING:
                 default = run.call(factory, Call([], {}))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import models
 from mcproof.targets.python_source.fastmcp_schema import inlined, untitled
+from mcproof.targets.python_source.fields import has_late_annotations, has_slots
 from mcproof.targets.python_source.parameters import signature_of
 from mcproof.targets.python_source.pydantic_schema import Generator, Schema, ordered
 from mcproof.targets.python_source.values import MISSING, UNKNOWN, Class, External, Function, Generic, UnionOf
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
-    from mcproof.targets.python_source.modules import Module
 
 
 _CONTENT = frozenset(
@@ -49,7 +49,7 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
         return None, set()
     if kind is UNKNOWN:
         return None, {""}
-    maker = Generator(run, describes_strings=framework == "fastmcp", by_alias=framework != "fastmcp")
+    maker = Generator(run, describes_strings=framework == "fastmcp", is_written=framework == "fastmcp")
     kind = maker.resolved(kind, face.scope)
     if _is_signal(kind):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
@@ -94,13 +94,6 @@ def _is_object_with_string_keys(kind: Any) -> bool:
     return len(kind.args) == 2 and isinstance(kind.args[0], External) and kind.args[0].last == "str"
 
 
-def _optional_as_null(schema: Schema) -> None:
-    """What the first version of the SDK does with a key that may be absent: it is null unless given."""
-    for name, entry in schema["properties"].items():
-        if name not in schema.get("required", ()):
-            entry["default"] = None
-
-
 def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> Schema | None:
     name = face.name
     if _is_annotated(kind) and _names_in(kind.args[0]) & _RESULTS:
@@ -120,20 +113,16 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
         return maker.whole(generic)
     if isinstance(kind, Class):
         sort = models.kind_of(kind)
-        if sort == "enum" or (sort is None and not kind.annotations):
+        if sort in ("enum", "tuple") or (sort is None and not kind.annotations):
             return None
         if sort == "root":
             return maker.whole(models.definition(maker, kind, ""))
-        made = models.object_schema(maker, kind, "", "class" if sort in (None, "dataclass") else sort)
-        if sort in (None, "dataclass") or (sort == "typed" and framework == "mcp1"):
-            made.pop("description", None)
+        made_of_hints = sort in (None, "dataclass")
+        if made_of_hints and any(has_slots(each) for each in kind.ancestry()):
+            return None  # the class has no defaults but descriptors, which no schema can hold
         if sort == "typed" and framework == "mcp1":
-            if _has_late_annotations(kind.module):
-                is_total = kind.keywords.get("total") is not False
-                made["required"] = list(made["properties"]) if is_total else []
-            _optional_as_null(made)
-            if not made.get("required"):
-                made.pop("required", None)
+            sort = "typed hints"
+        made = models.object_schema(maker, kind, "", "hints" if made_of_hints else str(sort))
         if f"#/$defs/{kind.name}" in str(maker.definitions):
             maker.definitions.setdefault(kind.name, dict(made))
         return maker.whole(made)
@@ -154,7 +143,7 @@ _PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", 
 def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | None:
     if isinstance(kind, External) and kind.last in ("Any", "bytes"):
         return None
-    if kind is None and not _has_late_annotations(face.module):
+    if kind is None and not has_late_annotations(face.module):
         return None
     if "bytes" in _names_in(kind) and not isinstance(kind, Class):
         return None
@@ -182,14 +171,6 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
         made = maker.whole(made)
         made["x-fastmcp-wrap-result"] = True
     return inlined(untitled(made), maker.unknown)
-
-
-def _has_late_annotations(module: Module) -> bool:
-    """Whether the module's annotations are strings until somebody asks: then `None` is read as a type."""
-    return any(
-        isinstance(each, ast.ImportFrom) and each.module == "__future__" and each.names[0].name == "annotations"
-        for each in module.tree.body[:12]
-    )
 
 
 def _is_any_sequence(kind: Any) -> bool:

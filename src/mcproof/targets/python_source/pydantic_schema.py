@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import datetime
 import inspect
-import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import aliases, constraints, models
-from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, SETS, TRANSPARENT
+from mcproof.targets.python_source import aliases, constraints, defaults, models
+from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, SETS, TRANSPARENT, WRITTEN
 from mcproof.targets.python_source.expressions import evaluate
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -21,12 +19,10 @@ from mcproof.targets.python_source.values import (
     EnumMember,
     External,
     Generic,
-    Instance,
     PlacedDict,
     Scope,
     TypeAlias,
     UnionOf,
-    is_known,
 )
 
 if TYPE_CHECKING:
@@ -50,10 +46,10 @@ class Field(NamedTuple):
 class Generator:
     """Makes one schema; definitions and what stayed unknown gather here."""
 
-    def __init__(self, run: Interpreter, *, describes_strings: bool = False, by_alias: bool = True) -> None:
+    def __init__(self, run: Interpreter, *, describes_strings: bool = False, is_written: bool = False) -> None:
         self.run = run
-        self.by_alias = by_alias
-        """Whether fields go by their aliases; fastmcp describes what a tool returns without them."""
+        self.is_written = is_written
+        """Whether it describes what is written, not what is read: so fastmcp has results, and without aliases."""
         self.describes_strings = describes_strings
         """Whether a string in `Annotated` is a description, as fastmcp has it."""
         self.definitions: dict[str, Schema] = {}
@@ -61,17 +57,20 @@ class Generator:
         self._names: dict[int, str] = {}
         self._depth = self._made = 0
         self.variables: dict[str, Any] = {}
+        self.lengths: Schema = {}
+        """The bounds of every string, where a model sets some."""
         self.generics: dict[tuple[Any, ...], object] = {}
         """What each generic model with these parameters is known by."""
 
     @contextmanager
-    def standing_for(self, variables: dict[str, Any]) -> Iterator[None]:
-        """While this lasts, type variables stand for these types."""
-        outer, self.variables = self.variables, variables
+    def standing_for(self, variables: dict[str, Any], lengths: Schema | None = None) -> Iterator[None]:
+        """While this lasts, type variables stand for these types, and strings have these bounds."""
+        outer = self.variables, self.lengths
+        self.variables, self.lengths = variables, lengths or {}
         try:
             yield
         finally:
-            self.variables = outer
+            self.variables, self.lengths = outer
 
     def unknown_at(self, at: str) -> Schema:
         self.unknown.add(at)
@@ -135,9 +134,19 @@ class Generator:
         if name in MAPPINGS:
             return {"additionalProperties": True, "type": "object"}
         if name in BASIC:
-            is_written = name == "Decimal" and not self.by_alias  # serialised, it is always a string
-            return {"type": "string"} if is_written else dict(BASIC[name])
+            if name in ("str", "StrictStr") and self.lengths:
+                return self._bounded_string(at)
+            return dict(WRITTEN[name]) if self.is_written and name in WRITTEN else dict(BASIC[name])
         return self.unknown_at(at)
+
+    def _bounded_string(self, at: str) -> Schema:
+        made: Schema = {"type": "string"}
+        for key, value in self.lengths.items():
+            if isinstance(value, int):
+                made[key] = value
+            else:
+                self.unknown.add(f"{at}/{key}")
+        return made
 
     def _generic(self, kind: Generic, scope: Scope, at: str) -> Schema:
         base, args = kind.base, kind.args
@@ -299,14 +308,16 @@ class Generator:
             default = constraints.default_of(info)
         if default is MISSING:
             default = next((each for each in map(constraints.default_of, infos[::-1]) if each is not MISSING), MISSING)
+        default = MISSING if default is ... else default
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
             made = {**made, "title": title(name)}
         if default is not MISSING and default is not constraints.FACTORY:
-            encoded = encode(default)
+            is_other = self.is_written and constraints.is_rewritten(kind)
+            encoded = UNKNOWN if is_other else defaults.fitted(defaults.encode(default, self), kind)
             if encoded is UNKNOWN:
                 self.unknown.add(f"{at}/default")
-            elif encoded is not MISSING:
+            else:
                 made = {**made, "default": encoded}
         return Field(made, required)
 
@@ -370,52 +381,6 @@ def common_type(values: list[Any]) -> Schema:
 def title(name: str) -> str:
     """The title that Pydantic gives a field."""
     return name.title().replace("_", " ").strip()
-
-
-def encode(value: Any) -> Any:
-    """A default as JSON: UNKNOWN where it is not known, MISSING where Pydantic leaves it out."""
-    if isinstance(value, EnumMember):
-        return encode(value.value)
-    if isinstance(value, PlacedDict) and not is_known(value):
-        return UNKNOWN
-    if isinstance(value, float) and not math.isfinite(value):
-        return MISSING
-    if isinstance(value, dict):
-        made = {key: encode(item) for key, item in value.items()}
-        return UNKNOWN if any(item is UNKNOWN for item in made.values()) else made
-    if isinstance(value, (list, tuple, set, frozenset)):
-        if getattr(value, "incomplete", False):
-            return UNKNOWN
-        items = [encode(item) for item in value]
-        return UNKNOWN if any(item is UNKNOWN for item in items) else items
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if (
-        isinstance(value, Called)
-        and value.func.last in ("Path", "UUID", "Decimal", "SecretStr")
-        and len(value.args) == 1
-    ):
-        known = isinstance(value.args[0], str) and value.func.last != "SecretStr"
-        return value.args[0] if known else UNKNOWN
-    if isinstance(value, Called) and value.func.name in _MOMENTS:
-        return _moment(value)
-    if isinstance(value, Instance):
-        made = {name: encode(item) for name, item in value.attributes.items()}
-        return UNKNOWN if any(item is UNKNOWN for item in made.values()) else made
-    return value if value is None or isinstance(value, (str, int, float, bool)) else UNKNOWN
-
-
-_MOMENTS = {"datetime.date": datetime.date, "datetime.datetime": datetime.datetime, "datetime.time": datetime.time}
-
-
-def _moment(value: Called) -> Any:
-    """A date or a time of day that is written out with numbers."""
-    if value.kwargs or not all(isinstance(each, int) for each in value.args):
-        return UNKNOWN
-    try:
-        return str(_MOMENTS[value.func.name](*value.args).isoformat())
-    except (ValueError, TypeError, OverflowError):
-        return UNKNOWN
 
 
 def ordered(value: Any, *, names: bool = False) -> Any:

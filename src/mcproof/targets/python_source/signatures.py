@@ -109,11 +109,12 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
         made["additionalProperties"] = False
     else:
         made["title"] = f"{face.name}Arguments"
-    schema = maker.whole(made)
     description = docstring_of(function) or docstring_of(face)
     if is_fastmcp:
+        description = _describe(made, description)
+    schema = maker.whole(made)
+    if is_fastmcp:
         schema = as_fastmcp(schema, properties, maker.unknown)
-        description = _describe(schema, description)
     unknown = {f"/inputSchema{each}" for each in maker.unknown}
     output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
     if structured is UNKNOWN:
