@@ -237,3 +237,20 @@ def test_what_source_says_of_its_server_is_captured(tmp_path: Path) -> None:
     assert list(captured) == ["initialize", "tools", "resources", "resourceTemplates", "prompts"]
     assert captured["initialize"]["serverInfo"] == {"name": "tracker"}
     assert captured["initialize"]["instructions"] == "Track things."
+
+
+def test_a_file_of_another_encoding_is_not_called_empty(tmp_path: Path) -> None:
+    (tmp_path / "wide.py").write_bytes(SERVER.encode("utf-16"))
+    assert "wide.py: is UTF-16, which Python does not read" in fails(
+        "lint", str(tmp_path / "wide.py")
+    )
+    (tmp_path / "binary.py").write_bytes(bytes(range(256)))
+    assert "binary.py:1: holds a null byte" in fails("lint", str(tmp_path / "binary.py"))
+
+
+def test_a_link_that_leads_nowhere_is_told_from_a_file_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    (tmp_path / "dead.py").symlink_to("gone.py")
+    assert "loop.py: cannot be read: a link that leads back to itself" in fails("lint", str(tmp_path / "loop.py"))
+    assert "dead.py: cannot be read: a link to `gone.py`, where nothing is" in fails("lint", str(tmp_path / "dead.py"))
+    assert "none.py: cannot be read: no such file or directory" in fails("lint", str(tmp_path / "none.py"))

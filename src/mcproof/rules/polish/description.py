@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcproof.finding import Problem
-from mcproof.javascript import is_blank
+from mcproof.javascript import is_blank, length, trim
 from mcproof.names import words_of
 from mcproof.registry import rule
 from mcproof.rules.polish.lexicon import USELESS, WHEN
@@ -102,6 +102,7 @@ _EMPHASIS = _set(
     name="description-too-short",
     severity="warn",
     category="description",
+    same_as="tool-short-description",
 )
 def description_too_short(tool: Tool) -> Iterator[Problem]:
     """A tool's description has fewer than 50 characters.
@@ -112,8 +113,8 @@ def description_too_short(tool: Tool) -> Iterator[Problem]:
     Fix: add the one or two sentences that a colleague would ask for.
     """
     if not is_blank(tool.description) and tool.knows("/description") and _is_short(tool.description):
-        found = size(tool.description)
-        yield Problem(f"the description has only {found} characters", at="/description")
+        found = min(size(tool.description), length(trim(tool.description)))
+        yield Problem(f"the description has only {found} character{'s' * (found > 1)}", at="/description")
 
 
 def _is_short(text: str) -> bool:
@@ -126,9 +127,12 @@ def _is_short(text: str) -> bool:
     name="description-too-long",
     severity="note",
     category="description",
+    same_as="tool-long-description",
 )
 def description_too_long(tool: Tool) -> Iterator[Problem]:
     """A tool's description has more than 1,500 characters.
+
+    Blanks that only lay it out do not count; ideographs count for three and syllable signs for two.
 
     Why: every description is sent with every request, and the important sentence drowns.
     Fix: move details of a parameter to that parameter, and long guides to a resource or a prompt.
@@ -137,9 +141,12 @@ def description_too_long(tool: Tool) -> Iterator[Problem]:
     if (
         len(text) > (LONG if text.isascii() else LONG // 3)
         and tool.knows("/description")
-        and (found := size(tool.description)) > LONG
+        and (found := size(text)) > LONG
     ):
-        yield Problem(f"the description has {found:,} characters", at="/description")
+        count = length(trim(text))
+        is_dense = count <= LONG
+        much = f"says as much as {found:,} letters would" if is_dense else f"has {count:,} characters"
+        yield Problem(f"the description {much}", at="/description")
 
 
 @rule(

@@ -144,9 +144,9 @@ def locate(item: Item, writer: Writer) -> None:
     """Where a resource or prompt is written."""
     if item.module is not None and item.node is not None:
         writer.place("", item.module, item.node)
-        for key in ("name", "description", "uri"):
-            if key in item.nodes:
-                writer.place(f"/{key}", item.module, item.nodes[key])
+    for key in ("name", "title", "description", "uri"):
+        if item.given.get(key) is not None:
+            writer.place_value(f"/{key}", item.given[key], item.module, item.nodes.get(key))
     function = item.function.face() if item.function is not None else None
     if function is not None and isinstance(function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         named = name_place(function.module, function.node)

@@ -32,8 +32,11 @@ class Discovered(NamedTuple):
     """Where each part of the document is written, by its JSON pointer."""
     tools: list[SourceTool]
     """What only the source knows, in the order of the document's tools."""
-    lines: dict[str, tuple[int, ...]]
-    """The lines that register each tool, resource and prompt, by its pointer: a decorator, a `def`, a constructor."""
+    lines: dict[str, tuple[tuple[str, int], ...]]
+    """The lines that register each tool, resource and prompt, by its pointer: a decorator, a `def`, a constructor.
+
+    Each with its file.
+    """
     comments: dict[str, list[tuple[int, str]]]
     """Comments that mention mcproof, by file: line and text."""
     problems: list[Problem]
@@ -42,8 +45,9 @@ class Discovered(NamedTuple):
     """The files that hold something."""
     partial: frozenset[str]
     """The lists of the document that may lack something: what registers it could not be followed to the end."""
-    continued: dict[str, dict[int, int]]
-    """Of each item, the further lines of parameters that take several, with the line that each begins on."""
+    continued: dict[str, dict[tuple[str, int], int]]
+    """Of each item, the further lines of what takes several, as a parameter or a docstring, each with the line that it
+    begins on."""
 
 
 def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:

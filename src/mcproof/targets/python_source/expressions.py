@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
-from mcproof.targets.python_source.attributes import attribute
+from mcproof.targets.python_source.attributes import attribute, docstring_of
 from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
@@ -15,7 +15,9 @@ from mcproof.targets.python_source.values import (
     Called,
     Class,
     External,
+    Function,
     Generic,
+    Method,
     PlacedDict,
     PlacedList,
     Scope,
@@ -41,6 +43,8 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     kind: Any = type(node)
     if kind is ast.Constant:
         value = node.value  # type: ignore[union-attr]
+        if type(value) is str:
+            run.written[id(value)] = value, node, scope.module
         return UNKNOWN if type(value) is complex else value
     handler = _HANDLERS.get(kind)
     if handler is None:
@@ -73,7 +77,14 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     if isinstance(func, External) and func.name in ("builtins.globals", "builtins.locals", "builtins.vars"):
         holder = scope.module.scope if func.last == "globals" or (call.args == [] and scope.parent is None) else None
         return run.names_of(holder) if holder is not None else UNKNOWN
-    return run.call(func, call)
+    result = run.call(func, call)
+    if (type(result) is str or type(result) is PlacedDict) and id(result) not in run.written:
+        origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
+        if isinstance(origin, Function):  # `inspect.getdoc(f)`
+            origin = docstring_of(origin.face())
+        _, at, module = run.written.get(id(origin), (None, node, scope.module))
+        run.made_at(result, at, module)
+    return result
 
 
 def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
@@ -137,6 +148,7 @@ def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
             made.places[key] = (scope.module, key_node, value_node)
         else:
             made.incomplete = True
+    run.made_at(made, node, scope.module)
     return made
 
 
@@ -154,7 +166,9 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
         if text is None or length > plain.LONGEST:
             return UNKNOWN
         parts.append(text)
-    return "".join(parts)
+    made = "".join(parts)
+    run.made_at(made, node, scope.module)
+    return made
 
 
 def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
@@ -166,6 +180,8 @@ def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
     value = run.settle(evaluate(run, left, scope))
     for each in reversed(spine):
         value = _combined(value, each.op, run.settle(evaluate(run, each.right, scope)))
+    if type(value) is str:
+        run.made_at(value, node, scope.module)
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog import CONDITIONAL, SourceTool
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_SERVED = 20_000
 DEEPEST_MOUNT = 8
+MOST_LINES = 2_000
+"""How many lines of one parameter or text are taken for its own."""
 _KEYS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
 
 
@@ -35,11 +38,11 @@ class Rendered(NamedTuple):
     document: dict[str, Any]
     places: dict[str, Place]
     tools: list[SourceTool]
-    lines: dict[str, tuple[int, ...]]
+    lines: dict[str, tuple[tuple[str, int], ...]]
     files: list[str]
     partial: set[str]
     """The lists that may lack something."""
-    continued: dict[str, dict[int, int]]
+    continued: dict[str, dict[tuple[str, int], int]]
 
 
 class Entry(NamedTuple):
@@ -108,7 +111,9 @@ def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[s
     served: list[Served] = []
     namesakes: dict[tuple[str, str], list[int]] = {}
     origins: set[tuple[str, str, int]] = set()
-    for entry in _entries(run, servers, partial):
+    entries = _entries(run, servers, partial)
+    made_by = Counter(id(entry.item.node) for entry in entries)
+    for entry in entries:
         if only is not None and not _is_in(entry.item, only):
             continue
         framework = entry.server.framework or default
@@ -117,6 +122,8 @@ def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[s
         if made is None:
             partial.add(_KEYS[entry.item.kind])
             continue
+        if made_by[id(entry.item.node)] > 1:
+            _tell_apart(entry.item, writer)
         each = Served(*made, writer, entry)
         key = each.kind, str(each.raw.get("uri") or each.raw.get("uriTemplate") or each.raw.get("name"))
         others = namesakes.setdefault(key, [])
@@ -349,8 +356,7 @@ def _describe(raw: dict[str, Any], item: Item, framework: str, derived: Any, wri
 
 def _spell_out(raw: dict[str, Any], key: str, value: Any, item: Item, writer: Writer) -> None:
     node = item.nodes.get(key) or item.nodes.get("input_schema") or item.nodes.get("parameters")
-    if node is not None and item.module is not None:
-        writer.place(f"/{key}", item.module, node)
+    writer.place_value(f"/{key}", value, item.module, node)
     written = writer.write(value, f"/{key}")
     if written is not UNKNOWN:
         raw[key] = written
@@ -405,20 +411,33 @@ def _locate(item: Item, writer: Writer) -> None:
     module: Module | None = item.module
     if module is not None and item.node is not None:
         writer.place("", module, item.node)
-        writer.place("/name", module, item.nodes.get("name") or _first_string(item.node) or item.node)
-        if "description" in item.nodes:
-            writer.place("/description", module, item.nodes["description"])
+    named_at = item.nodes.get("name") or _first_string(item.node) or item.node
+    writer.place_value("/name", item.given.get("name"), module, named_at)
     if function is not None and not isinstance(function.node, ast.Lambda):
         named = name_place(function.module, function.node)
         if named is not None:
             writer.places.setdefault("", named)
             writer.places["/inputSchema"] = named
-            if item.module is None or ("name" not in item.nodes and _first_string(item.node) is None):
+            if item.given.get("name") is None:
                 writer.places["/name"] = named
             writer.places.setdefault("/description", named)
         docstring = _docstring_node(function.node)
-        if docstring is not None and "description" not in item.nodes:
+        if docstring is not None:
             writer.place("/description", function.module, docstring)
+    for key in ("description", "title"):
+        if item.given.get(key) is not None:
+            writer.place_value(f"/{key}", item.given[key], module, item.nodes.get(key))
+
+
+def _tell_apart(item: Item, writer: Writer) -> None:
+    """Give an item that is one of several from the same line, as in a loop, the place of what is its own."""
+    function = item.function.face() if item.function is not None else None
+    if function is not None and not isinstance(function.node, ast.Lambda):
+        own = name_place(function.module, function.node)
+    else:
+        own = writer.places.get("/name")
+    if own is not None:
+        writer.places[""] = own
 
 
 def _first_string(node: ast.AST | None) -> ast.AST | None:
@@ -447,37 +466,57 @@ def _locate_parameters(item: Item, parameters: dict[str, ast.arg], writer: Write
             writer.places[f"/inputSchema/properties/{escape(name)}"] = place._replace(end_column=end)
 
 
-def _lines(item: Item) -> tuple[int, ...]:
-    """The lines of the decorator or constructor and of the header of the function."""
-    lines: set[int] = set()
+def _lines(item: Item) -> tuple[tuple[str, int], ...]:
+    """The lines of the decorator or constructor and of the header of the function, each with its file."""
+    lines: set[tuple[str, int]] = set()
     function = item.function.face() if item.function is not None else None
     node: Any = item.node
-    if node is not None and hasattr(node, "lineno"):
-        is_header = function is not None
-        lines.update(range(node.lineno, (node.end_lineno if is_header else node.lineno) + 1))
-    if function is not None and (item.module is None or function.module is item.module):
-        head: Any = function.node
+    if item.module is not None and node is not None and hasattr(node, "lineno"):
+        last = node.lineno if function is None else node.end_lineno
+        lines.update((item.module.file, line) for line in range(node.lineno, last + 1))
+    if function is not None:
+        file, head = function.module.file, function.node
         first_body = head.body[0].lineno if isinstance(head.body, list) and head.body else head.lineno + 1
-        lines.update(range(head.lineno, max(first_body, head.lineno + 1)))
+        lines.update((file, line) for line in range(head.lineno, max(first_body, head.lineno + 1)))
         for decorator in getattr(head, "decorator_list", ()):
-            lines.update(range(decorator.lineno, decorator.end_lineno + 1))
+            lines.update((file, line) for line in range(decorator.lineno, decorator.end_lineno + 1))
     return tuple(sorted(lines))
 
 
-def _continued(item: Item) -> dict[int, int]:
-    """The further lines of parameters that take several, with the line that each begins on."""
-    if item.function is None:
-        return {}
-    spec: ast.arguments = item.function.face().node.args
+def _continued(item: Item) -> dict[tuple[str, int], int]:
+    """The further lines of what takes several, each with the line that it begins on.
+
+    That is parameters, the docstring, and what is said by name in a constructor.
+    """
+    spans: list[tuple[str, int, int, int]] = []
+    if item.function is not None:
+        function = item.function.face()
+        spans += [(function.module.file, *span) for span in _spans_of(function.node)]
+    elif item.module is not None and isinstance(item.node, ast.Call):
+        spans += [
+            (item.module.file, each.lineno, each.value.lineno, each.value.end_lineno or each.lineno)
+            for each in item.node.keywords
+        ]
+    lines: dict[tuple[str, int], int] = {}
+    for file, first, begins, last in spans:
+        for line in range(first, min(last, first + MOST_LINES) + 1):
+            if line != begins:
+                lines.setdefault((file, line), begins)
+    return lines
+
+
+def _spans_of(node: Any) -> list[tuple[int, int, int]]:
+    """The lines of the parameters and of the docstring of a function: twice the first of each, and its last."""
+    spec: ast.arguments = node.args
     positional = [*spec.posonlyargs, *spec.args]
     missing = [None] * (len(positional) - len(spec.defaults))
     parameters = [
         *zip(positional, [*missing, *spec.defaults], strict=True),
         *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
     ]
-    lines: dict[int, int] = {}
-    for parameter, default in parameters:
-        last = (default or parameter).end_lineno or parameter.lineno
-        for line in range(parameter.lineno + 1, last + 1):
-            lines.setdefault(line, parameter.lineno)
-    return lines
+    spans = [
+        (parameter.lineno, parameter.lineno, (default or parameter).end_lineno or parameter.lineno)
+        for parameter, default in parameters
+    ]
+    docstring: Any = None if isinstance(node, ast.Lambda) else _docstring_node(node)
+    return spans if docstring is None else [*spans, (docstring.lineno, docstring.lineno, docstring.end_lineno)]
