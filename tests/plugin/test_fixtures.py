@@ -104,6 +104,22 @@ def test_errors_can_be_expected(project: pytest.Pytester) -> None:
     run(project).assert_outcomes(passed=4)
 
 
+def test_a_server_that_ends_after_its_answer_fails_the_call_and_no_other(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        from mcproof.testing import ServerError
+
+        @pytest.mark.parametrize("turn", range(3))
+        def test_it(mcp_server, turn):
+            with pytest.raises(ServerError, match="^tools/call leave: it was answered, and then the server exited"):
+                mcp_server.call("leave")
+            assert mcp_server.call("echo", {"text": "hi"}).text == "hi"
+        """
+    )
+    project.runpytest_subprocess("-q", timeout=60).assert_outcomes(passed=3)
+
+
 def test_one_server_serves_all_modules_and_a_function_may_have_its_own(project: pytest.Pytester) -> None:
     test = """
         import pytest

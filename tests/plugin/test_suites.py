@@ -243,11 +243,12 @@ for line in sys.stdin:
 """
 
 
-def test_a_server_that_ends_after_its_answer_is_told_when_that_is_known(project: pytest.Pytester) -> None:
+def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(project: pytest.Pytester) -> None:
     project.makefile(".py", dying=DYING)
     servers = {"local": {"command": [sys.executable, "-I", "dying.py", SERVER.split()[-1]]}}
-    write_suite(project.path, servers, tools=[ECHO])
+    listed = {"name": "the tools are listed", "server": "local", "tool": "tools/list"}
+    write_suite(project.path, servers, tools=[ECHO, listed])
     result = run(project, "mcproof.yaml")
-    result.assert_outcomes(passed=1, errors=1)
-    said = "it was answered, and then the server exited with code 3"
-    assert f"{ECHO['name']}: {said} (mcproof.yaml:2)" in result.stdout.lines
+    result.assert_outcomes(passed=1, failed=1)
+    assert "it was answered, and then the server exited with code 3" in result.stdout.lines
+    assert f"FAILED mcproof.yaml::{ECHO['name']} - Failed: it was answered, and then" in result.stdout.str()

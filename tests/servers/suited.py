@@ -108,6 +108,7 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
             note.write("x")
         os._exit(4)
     if name in ("look", "meet"):
+        time.sleep(arguments.get("takes", 0))
         return text(json.dumps(arguments))
     if name == "sleep":
         if "note" in arguments:
@@ -140,6 +141,8 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     met: list[str] = []
+    if "late" in sys.argv:
+        time.sleep(1.2)
     for line in sys.stdin:
         message = json.loads(line)
         if "fleeting" in sys.argv and message.get("method") == "notifications/initialized":

@@ -136,17 +136,21 @@ class Session:
     async def ask_together(self, requests: list[Request]) -> list[tuple[Reply, float]] | str:
         """Replies to requests that are under way at once, each with its seconds; or why not all is well.
 
-        Nobody could say whose fault that is; nothing is said of mere noise. The connection is given up where some may
-        still be on their way. Raises ConnectError where there is no server to send them to.
+        The seconds are those since the answer before, so that nobody is charged for waiting while the server is at
+        the call of another; together they are what all took.
+        Nobody could say whose fault it is that something went wrong; nothing is said of mere noise. The connection is
+        given up where some answers may still be on their way. Raises ConnectError where there is no server to ask.
         """
         connection = await self.connection()
         anomalies = connection.transport.peer.anomalies
         anomalies.clear()
+        last = perf_counter()
 
         async def one(method: str, params: dict[str, Any] | None) -> tuple[Reply, float]:
-            start = perf_counter()
+            nonlocal last
             answer = await connection.request(method, params, limit=self.limit)
-            return Reply("rejected" if is_refusal(answer) else "accepted", answer), perf_counter() - start
+            before, last = last, perf_counter()
+            return Reply("rejected" if is_refusal(answer) else "accepted", answer), last - before
 
         try:
             replies = await asyncio.gather(*(one(*each) for each in requests))

@@ -61,6 +61,8 @@ class Host:
         self._promises: dict[str, OutputContract] = {}
         """What tools promise of their structured content, as far as somebody asked."""
         self._takes_several = True
+        self._shows_itself = True
+        """Whether it answers in a moment when it is asked whether it is there."""
         self._lock = asyncio.Lock()
         self._last: tuple[SuiteTest, Request] | None = None
         """The test that was answered last, and what it asked."""
@@ -183,12 +185,25 @@ class Host:
             self.ends += 1
         self._last = None
 
+    async def end_after_answer(self) -> str | None:
+        """How the server ended after its last answer; None while it is there, and where nobody can tell."""
+        if not (self.session.is_connected and self.session.can_restart and self._shows_itself):
+            return None
+        gone = await self.session.absence(MOMENT)
+        if gone is None or gone.outcome != "crash":
+            self._shows_itself = gone is None
+            return None
+        return gone.why
+
+    async def settle(self) -> None:
+        """See whether the last test has ended the server."""
+        if self._last is not None and (why := await self.end_after_answer()) is not None:
+            self._blame(why)
+
     async def leave(self, *, at_once: bool) -> None:
         """Leave nothing running; before that, see whether the last test has ended the server."""
-        if self._last is not None and self.session.is_connected and self.session.can_restart and not at_once:
-            gone = await self.session.absence(MOMENT)
-            if gone is not None and gone.outcome == "crash":
-                self._blame(gone.why)
+        if not at_once:
+            await self.settle()
         await self.session.leave(at_once=at_once)
 
     def try_anew(self) -> None:

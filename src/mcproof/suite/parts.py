@@ -42,10 +42,15 @@ def parts_of(test: SuiteTest) -> list[str]:
 
 
 async def run_part(test: SuiteTest, part: str, host: Host, store: SnapshotStore) -> TestResult:
-    """Make a part of a test, whatever comes of it."""
+    """Make a part of a test, whatever comes of it. That a server has to start first takes no test's time."""
     start = perf_counter()
     judge = Judge(host.hide, host.hide_whole, store)
     try:
+        if part not in _CALLS:
+            await host.look()
+        if part in CALLED:
+            await host.connect()
+        start = perf_counter()
         judged = await _made(test, part, host, judge)
     except _NoToolError as error:
         judged = Judged([judge.failure("", str(error))])
@@ -98,8 +103,6 @@ def _result(test: SuiteTest, part: str, judged: Judged, seconds: float) -> TestR
 
 
 async def _call(test: SuiteTest, host: Host, judge: Judge) -> Judged:
-    if test.block == "tools":
-        await host.look()
     limit = test.timeout_ms / 1000 if test.timeout_ms is not None else None
     reply, seconds = await host.ask(test, request_of(test), limit)
     return _judged(test, reply, seconds, host, judge)

@@ -33,6 +33,8 @@ PROCESSES_AT_ONCE = 4
 """How many probes and campaigns of one server, which have processes of their own, go on at once."""
 
 
+_DISTURBED = "it passes alone, and fails when other calls are under way with it"
+
 EARLIER = "an earlier test failed (--fail-fast)"
 """Why a test is skipped."""
 
@@ -112,6 +114,12 @@ class Workbench:
         """Make a part of a test, again where it does not pass, as often as is allowed."""
         first = await run_part(test, part, self.hosts[test.server], self.store)
         return self.hidden(await self.try_again(test, part, first))
+
+    async def test_to_the_end(self, test: SuiteTest, part: str) -> TestResult:
+        """Make a part of a test, and see before anything else is done whether it has ended the server."""
+        result = await self.test(test, part)
+        await self.hosts[test.server].settle()
+        return self.hidden(self.with_end(test, result))
 
     async def try_again(self, test: SuiteTest, part: str, result: TestResult) -> TestResult:
         """Make a part again that did not pass, as often as is allowed; what passes late says so."""
@@ -276,4 +284,15 @@ class _Run:
             for test, (reply, seconds) in zip(batch, replies, strict=True):
                 self._progress(len(self._done), len(self._parts), self._bench.hide(test.name))
                 first = answered(test, reply, seconds, host, self._bench.store)
-                self._done[id(test), test.block] = await self._bench.try_again(test, test.block, first)
+                self._done[id(test), test.block] = await self._once_more(test, first)
+
+    async def _once_more(self, test: SuiteTest, first: TestResult) -> TestResult:
+        """What came of a call that was made together with others; where it is the others' doing, it says so."""
+        result = await self._bench.try_again(test, test.block, first)
+        if result.outcome != "failed":
+            return result
+        alone = await self._bench.test(test, test.block)
+        if alone.outcome != "passed":
+            return result
+        more = TestFailure("", _DISTURBED, line=result.failures[-1].line)
+        return result._replace(message=f"{result.message}; {_DISTURBED}", failures=(*result.failures, more))

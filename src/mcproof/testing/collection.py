@@ -89,9 +89,9 @@ class SuiteFile(pytest.File):
         assert self._bench is not None  # noqa: S101
         assert self._background is not None  # noqa: S101
         test = self._suite.tests[number]
-        result = self._background.run(self._bench.test(test, part))
+        result = self._background.run(self._bench.test_to_the_end(test, part))
         self._results.append((test, result))
-        return self._bench.hidden(result)
+        return result
 
     def teardown(self) -> None:
         """Do what comes after the tests, and leave nothing running; then it is known what ended a server."""

@@ -121,8 +121,7 @@ class McpServer:
         sent = _json(params)
         reply = self.run(lambda: self._ask(method, sent, timeout))
         if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
-            why = unanswered(reply) if reply.arrived else f"the server had ended before: {reply.why}"
-            raise ServerError(self._shown(f"{_subject(method, sent)}: {why}"))
+            raise ServerError(self._shown(f"{_subject(method, sent)}: {_trouble(reply)}"))
         error = reply.answer.error
         if error is None:
             return reply.result
@@ -168,7 +167,8 @@ class McpServer:
     async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Reply:
         async with self._turn:
             reply, _ = await self.host.ask(None, (method, params), timeout)
-            return reply
+            ended = await self.host.end_after_answer() if reply.answer is not None else None
+            return reply if ended is None else reply._replace(outcome="crash", why=f"it was answered, and then {ended}")
 
     def _listed(self, key: str) -> list[Any]:
         __tracebackhide__ = True
@@ -273,6 +273,13 @@ def _json(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     except (TypeError, ValueError) as error:
         raise TypeError(f"these are no arguments in JSON: {error}") from None
     return dict(params)
+
+
+def _trouble(reply: Reply) -> str:
+    """Why a reply is not to be relied on."""
+    if not reply.arrived:
+        return f"the server had ended before: {reply.why}"
+    return unanswered(reply) if reply.answer is None else reply.why
 
 
 def _subject(method: str, params: dict[str, Any] | None) -> str:
