@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from time import process_time
 from typing import Any
 
 import pytest
@@ -294,9 +294,9 @@ LONG = [
 @pytest.mark.parametrize("text", LONG, ids=lambda text: ascii(text[:12]))
 def test_a_long_text_is_read_in_time(text: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "description": text}, text[:1000]: {}}}
-    started = monotonic()
+    started = process_time()
     found = findings_on_tool({"name": text[:1000], "description": text, "inputSchema": schema}, *POLISH_AND_CRASHES)
-    assert monotonic() - started < SECONDS
+    assert process_time() - started < SECONDS
     assert "CAT-004" not in {finding.rule.id for finding in found}
 
 
@@ -337,16 +337,16 @@ def test_a_tool_that_nests_deep_is_searched_as_far_as_rules_go() -> None:
 
 def test_many_descriptions_that_begin_alike_are_compared_in_time() -> None:
     tools = [{"name": f"t{number}", "description": f"Find tickets by their text {number}."} for number in range(20_000)]
-    started = monotonic()
+    started = process_time()
     assert findings_in({"tools": tools}, "MP033") == []
-    assert monotonic() - started < SECONDS
+    assert process_time() - started < SECONDS
 
 
 def test_many_twins_are_told_in_time_and_in_a_short_message() -> None:
     tools = [{"name": f"t{number}", "description": "Find tickets by their text."} for number in range(5_000)]
-    started = monotonic()
+    started = process_time()
     found = findings_in({"tools": tools}, "MP033")
-    assert monotonic() - started < SECONDS
+    assert process_time() - started < SECONDS
     assert len(found) == 5_000
     assert found[0].message == "the description is the same as that of `t1`, `t2`, `t3` and 4996 more"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tracemalloc
-from time import monotonic
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -100,10 +100,10 @@ def test_what_no_python_reads_is_called_wrong(line: str, tmp_path: Path) -> None
 
 def test_a_hostile_line_is_not_looked_at_for_long(tmp_path: Path) -> None:
     line = 'f"' * 20_000 + "{" + '"' * 40_000
-    started = monotonic()
+    started = process_time()
     (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
     assert problem.line == 2
-    assert monotonic() - started < 15
+    assert process_time() - started < 15
 
 
 def test_a_place_without_a_column_has_none(tmp_path: Path) -> None:
