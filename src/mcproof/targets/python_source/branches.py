@@ -48,8 +48,14 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
     if outcomes & {RETURN, BREAK, CONTINUE}:
         if None not in outcomes:
             return RETURN if RETURN in outcomes else CONTINUE
-        run.doubt += 1  # until the call ends: what follows is reached only sometimes
-        run.frames[-1].doubt += 1
+        run.doubt += 1  # until the call, the loop or the round ends: what follows is reached only sometimes
+        frame = run.frames[-1]
+        if RETURN in outcomes:
+            frame.doubt += 1
+        elif BREAK in outcomes:
+            frame.breaks += 1
+        else:
+            frame.skips += 1
     return None
 
 
@@ -128,6 +134,7 @@ def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
         left, right = right, left
     ours, theirs = [list(map(_identity, each)) for each in (left, right)]
     made = PlacedList(left, getattr(left, "module", None))
+    made.either = left, right
     made.nodes = list(getattr(left, "nodes", ()))
     made.doubtful = plain.doubtful_positions(left)
     made.incomplete = getattr(left, "incomplete", False) or getattr(right, "incomplete", False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import rendering
@@ -140,10 +141,30 @@ def _doubt_imports(run: Interpreter) -> None:
         if not more:
             break
         doubtful |= more
+    doubtful |= _never_imported(run)
     for server in run.servers.made:
         for item in server.items:
             if item.module is not None and item.module.path in doubtful:
                 item.doubtful = True
+
+
+_LOADS_BY_NAME = re.compile(rb"\b(?:import_module|iter_modules|walk_packages|__import__|spec_from_file_location)\b")
+_STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
+
+
+def _never_imported(run: Interpreter) -> set[str]:
+    """The files whose tools are for the server of another file, that nothing imports and that start nothing."""
+    modules = run.modules
+    made_in = {
+        item.module.path
+        for server in run.servers.made
+        for item in server.items
+        if item.module is not None and server.module is not None and server.module is not item.module
+    }
+    lonely = {path for path in made_in if path not in run.imports and not _STARTS.search(modules.data(path) or b"")}
+    if not lonely or any(_LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
+        return set()
+    return lonely
 
 
 def _needed_by(path: str, needs: Mapping[str, set[str]]) -> set[str]:

@@ -314,7 +314,13 @@ def _identical(left: Any, right: Any) -> Any:
         return UNKNOWN if isinstance(left, Called) or isinstance(right, Called) else is_empty(left) and is_empty(right)
     if isinstance(left, External) and isinstance(right, External):
         return left == right or UNKNOWN
+    if left is not right and isinstance(left, _APART) and isinstance(right, _APART) and type(left) is not type(right):
+        return False
     return True if left is right else UNKNOWN
+
+
+_APART = (str, dict, list, tuple, Function, Class, EnumMember)
+"""Kinds of values of which none is ever one of another kind."""
 
 
 def is_empty(value: Any) -> bool:

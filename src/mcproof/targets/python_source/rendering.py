@@ -322,7 +322,7 @@ def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tup
         _locate_parameters(item, derived.parameters, writer)
     else:
         writer.unknown.add("/inputSchema")
-    if item.altered:
+    if item.altered or entry.server.rewrites or entry.root.rewrites:
         writer.unknown |= {"/inputSchema", "/outputSchema"}
     _output(raw, given, derived, writer)
     _annotate(raw, given, framework, writer)

@@ -61,7 +61,7 @@ class ServerValue:
 
     __slots__ = (
         "framework", "handlers", "instructions", "is_given", "items", "module", "mounted", "mounts", "name", "node",
-        "on_duplicate", "removed", "switches", "version",
+        "on_duplicate", "removed", "rewrites", "switches", "version",
     )  # fmt: skip
 
     def __init__(self, framework: str, *, is_given: bool = False) -> None:
@@ -77,6 +77,8 @@ class ServerValue:
         self.handlers: list[tuple[str, Function, bool]] = []
         self.mounted = False
         self.removed: list[tuple[str, bool]] = []
+        self.rewrites = False
+        """Whether code of the project changes the schemas of its tools when they are listed."""
         self.switches: list[Switch] = []
         """What shows or hides some of its items, in the order of the program."""
         self.node: ast.AST | None = None

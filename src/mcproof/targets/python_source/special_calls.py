@@ -188,6 +188,17 @@ def _is_class(_: Interpreter, call: Call) -> Any:
     return False if isinstance(known, (*_PLAIN, Function)) else UNKNOWN
 
 
+def _replace(_: Interpreter, call: Call) -> Any:
+    """`dataclasses.replace(object, **changes)`."""
+    first = call.args[0] if call.args else None
+    if not isinstance(first, Instance) or not call.complete:
+        return UNKNOWN
+    made = Instance(first.cls, first.node)
+    made.attributes, made.server = {**first.attributes, **call.kwargs}, first.server
+    made.doubtful = first.doubtful - set(call.kwargs)
+    return made
+
+
 def _dir(run: Interpreter, call: Call) -> Any:
     names: set[str] = set()
     if call.args and isinstance(call.args[0], Instance):
@@ -249,6 +260,7 @@ SPECIAL: dict[str, Any] = {
     "builtins.type": _type_of,
     "builtins.next": _next,
     "builtins.iter": _pass_on,
+    "dataclasses.replace": _replace,
     "functools.partial": _partial,
     "functools.update_wrapper": _pass_on,
     "importlib.import_module": _import_module,

@@ -82,31 +82,45 @@ def _is_entry(test: ast.expr) -> bool:
 def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
     iterated = run.settle(evaluate(run, node.iter, scope))
     items, doubtful = plain.items_of(iterated), plain.doubtful_positions(iterated)
+    frame = run.frames[-1]
+    breaks = frame.breaks
+    outcome: str | None = None
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
-        outcome = branch(run, [node.body, []], scope)
-        return None if outcome in (BREAK, CONTINUE) else outcome
-    for index, item in enumerate(items[:LONGEST_LOOP]):
+        outcome = _round(run, node.body, scope, is_certain=False)
+    for index, item in enumerate((items or ())[:LONGEST_LOOP]):
         run.step()
         run.assign(node.target, item, scope)
-        if index in doubtful:
-            with run.in_doubt():
-                outcome = run.block(node.body, scope)
-        else:
-            outcome = run.block(node.body, scope)
-        if outcome in (RETURN, RAISE):
-            return outcome
-        if outcome == BREAK:
-            return None
-    return run.block(node.orelse, scope)
+        outcome = _round(run, node.body, scope, is_certain=index not in doubtful)
+        if outcome in (RETURN, RAISE, BREAK):
+            break
+    run.doubt -= frame.breaks - breaks
+    frame.breaks = breaks
+    if outcome in (RETURN, RAISE):
+        return outcome
+    return None if outcome == BREAK or items is None else run.block(node.orelse, scope)
 
 
 def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
     known = truth(run.settle(evaluate(run, node.test, scope)))
     if known is False:
         return run.block(node.orelse, scope)
-    outcome = run.block(node.body, scope) if known else branch(run, [node.body, []], scope)
+    frame = run.frames[-1]
+    breaks = frame.breaks
+    outcome = _round(run, node.body, scope, is_certain=known is True)
+    run.doubt -= frame.breaks - breaks
+    frame.breaks = breaks
     return None if outcome in (BREAK, CONTINUE) else outcome
+
+
+def _round(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
+    """Follow the body of a loop once; a condition that may have ended it says nothing of the next round."""
+    frame = run.frames[-1]
+    skips = frame.skips
+    outcome = run.block(body, scope) if is_certain else branch(run, [body, []], scope)
+    run.doubt -= frame.skips - skips
+    frame.skips = skips
+    return outcome
 
 
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:

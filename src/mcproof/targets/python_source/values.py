@@ -345,11 +345,16 @@ class TooMuchError(Exception):
 class Frame:
     """One call under way."""
 
-    __slots__ = ("doubt", "function", "returns", "yields")
+    __slots__ = ("breaks", "doubt", "function", "returns", "skips", "yields")
 
     def __init__(self, function: Function | None, doubt: int) -> None:
         self.function = function
         self.doubt = doubt
+        """How many conditions may have ended it already."""
+        self.breaks = 0
+        """How many conditions may have ended the loop that is under way."""
+        self.skips = 0
+        """How many conditions may have ended the round of the loop that is under way."""
         self.returns: list[Any] = []
         self.yields: PlacedList | None = None
 
@@ -390,7 +395,7 @@ class PlacedDict(dict[Any, Any]):
 class PlacedList(list[Any]):
     """A list that remembers where its items are written."""
 
-    __slots__ = ("doubtful", "incomplete", "lists_all", "module", "nodes", "unordered")
+    __slots__ = ("doubtful", "either", "incomplete", "lists_all", "module", "nodes", "unordered")
 
     def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
         super().__init__(items)
@@ -400,6 +405,8 @@ class PlacedList(list[Any]):
         """Whether nobody knows what exactly it holds: how much, and where."""
         self.lists_all = False
         """Whether, all the same, it can hold nothing that is not here."""
+        self.either: tuple[Any, Any] | None = None
+        """The two lists of which it is one; what it is changed by changes one of them."""
         self.doubtful: set[int] = set()
         """The positions of items that are there only under a condition."""
         self.unordered = False
