@@ -342,6 +342,10 @@ def test_resources_of_one_name_are_told_apart_by_their_uris(tmp_path: Path) -> N
         "mcp.tool(enabled=flag())(a)",
         "match flag():\n    case 1:\n        mcp.tool()(a)",
         'mcp.tool()(a)\nif flag():\n    mcp.remove_tool("a")',
+        "flag() and mcp.tool()(a)",
+        'if os.environ["X"]:\n    mcp.tool()(a)',
+        "from elsewhere import settings\nif settings['x']:\n    mcp.tool()(a)",
+        "flag() or mcp.tool()(a)",
     ],
 )
 def test_a_condition_that_the_source_does_not_settle_is_marked(condition: str, tmp_path: Path) -> None:
@@ -724,6 +728,20 @@ def test_tools_of_one_name_of_two_servers_are_both_found(tmp_path: Path) -> None
     result = found(tmp_path, one__server=_served_by("one"), two__server=_served_by("two"))
     assert names(result) == ["add_numbers", "list_one", "add_numbers", "list_two"]
     assert len({each.server for each in result.tools[:2]} | {each.server for each in result.tools[2:]}) == 2
+
+
+def test_tools_of_one_name_of_two_low_level_servers_are_no_duplicates(tmp_path: Path) -> None:
+    text = """
+from mcp.server import Server
+from mcp.types import Tool
+server = Server("x")
+@server.list_tools()
+async def listed():
+    return [Tool(name="a", description="d", inputSchema={"type": "object"})]
+"""
+    result = found(tmp_path, one=text, two=text)
+    assert names(result) == ["a", "a"]
+    assert result.tools[0].server != result.tools[1].server
 
 
 def test_one_server_that_is_started_in_two_ways_is_found_once(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ class Mount(NamedTuple):
     server: Any
     prefix: Any
     doubtful: bool
+    call: Call
 
 
 class ServerValue:

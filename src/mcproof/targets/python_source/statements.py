@@ -9,6 +9,7 @@ from mcproof.targets.python_source import calls, plain
 from mcproof.targets.python_source.branches import BREAK, CONTINUE, RAISE, RETURN, branch
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import import_from, import_modules
+from mcproof.targets.python_source.omissions import TOO_MANY
 from mcproof.targets.python_source.values import (
     UNKNOWN,
     Call,
@@ -86,7 +87,23 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
         run.assign(node.target, UNKNOWN, scope)
         outcome = branch(run, [node.body, []], scope)
         return None if outcome in (BREAK, CONTINUE) else outcome
-    for index, item in enumerate(items[:LONGEST_LOOP]):
+    if len(items) > LONGEST_LOOP:
+        return _long_loop(run, node, items, doubtful, scope)
+    return _rounds(run, node, items, doubtful, scope)
+
+
+def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
+    """The beginning of a loop that is too long, with a word about the rest where it would register something."""
+    before = run.servers.registered
+    outcome = _rounds(run, node, items[:LONGEST_LOOP], doubtful, scope)
+    if run.servers.registered > before:
+        run.omissions.note(TOO_MANY, scope.module, node)
+        run.servers.is_partial = True
+    return outcome
+
+
+def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
+    for index, item in enumerate(items):
         run.step()
         run.assign(node.target, item, scope)
         if index in doubtful:
