@@ -315,17 +315,18 @@ class TestResult(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something about the configuration, the baseline or a comment that somebody should tidy up."""
+    """Something about the configuration, the baseline, a comment or the source that somebody should know of."""
 
     kind: str
-    """`unused-ignore`, `bad-ignore` (a comment that cannot be read), or `stale-baseline`, which fails the run."""
+    """`unused-ignore`, `bad-ignore` (a comment that cannot be read), `not-checked` (a part of the source that nothing
+    can be said about), or `stale-baseline`, which fails the run."""
     message: str
     file: str
     line: int | None
 
     @property
     def level(self) -> Level:
-        return "error" if self.kind == "stale-baseline" else "warning"
+        return "error" if self.kind == "stale-baseline" else "note" if self.kind == "not-checked" else "warning"
 
     def __str__(self) -> str:
         return _placed(self.message, self.file, self.line)

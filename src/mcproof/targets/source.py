@@ -66,6 +66,9 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
         if problems:
             first = problems[0]
             raise InputError(first.what, file=first.file, line=first.line, column=first.column)
+        if found.omissions:
+            first = found.omissions[0]
+            raise NoCatalogError(f"nothing to check: {first.what}", file=first.file, line=first.line)
         if not whole and os.path.isfile(name) and any(discover(name, whole=True).document.values()):
             message = "nothing to check: what this file serves is written in other files; name their folder"
             raise NoCatalogError(message, file=name)

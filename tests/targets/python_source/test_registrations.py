@@ -344,6 +344,10 @@ def test_resources_of_one_name_are_told_apart_by_their_uris(tmp_path: Path) -> N
         "mcp.tool(enabled=flag())(a)",
         "match flag():\n    case 1:\n        mcp.tool()(a)",
         'mcp.tool()(a)\nif flag():\n    mcp.remove_tool("a")',
+        "flag() and mcp.tool()(a)",
+        'if os.environ["X"]:\n    mcp.tool()(a)',
+        "from elsewhere import settings\nif settings['x']:\n    mcp.tool()(a)",
+        "flag() or mcp.tool()(a)",
     ],
 )
 def test_a_condition_that_the_source_does_not_settle_is_marked(condition: str, tmp_path: Path) -> None:
@@ -800,6 +804,20 @@ def test_tools_of_one_name_of_two_servers_are_both_found(tmp_path: Path) -> None
 def test_two_servers_make_one_catalog_with_each_name_once(tmp_path: Path) -> None:
     write(tmp_path, {"one/server.py": _served_by("one"), "two/server.py": _served_by("two")})
     assert names(discover(str(tmp_path), whole=True)) == ["add_numbers", "list_one", "list_two"]
+
+
+def test_tools_of_one_name_of_two_low_level_servers_are_no_duplicates(tmp_path: Path) -> None:
+    text = """
+from mcp.server import Server
+from mcp.types import Tool
+server = Server("x")
+@server.list_tools()
+async def listed():
+    return [Tool(name="a", description="d", inputSchema={"type": "object"})]
+"""
+    result = found(tmp_path, one=text, two=text)
+    assert names(result) == ["a", "a"]
+    assert result.tools[0].server != result.tools[1].server
 
 
 def test_one_server_that_is_started_in_two_ways_is_found_once(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter
 from mcproof.targets.python_source.modules import Module, Modules
 from mcproof.targets.python_source.objects import instantiate
+from mcproof.targets.python_source.omissions import NO_END
 from mcproof.targets.python_source.registrations import Servers
 from mcproof.targets.python_source.values import UNKNOWN, Call, Class, Function, Instance, TooMuchError
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
@@ -49,6 +50,8 @@ class Discovered(NamedTuple):
     continued: dict[str, dict[tuple[str, int], int]]
     """Of each item, the further lines of what takes several, as a parameter or a docstring, each with the line that it
     begins on."""
+    omissions: list[Problem]
+    """What is not checked, because the source does not settle it or because it is too much."""
 
 
 def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:
@@ -98,6 +101,7 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None, *, whole: bool
         rendered.files,
         frozenset(rendered.partial),
         rendered.continued,
+        [each for each in run.omissions.told() if only is None or os.path.abspath(each.file) == only],
     )
 
 
@@ -109,16 +113,16 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
     """Follow the modules, then the functions that register something and that nothing has called so far."""
     loaded: list[Module] = []
     for path in (*candidates, *run.modules.importers(candidates)):
-        _root(run, problems, target, lambda path=path: run.module(path))
         module = run.modules.load(path)
         if module is not None:
             loaded.append(module)
+            _root(run, problems, target, (module, None), lambda path=path: run.module(path))
     tools = {
         id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None
     }
     run.followed |= tools  # a tool that runs is no part of what registers it
     for each in entries(run, loaded):
-        _root(run, problems, target, lambda each=each: _enter(run, each))
+        _root(run, problems, target, (each.module, each.node), lambda each=each: _enter(run, each))
     _doubt_imports(run)
 
 
@@ -178,16 +182,19 @@ def _needed_by(path: str, needs: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _root(run: Interpreter, problems: list[Problem], target: str, follow: Any) -> None:
-    """Follow one thing within its bounds."""
+def _root(run: Interpreter, problems: list[Problem], target: str, place: tuple[Module, Any], follow: Any) -> None:
+    """Follow one thing, which stands at a place, within its bounds."""
     run.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.steps))
     try:
         follow()
     except TooMuchError:
         if run.steps >= MOST_STEPS:
             problems.append(Problem(target, None, None, "too much to follow; some of it was not looked at"))
-    except RecursionError:
-        pass  # nested beyond what is followed; what was seen so far stands
+        run.omissions.note(NO_END, *place)
+        run.servers.is_partial = True
+    except RecursionError:  # nested beyond what is followed; what was seen so far stands
+        run.omissions.note(NO_END, *place)
+        run.servers.is_partial = True
     except Exception as error:
         problems.append(Problem(target, None, None, f"a part could not be followed: {type(error).__name__}: {error}"))
     run.depth = run.doubt = run.calls = 0

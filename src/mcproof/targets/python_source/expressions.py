@@ -198,13 +198,24 @@ def _combined(left: Any, operator: ast.operator, right: Any) -> Any:
 def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
     decisive = isinstance(node.op, ast.Or)
     value: Any = UNKNOWN
-    for each in node.values:
+    for index, each in enumerate(node.values):
         value = run.settle(evaluate(run, each, scope))
         known = truth(value)
         if known is decisive:
             return value
         if known is None:
-            return UNKNOWN if len(node.values) > 1 and not isinstance(value, Called) else value
+            with run.in_doubt():
+                rest = [run.settle(evaluate(run, other, scope)) for other in node.values[index + 1 :]]
+            return _first_or(value, rest) if decisive else UNKNOWN if rest else value
+    return value
+
+
+def _first_or(value: Any, rest: list[Any]) -> Any:
+    """`value or ...` where nobody knows the value: a server, an object or a function that stands in for it is one."""
+    if isinstance(value, Called) or not rest:
+        return value
+    for each in rest:
+        value = joined(value, each)
     return value
 
 
@@ -256,6 +267,8 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     index = run.settle(evaluate(run, node.slice, scope))
     if isinstance(value, Class) and is_enum(value):
         return next((member for member in members_of(value) if member.name == index), UNKNOWN)
+    if isinstance(value, External) and value.name in ("os.environ", "sys.argv"):
+        return UNKNOWN
     if isinstance(value, (External, Class, TypeAlias)):
         return Generic(value, index if isinstance(index, tuple) else (index,))
     return plain.item(value, plain.bare(index))

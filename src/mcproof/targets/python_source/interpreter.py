@@ -16,6 +16,7 @@ from mcproof.targets.python_source import builtin_calls, calls, plain
 from mcproof.targets.python_source.assignments import assign
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import Lazy, ModuleValue
+from mcproof.targets.python_source.omissions import Omissions
 from mcproof.targets.python_source.statements import STATEMENTS
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -75,6 +76,7 @@ class Interpreter:
         self.decorating = False
         self.instances: dict[int, Instance] = {}
         """The first object of each class, by the identity of the class."""
+        self.omissions = Omissions()
         self.answers: dict[Any, Any] = {}
         """What calls with plain arguments returned, so that none is followed twice."""
         self.written: dict[int, tuple[Any, Any, Module]] = {}

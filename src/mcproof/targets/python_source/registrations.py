@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import docstrings, plain, visibility
 from mcproof.targets.python_source.attributes import docstring_of
+from mcproof.targets.python_source.omissions import TOO_MANY
 from mcproof.targets.python_source.pydantic_schema import Generator
 from mcproof.targets.python_source.servers import (
     FRAMEWORKS,
@@ -72,6 +73,10 @@ class Servers:
         """Every `Tool(...)` of the protocol's types that was made."""
         self.announced: list[Called] = []
         """Every `InitializationOptions(...)`: what a low-level server is called when a client connects."""
+        self.registered = 0
+        """How often something was registered, or a tool spelt out."""
+        self.is_partial = False
+        """Whether something may have been registered that was not seen."""
         self._given: dict[str, ServerValue] = {}
         self._doubtful: set[int] = set()
 
@@ -204,6 +209,7 @@ class Servers:
             if self.run.doubt:
                 self._doubtful.add(id(made))
             self.spelt_out.append(made)
+            self.registered += 1
         if last == "InitializationOptions":
             self.announced.append(made)
         if made.func.last in ("from_fastmcp", "as_proxy") and made.args and isinstance(made.args[0], ServerValue):
@@ -295,7 +301,7 @@ class Servers:
         if name == "add_resource_fn" and len(args) > 1:
             self._add(server, "resources", args[0], {"uri": args[1], **kwargs}, call)
         if name in ("mount", "import_server", "include_server", "add_server"):
-            self._mount(server, args, kwargs)
+            self._mount(server, call)
         if name == "get_tool" and args:
             return Registered(server, args[0])
         if name in ("remove_tool", "disable_tool") and args:
@@ -322,7 +328,8 @@ class Servers:
                     if each.kind == "tools" and name_of(each) == name:
                         each.doubtful = True
 
-    def _mount(self, server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
+    def _mount(self, server: ServerValue, call: Call) -> None:
+        args, kwargs = call.args, call.kwargs
         values = [*args, *(kwargs[key] for key in ("server", "app") if key in kwargs)]
         values = [each.server if isinstance(each, Instance) and each.server is not None else each for each in values]
         sub = next((each for each in values if isinstance(each, ServerValue)), None)
@@ -332,7 +339,7 @@ class Servers:
         prefix = kwargs.get("prefix", kwargs.get("namespace", rest[0] if rest else None))
         sub.mounted = True
         if len(server.mounts) < MOST_ITEMS:
-            server.mounts.append(Mount(sub, prefix, self.run.doubt > 0))
+            server.mounts.append(Mount(sub, prefix, self.run.doubt > 0, call))
 
     def _add_pending(self, pending: Pending, value: Any) -> None:
         server, kind, call = pending
@@ -349,7 +356,12 @@ class Servers:
         if isinstance(value, Function) and value.face().wrapped is UNKNOWN:
             value = UNKNOWN
         enabled = given.get("enabled")
-        if enabled is False or len(server.items) >= MOST_ITEMS:
+        if enabled is False:
+            return
+        self.registered += 1
+        if len(server.items) >= MOST_ITEMS:
+            self.run.omissions.note(TOO_MANY, call.module, call.node)
+            self.is_partial = True
             return
         doubtful = doubtful or (enabled is not None and truth(enabled) is None)
         function: Function | None = None
@@ -382,7 +394,7 @@ class Servers:
             if isinstance(own, Function):
                 function = own.bound(value)
             given = {"name": value.name, "description": ast.get_docstring(value.node, clean=False), **given}
-        elif value is not UNKNOWN or not isinstance(given.get("name"), str):
+        elif value is not UNKNOWN:
             return
         server.items.append(
             Item(kind, given, function=function, node=node, module=module, doubtful=doubtful, complete=complete)

@@ -12,6 +12,7 @@ from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.components import add_meta, prompt, resource
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.literals import Writer
+from mcproof.targets.python_source.omissions import NO_END, NO_NAME, NO_PREFIX, OPEN_LIST, TOO_MANY
 from mcproof.targets.python_source.places import Place, name_place, place_of
 from mcproof.targets.python_source.servers import Item, ServerValue, introduction, is_incomplete, listed, name_of
 from mcproof.targets.python_source.signatures import derive
@@ -57,6 +58,14 @@ class Entry(NamedTuple):
     doubtful: bool
 
     @property
+    def place(self) -> tuple[Module | None, ast.AST | None]:
+        """Where it is registered."""
+        function = self.item.function.face() if self.item.function is not None else None
+        if self.item.module is not None or function is None:
+            return self.item.module, self.item.node
+        return function.module, function.node
+
+    @property
     def origin(self) -> int:
         """What tells it from another item of its name: the function, or else the call, that it is made of."""
         return id(self.item.function.face().node if self.item.function is not None else self.item.node)
@@ -77,17 +86,19 @@ def render(run: Interpreter, servers: Servers, only: str | None = None, *, as_on
 
     Each server has a name once, and with `as_one`, where all of them make one catalog, each name is there once.
     """
-    partial: set[str] = set()
+    partial: set[str] = set(_KEYS.values()) if servers.is_partial else set()
     document: dict[str, Any] = {"tools": [], "resources": [], "resourceTemplates": [], "prompts": []}
     rendered = Rendered(document, {}, [], {}, [], partial, {})
     files: dict[str, None] = {}
+    served = _served(run, servers, only, partial, as_one=as_one)
     numbers = _numbers(servers)
-    for kind, raw, tool, writer, entry in _served(run, servers, only, partial, as_one=as_one):
+    for kind, raw, tool, writer, entry in served:
         if entry.doubtful:
             raw["_meta"] = {**raw.get("_meta", {}), CONDITIONAL: True}
         listed_items = document[_KEYS[kind]]
         if len(listed_items) >= MOST_SERVED:
             partial.update(_KEYS.values())
+            run.omissions.note(TOO_MANY, *entry.place)
             break
         pointer = f"/{_KEYS[kind]}/{len(listed_items)}"
         listed_items.append(raw)
@@ -146,7 +157,7 @@ def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[s
 
 def _numbers(servers: Servers) -> dict[int, int]:
     """A number for each server, by its identity: those that may be one with any other are one."""
-    made = [each for each in servers.made if not each.is_given and not each.mounted]
+    made = [each for each in servers.made if not each.is_given and not each.mounted and (each.items or each.mounts)]
     numbers = dict.fromkeys(map(id, servers.made), 0)
     if len(made) > 1:
         numbers.update((id(each), number) for number, each in enumerate(made, 1))
@@ -190,14 +201,16 @@ def _entries(run: Interpreter, servers: Servers, partial: set[str]) -> list[Entr
         for kind, handler, doubtful in server.handlers:
             if not _ask(run, servers, server, kind, handler, doubtful=doubtful):
                 partial.add(_KEYS[kind])
+                run.omissions.note(OPEN_LIST, handler.module, handler.node)
     found: list[Entry] = []
     for server in servers.made:
         if not server.mounted:
-            _collect(server, "", False, found, partial)
+            _collect(run, server, "", False, found, partial)
     return found
 
 
 def _collect(
+    run: Interpreter,
     server: ServerValue,
     prefix: str,
     doubtful: bool,
@@ -211,6 +224,7 @@ def _collect(
     """
     if len(found) >= MOST_SERVED or len(above) > DEEPEST_MOUNT:
         partial.update(_KEYS.values())
+        run.omissions.note(TOO_MANY, server.module, server.node)
         return
     levels = [*above, (prefix, server)]
     root = levels[0][1]
@@ -230,8 +244,9 @@ def _collect(
             inner = f"{prefix}{given}_"
         else:
             partial.update(_KEYS.values())
+            run.omissions.note(NO_PREFIX, mount.call.module, mount.call.node)
             continue  # a name that nobody can know is not made up
-        _collect(mount.server, inner, doubtful or mount.doubtful, found, partial, levels)
+        _collect(run, mount.server, inner, doubtful or mount.doubtful, found, partial, levels)
 
 
 def _name_in(item: Item, prefix: str) -> Any:
@@ -279,19 +294,26 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
 
 
 def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tuple[str, dict[str, Any], Any] | None:
-    """One item as JSON: its kind, itself, and for a tool what only the source knows."""
+    """One item as JSON: its kind, itself, and for a tool what only the source knows; None where that is left out."""
     run.allow(50_000)
+    kind = entry.item.kind
+    made: tuple[str, dict[str, Any], Any] | None
     try:
-        if entry.item.kind == "tools":
-            made = _tool(run, entry, framework, writer)
-            return None if made is None else ("tools", *made)
-        if entry.item.kind == "prompts":
+        if kind == "tools":
+            tool = _tool(run, entry, framework, writer)
+            made = None if tool is None else (kind, *tool)
+        elif kind == "prompts":
             raw = prompt(run, entry.item, framework, entry.prefix, writer)
-            return None if raw is None else ("prompts", raw, None)
-        served = resource(entry.item, framework, entry.prefix, writer)
-        return None if served is None else (served[0], served[1], None)
+            made = None if raw is None else (kind, raw, None)
+        else:
+            served = resource(entry.item, framework, entry.prefix, writer)
+            made = None if served is None else (*served, None)
     except (TooMuchError, RecursionError):
-        return None  # beyond the bounds
+        run.omissions.note(NO_END, *entry.place)
+        return None
+    if made is None:
+        run.omissions.note(NO_NAME[kind], *entry.place)
+    return made
 
 
 def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tuple[dict[str, Any], SourceTool] | None:

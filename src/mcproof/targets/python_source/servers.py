@@ -54,6 +54,7 @@ class Mount(NamedTuple):
     server: Any
     prefix: Any
     doubtful: bool
+    call: Call
 
 
 class ServerValue:

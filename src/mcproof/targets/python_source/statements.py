@@ -9,6 +9,7 @@ from mcproof.targets.python_source import calls, plain
 from mcproof.targets.python_source.branches import BREAK, CONTINUE, RAISE, RETURN, branch
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import import_from, import_modules
+from mcproof.targets.python_source.omissions import TOO_MANY
 from mcproof.targets.python_source.values import (
     UNKNOWN,
     Call,
@@ -84,21 +85,40 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
     items, doubtful = plain.items_of(iterated), plain.doubtful_positions(iterated)
     frame = run.frames[-1]
     breaks = frame.breaks
-    outcome: str | None = None
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
         outcome = _round(run, node.body, scope, is_certain=False)
-    for index, item in enumerate((items or ())[:LONGEST_LOOP]):
-        run.step()
-        run.assign(node.target, item, scope)
-        outcome = _round(run, node.body, scope, is_certain=index not in doubtful)
-        if outcome in (RETURN, RAISE, BREAK):
-            break
+    elif len(items) > LONGEST_LOOP:
+        outcome = _long_loop(run, node, items, doubtful, scope)
+    else:
+        outcome = _rounds(run, node, items, doubtful, scope)
     run.doubt -= frame.breaks - breaks
     frame.breaks = breaks
     if outcome in (RETURN, RAISE):
         return outcome
     return None if outcome == BREAK or items is None else run.block(node.orelse, scope)
+
+
+def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
+    """The beginning of a loop that is too long, with a word about the rest where it would register something."""
+    before = run.servers.registered
+    outcome = _rounds(run, node, items[:LONGEST_LOOP], doubtful, scope)
+    if run.servers.registered > before:
+        run.omissions.note(TOO_MANY, scope.module, node)
+        run.servers.is_partial = True
+    return outcome
+
+
+def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
+    """Follow the rounds of a loop; how the last of them was left."""
+    outcome: str | None = None
+    for index, item in enumerate(items):
+        run.step()
+        run.assign(node.target, item, scope)
+        outcome = _round(run, node.body, scope, is_certain=index not in doubtful)
+        if outcome in (RETURN, RAISE, BREAK):
+            break
+    return outcome
 
 
 def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:

@@ -457,8 +457,8 @@ def is_known(value: Any, depth: int = 0) -> bool:
 
 def truth(value: Any) -> bool | None:
     """Whether a value counts as true; None where that is not known."""
-    if value is UNKNOWN or isinstance(value, (Called, Method)):
-        return None
+    if value is UNKNOWN or isinstance(value, (Called, Method, Generic)):
+        return None  # what looks like `list[int]` may be an item of something external
     if isinstance(value, (PlacedDict, PlacedList)):
         if len(value.doubtful) >= len(value) and (value or value.incomplete):
             return None  # whatever is in it may not be there
