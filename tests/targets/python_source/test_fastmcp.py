@@ -68,6 +68,21 @@ def test_words_in_an_annotation_are_a_description(tmp_path: Path) -> None:
     assert schema["properties"]["a"] == {"description": "What it is.", "type": "string"}
 
 
+@pytest.mark.parametrize("kind", ["Annotated[str, 'words', Field(max_length=4)]", "list[Annotated[str, 'words']]"])
+def test_words_beside_something_else_are_none(kind: str, tmp_path: Path) -> None:
+    schema = served(tmp_path, f"def f(a: {kind}): ...")["inputSchema"]
+    assert "words" not in str(schema)
+
+
+def test_what_is_said_of_a_result_counts_for_more_than_what_its_model_says(tmp_path: Path) -> None:
+    assert served(tmp_path, "def f() -> Annotated[Said, Field(description='Own.')]: ...")["outputSchema"] == {
+        "description": "Own.",
+        "properties": {"a": {"type": "integer"}},
+        "required": ["a"],
+        "type": "object",
+    }
+
+
 def test_the_docstring_describes_the_parameters(tmp_path: Path) -> None:
     found_tool = served(
         tmp_path,

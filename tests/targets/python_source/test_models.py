@@ -234,3 +234,21 @@ def f(a: Model = Model()): ...
     result = served(tmp_path, source)
     assert "default" not in properties_of(result)["a"]
     assert "/inputSchema/properties/a/default" in unknown_of(result)
+
+
+def test_a_type_that_only_has_the_name_of_one_that_is_known_is_not_known(tmp_path: Path) -> None:
+    source = "from elsewhere import Path, List\n@mcp.tool()\ndef f(a: Path, b: List[int]): ...\n"
+    assert unknown_of(served(tmp_path, source)) == {"/inputSchema/properties/a", "/inputSchema/properties/b"}
+
+
+def test_there_may_be_no_output_schema_of_a_type_that_is_not_known(tmp_path: Path) -> None:
+    source = """
+from elsewhere import Frame
+class Model(BaseModel):
+    frame: Frame
+@mcp.tool()
+def f() -> list[Model]: ...
+"""
+    result = served(tmp_path, source)
+    assert "outputSchema" not in tool(result)
+    assert unknown_of(result) == {"/outputSchema"}

@@ -131,19 +131,27 @@ def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
 def _root(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
     from mcproof.targets.python_source.pydantic_schema import clean_docstring
 
+    made: Schema | None = None
     bound = generics.bindings(cls, variables)
     for each in cls.ancestry():
         if "root" in each.annotations:
-            kind = maker.run.annotation(each.annotations["root"].annotation, each.body)
+            field = Declared("root", each.annotations["root"], each)
+            kind = maker.run.annotation(field.node.annotation, each.body)
             with maker.standing_for(bound[id(each)]):
-                return {**maker.schema(kind, each.body, at), "title": cls.name}
-        for base in each.bases:
-            if isinstance(base, Generic) and isinstance(base.base, External) and base.base.last == "RootModel":
-                described = clean_docstring(cls.node)
-                with maker.standing_for(bound[id(each)]):
-                    made = {**maker.schema(base.args[0], each.scope, at), "title": cls.name}
-                return {**made, "description": described} if described else made
-    return maker.unknown_at(at)
+                made = dict(maker.field("root", kind, field.default(), each.body, at).schema)
+            break
+        roots = [base for base in each.bases if isinstance(base, Generic) and isinstance(base.base, External)]
+        root = next((base for base in roots if base.base.last == "RootModel"), None)
+        if root is not None:
+            with maker.standing_for(bound[id(each)]):
+                made = dict(maker.schema(root.args[0], each.scope, at))
+            break
+    if made is None:
+        return maker.unknown_at(at)
+    described = clean_docstring(cls.node)
+    if described:
+        made["description"] = described
+    return {**made, "title": cls.name, **_extras(maker, configuration(cls), at)}
 
 
 def _named_tuple(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:

@@ -42,7 +42,7 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
     node = face.node.returns if not isinstance(face.node, ast.Lambda) else None
     if node is None:
         return None, set()
-    maker = Generator(run, describes_strings=framework == "fastmcp", is_written=framework == "fastmcp")
+    maker = Generator(run, is_written=framework == "fastmcp")
     kind = maker.resolved(run.annotation(node, face.scope), face.scope)
     if _is_signal(kind):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
@@ -50,9 +50,24 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
     made = _fastmcp_output(maker, kind, face) if framework == "fastmcp" else _mcp_output(maker, kind, face, framework)
     if made is None:
         return None, set()
-    if "" in maker.unknown or any(place.startswith("/properties/result") for place in maker.unknown):
-        return None, {""}
+    if any(not _is_detail(place) for place in maker.unknown):
+        return None, {""}  # of a type that nobody knows there may be no schema at all
     return made, maker.unknown
+
+
+_DETAILS = frozenset(
+    [
+        "default", "description", "title", "examples", "deprecated", "required", "additionalProperties", "minimum",
+        "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+        "minItems", "maxItems",
+    ]
+)  # fmt: skip
+
+
+def _is_detail(place: str) -> bool:
+    """Whether what is not known there is no type."""
+    above, _, last = place.rpartition("/")
+    return last in _DETAILS and not above.endswith(("/properties", "/$defs"))
 
 
 def _names_in(kind: Any) -> set[str]:
@@ -80,6 +95,10 @@ def _is_annotated(kind: Any) -> bool:
     return isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
 
 
+def _is_generic_class(kind: Any) -> bool:
+    return isinstance(kind, Generic) and isinstance(kind.base, Class)
+
+
 def _is_object_with_string_keys(kind: Any) -> bool:
     """`dict[str, ...]`, spelt that way: `typing.Dict` is something else to the SDK."""
     if not isinstance(kind, Generic) or not isinstance(kind.base, External) or kind.base.name != "builtins.dict":
@@ -91,9 +110,12 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
     name = face.name
     if _is_annotated(kind) and _names_in(kind.args[0]) & _RESULTS:
         kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
+    bare = maker.resolved(kind.args[0], face.scope) if _is_annotated(kind) else kind
+    if _is_object_with_string_keys(bare) or isinstance(bare, Class) or _is_generic_class(bare):
+        kind = bare  # what `Annotated` says is lost
     if _is_object_with_string_keys(kind):
         return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
-    if isinstance(kind, Generic) and isinstance(kind.base, Class):
+    if _is_generic_class(kind):
         reference = maker.schema(kind, face.scope, "").get("$ref", "")
         name = reference.removeprefix("#/$defs/")
         generic = maker.definitions.pop(name, None)
@@ -148,7 +170,7 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
     if isinstance(reference, str):
         name = reference.removeprefix("#/$defs/")
         target = maker.definitions.get(name, {})
-        made = {**made, **ordered(target)}
+        made = {**ordered(target), **made}
         del made["$ref"]
         is_kept = reference in str(maker.definitions)
         maker.moved(name, is_kept=is_kept)

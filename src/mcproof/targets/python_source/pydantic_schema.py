@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import aliases, constraints, defaults, models
-from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, SETS, TRANSPARENT, WRITTEN
+from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SETS, TRANSPARENT, WRITTEN
 from mcproof.targets.python_source.expressions import evaluate
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from mcproof.targets.python_source.interpreter import Interpreter
 
+_JSON_VALUE = object()
+"""Whatever stands for Pydantic's `JsonValue` among the definitions."""
 DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
 """How many types one schema may be made of: a type that holds another twice, and so on, doubles with every step."""
@@ -46,12 +48,10 @@ class Field(NamedTuple):
 class Generator:
     """Makes one schema; definitions and what stayed unknown gather here."""
 
-    def __init__(self, run: Interpreter, *, describes_strings: bool = False, is_written: bool = False) -> None:
+    def __init__(self, run: Interpreter, *, is_written: bool = False) -> None:
         self.run = run
         self.is_written = is_written
         """Whether it describes what is written, not what is read: so fastmcp has results, and without aliases."""
-        self.describes_strings = describes_strings
-        """Whether a string in `Annotated` is a description, as fastmcp has it."""
         self.definitions: dict[str, Schema] = {}
         self.unknown: set[str] = set()
         self._names: dict[int, str] = {}
@@ -121,7 +121,7 @@ class Generator:
 
     def _external(self, kind: External, scope: Scope, at: str) -> Schema:
         name = kind.last
-        if kind.package in ("mcp", "fastmcp", "mcp_types"):
+        if kind.package not in PACKAGES:
             return self.unknown_at(at)
         if name in self.variables:
             return self.schema(self.variables[name], scope, at)
@@ -132,7 +132,9 @@ class Generator:
         if name in SETS:
             return {"items": {}, "type": "array", "uniqueItems": True}
         if name in MAPPINGS:
-            return {"additionalProperties": True, "type": "object"}
+            return {"additionalProperties": {"type": "integer"} if name == "Counter" else True, "type": "object"}
+        if name == "JsonValue":
+            return self.defined(_JSON_VALUE, name, lambda _: {})
         if name in BASIC:
             if name in ("str", "StrictStr") and self.lengths:
                 return self._bounded_string(at)
@@ -152,7 +154,7 @@ class Generator:
         base, args = kind.base, kind.args
         if isinstance(base, Class):
             return models.generic_reference(self, base, args, at, scope)
-        name = base.last if isinstance(base, External) else ""
+        name = base.last if isinstance(base, External) and base.package in PACKAGES else ""
         if name == "Annotated":
             return self.annotated(args, scope, at)
         if name == "Optional":
@@ -171,8 +173,8 @@ class Generator:
             return self._mapping(args, scope, at)
         if name in TRANSPARENT:
             return self.schema(args[0], scope, at)
-        if name in ("type", "Type", "Callable", "Counter"):
-            return self.unknown_at(at)
+        if name == "PathLike":
+            return dict(BASIC[name])
         return self.unknown_at(at)
 
     def _tuple(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
@@ -184,8 +186,8 @@ class Generator:
         return {"maxItems": len(items), "minItems": len(items), "prefixItems": items, "type": "array"}
 
     def _mapping(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        if len(args) != 2:
-            return {"additionalProperties": True, "type": "object"}
+        if len(args) == 1:  # what a counter counts
+            args = (*args, External("builtins.int"))
         values = self.schema(args[1], scope, f"{at}/additionalProperties")
         unsure = f"{at}/additionalProperties" in self.unknown
         keys = self.schema(args[0], scope, f"{at}/propertyNames")
@@ -254,9 +256,8 @@ class Generator:
             return self.defined(kind, kind.args[0], lambda place: self.schema(kind.args[1], scope, place))
         base = constraints.CONSTRAINED.get(name)
         if base is not None:
-            inner = (
-                Generic(External(base), (kind.args[0],)) if kind.args and base in ("list", "set") else External(base)
-            )
+            is_generic = bool(kind.args) and base in ("builtins.list", "builtins.set", "builtins.frozenset")
+            inner = Generic(External(base), (kind.args[0],)) if is_generic else External(base)
             return constraints.apply(self, self.schema(inner, scope, at), kind, at)
         return self.unknown_at(at)
 
@@ -311,7 +312,10 @@ class Generator:
         default = MISSING if default is ... else default
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
-            made = {**made, "title": title(name)}
+            if f"{at}/anyOf/0" in self.unknown and len(made.get("anyOf", ())) == 2:
+                self.unknown.add(f"{at}/title")  # a class that is not known may have its own
+            else:
+                made = {**made, "title": title(name)}
         if default is not MISSING and default is not constraints.FACTORY:
             is_other = self.is_written and constraints.is_rewritten(kind)
             encoded = UNKNOWN if is_other else defaults.fitted(defaults.encode(default, self), kind)
@@ -327,7 +331,7 @@ class Generator:
         if isinstance(kind, Called) and kind.func.last == "TypeVar" and kind.args:
             name = kind.args[0]
             kind = self.resolved(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
-        if isinstance(kind, (Class, TypeAlias)):
+        if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
             return False
         if isinstance(kind, Generic):
             if isinstance(kind.base, Class):
@@ -373,7 +377,7 @@ def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
 
 
 def common_type(values: list[Any]) -> Schema:
-    names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+    names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null", list: "array"}
     types = {names.get(type(value)) for value in values}
     return {"type": types.pop()} if len(types) == 1 else {}
 
