@@ -60,6 +60,16 @@ def fields_of(kind: Any) -> list[Called]:
     return []
 
 
+def is_skipped(kind: Any) -> bool:
+    """Whether a type is left out of the schema: `SkipJsonSchema[...]`, or with that beside it."""
+    if not (isinstance(kind, Generic) and isinstance(kind.base, External)):
+        return False
+    if kind.base.last == "Annotated":
+        said = [each.func if isinstance(each, Called) else each for each in kind.args[1:]]
+        return any(isinstance(each, External) and each.last == "SkipJsonSchema" for each in said)
+    return kind.base.last == "SkipJsonSchema"
+
+
 def default_of(info: Called) -> Any:
     """The default that a `Field(...)` gives: a value, UNKNOWN, FACTORY or MISSING."""
     if "default_factory" in info.kwargs:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import aliases, generics, serializers
+from mcproof.targets.python_source.constraints import is_skipped
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.fields import (
     Declared,
@@ -176,7 +177,7 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
     `kind` is that of the class; `hints` is a class, `typed hints` a typed dictionary, of which the framework makes a
     model of its own from the type hints.
     """
-    from mcproof.targets.python_source.pydantic_schema import clean_docstring
+    from mcproof.targets.python_source.pydantic_schema import clean_docstring, title
 
     config = {} if kind in ("hints", "typed hints") else configuration(cls)
     bound = generics.bindings(cls, variables or {})
@@ -185,6 +186,7 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     texts: dict[int, dict[str, str]] = {}
+    always = maker.is_written and config.get("json_schema_serialization_defaults_required") is True
     changed = serializers.written_types(maker, cls) if maker.is_written and kind == "model" else {}
     if is_said(changed.get("", UNSAID)):
         return {**maker.schema(changed[""], cls.scope, at), "title": cls.name}
@@ -199,11 +201,14 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
         if not isinstance(shown, str):
             maker.unknown |= {f"{at}/properties", f"{at}/required"}
             continue
-        if maker.is_written and is_left_out(annotation, default):
+        if is_skipped(annotation) or (maker.is_written and is_left_out(annotation, default)):
             continue
         place = f"{at}/properties/{escape(shown)}"
         with maker.standing_for(bound[id(owner)], lengths):
             entry = maker.field(shown, annotation, default, owner.body, place)
+        if "field_title_generator" in config and entry.schema.get("title") == title(shown):
+            del entry.schema["title"]
+            maker.unknown.add(f"{place}/title")
         if each.name in changed:
             entry = _rewritten(maker, entry, shown, changed[each.name], owner, place)
         below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
@@ -211,7 +216,7 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
             entry.schema.setdefault("description", below[each.name])
         properties[shown] = entry.schema
         properties.places[shown] = (owner.module, each.node.target, each.node)
-        if entry.required if is_kept is None else is_kept:
+        if entry.required or always if is_kept is None else is_kept:
             required.append(shown)
     if maker.is_written and kind in ("model", "dataclass"):
         required += _compute(maker, cls, properties, at)
@@ -221,6 +226,11 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
     if described and kind not in ("hints", "typed hints"):
         made["description"] = described
     made.update(_extras(maker, config, at))
+    if "model_title_generator" in config and made.get("title") == cls.name:
+        del made["title"]
+        maker.unknown.add(f"{at}/title")
+    if any("__pydantic_extra__" in each.annotations for each in cls.ancestry()):
+        maker.unknown.add(f"{at}/additionalProperties")
     return made
 
 

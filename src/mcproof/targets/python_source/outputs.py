@@ -44,6 +44,8 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
         return None, set()
     maker = Generator(run, is_written=framework == "fastmcp")
     kind = maker.resolved(run.annotation(node, face.scope), face.scope)
+    if framework != "mcp1":
+        kind = _without_signal(kind)
     if _is_signal(kind):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
         return None, {""} if is_model else set()
@@ -141,11 +143,11 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
         if f"#/$defs/{kind.name}" in str(maker.definitions):
             maker.definitions.setdefault(kind.name, dict(made))
         return maker.whole(made)
-    if isinstance(kind, External) and kind.last not in _WRAPPED and kind.last != "NoneType":
-        if kind.name.startswith("builtins.") or kind.last in ("Any", "object") or kind.package in _PLAIN_CLASSES:
-            if kind.package != "typing" or kind.last == "Any":
+    if isinstance(bare, External) and bare.last not in _WRAPPED and bare.last != "NoneType":
+        if bare.name.startswith("builtins.") or bare.last in ("Any", "object") or bare.package in _PLAIN_CLASSES:
+            if bare.package != "typing" or bare.last == "Any":
                 return None
-        elif kind.package != "typing":
+        elif bare.package != "typing":
             return maker.unknown_at("")
     entry = maker.field("result", kind, MISSING, face.scope, "/properties/result")
     made = {"properties": {"result": entry.schema}, "required": ["result"], "title": f"{name}Output", "type": "object"}
@@ -160,23 +162,27 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
         return None
     if kind is None and not has_late_annotations(face.module):
         return None
-    if "bytes" in _names_in(kind) and not isinstance(kind, Class):
+    if _has_bytes(kind):
         return None
     if _is_any_sequence(kind):
         return None
     made = maker.whole(maker.schema(kind, face.scope, ""))
     target = made
-    reference = made.get("$ref")
-    if isinstance(reference, str):
+    for _ in range(10):  # an alias of an alias
+        reference = made.get("$ref")
+        if not isinstance(reference, str):
+            break
         name = reference.removeprefix("#/$defs/")
         target = maker.definitions.get(name, {})
-        made = {**ordered(target), **made}
-        del made["$ref"]
+        made = {**ordered(target), **{key: value for key, value in made.items() if key != "$ref"}}
+        if isinstance(target.get("$ref"), str):
+            made["$ref"] = target["$ref"]
         is_kept = reference in str(maker.definitions)
         maker.moved(name, is_kept=is_kept)
         if not is_kept:
             made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
-            made = made if made["$defs"] else {key: value for key, value in made.items() if key != "$defs"}
+    if not made.get("$defs", True):
+        del made["$defs"]
     if target.get("type") != "object" and "properties" not in target:
         if any(not place.startswith("/$defs/") for place in maker.unknown):
             return maker.unknown_at("")
@@ -188,7 +194,34 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
     return inlined(untitled(made), maker.unknown)
 
 
+def _arms(kind: Any) -> tuple[Any, ...]:
+    """The branches of a union; none where it is no union."""
+    if isinstance(kind, UnionOf):
+        return kind.args
+    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Optional", "Union"):
+        return (*kind.args, None) if kind.base.last == "Optional" else kind.args
+    return ()
+
+
+def _has_bytes(kind: Any) -> bool:
+    """Whether bytes may be returned as they are."""
+    if _is_annotated(kind):
+        return _has_bytes(kind.args[0])
+    return (isinstance(kind, External) and kind.name == "builtins.bytes") or any(map(_has_bytes, _arms(kind)))
+
+
+def _without_signal(kind: Any) -> Any:
+    """A union without the branch that only asks for more input."""
+    arms = _arms(kind)
+    kept = tuple(arm for arm in arms if not (isinstance(arm, External) and arm.last == "InputRequiredResult"))
+    if not kept or len(kept) == len(arms):
+        return kind
+    return kept[0] if len(kept) == 1 else UnionOf(kept)
+
+
 def _is_any_sequence(kind: Any) -> bool:
+    if _is_annotated(kind):
+        return _is_any_sequence(kind.args[0])
     if isinstance(kind, External):
         return kind.last in ("list", "tuple", "Sequence", "List", "Tuple")
     if isinstance(kind, Generic) and isinstance(kind.base, External):

@@ -218,6 +218,8 @@ class Generator:
         arms: list[Any] = []
         for each in args:
             arg = self.resolved(each, scope)
+            if constraints.is_skipped(arg):
+                continue
             if isinstance(arg, UnionOf):
                 arms.extend(arg.args)
             elif isinstance(arg, Generic) and isinstance(arg.base, External) and arg.base.last in ("Union", "Optional"):
@@ -332,6 +334,8 @@ class Generator:
             name = kind.args[0]
             kind = self.resolved(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
         if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
+            return False
+        if isinstance(kind, Called) and kind.func.last == "TypeAliasType":
             return False
         if isinstance(kind, Generic):
             if isinstance(kind.base, Class):
