@@ -252,3 +252,24 @@ def f() -> list[Model]: ...
     result = served(tmp_path, source)
     assert "outputSchema" not in tool(result)
     assert unknown_of(result) == {"/outputSchema"}
+
+
+def test_models_of_the_same_name_are_told_apart_by_where_they_stand(tmp_path: Path) -> None:
+    model = "from pydantic import BaseModel\nimport os\nclass Item(BaseModel):\n    {}: str = os.getcwd()\n"
+    result = found(
+        tmp_path,
+        f"{SERVERS['mcp']}import one, two\n@mcp.tool()\ndef f(a: one.Item, b: two.Item, c: two.Outer.Item): ...\n",
+        one=model.format("a"),
+        two=model.format("b") + "class Outer:\n    class Item(BaseModel):\n        c: int\n",
+    )
+    schema = tool(result)["inputSchema"]
+    assert {name: list(made["properties"]) for name, made in schema["$defs"].items()} == {
+        "one__Item": ["a"],
+        "two__Item": ["b"],
+        "two__Outer__Item": ["c"],
+    }
+    assert [schema["properties"][name]["$ref"] for name in "abc"] == [f"#/$defs/{name}" for name in schema["$defs"]]
+    assert unknown_of(result) == {
+        "/inputSchema/$defs/one__Item/properties/a/default",
+        "/inputSchema/$defs/two__Item/properties/b/default",
+    }

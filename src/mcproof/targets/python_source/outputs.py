@@ -54,6 +54,7 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
         return None, set()
     if any(not _is_detail(place) for place in maker.unknown):
         return None, {""}  # of a type that nobody knows there may be no schema at all
+    made = maker.told_apart(made)
     return made, maker.unknown
 
 

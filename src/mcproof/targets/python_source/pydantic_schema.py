@@ -7,7 +7,7 @@ import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.jsontext import escape
+from mcproof.jsontext import escape, unescape
 from mcproof.targets.python_source import aliases, constraints, defaults, models
 from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SETS, TRANSPARENT, WRITTEN
 from mcproof.targets.python_source.expressions import evaluate
@@ -55,6 +55,8 @@ class Generator:
         self.definitions: dict[str, Schema] = {}
         self.unknown: set[str] = set()
         self._names: dict[int, str] = {}
+        self._namesakes: dict[str, list[tuple[str, Any]]] = {}
+        """For each name the definitions that would have it: what they are known by here, and what they are of."""
         self._depth = self._made = 0
         self.variables: dict[str, Any] = {}
         self.lengths: Schema = {}
@@ -281,15 +283,27 @@ class Generator:
         known = self._names.get(id(kind))
         if known is None:
             known = name
-            if name in self.definitions:
-                module = getattr(kind, "module", None)
-                known = f"{module.name.replace('.', '__')}__{name}" if module is not None else f"{name}_"
             while known in self.definitions:
                 known += "_"
+            self._namesakes.setdefault(name, []).append((known, kind))
             self._names[id(kind)] = known
             self.definitions[known] = {}
             self.definitions[known].update(make(f"/$defs/{escape(known)}"))
         return {"$ref": f"#/$defs/{known}"}
+
+    def told_apart(self, schema: Schema) -> Schema:
+        """A schema in which definitions of the same name are known by their modules, as Pydantic has them."""
+        renamed: dict[str, str] = {}
+        for namesakes in (each for each in self._namesakes.values() if len(each) > 1):
+            named = [(known, kind) for known, kind in namesakes if isinstance(kind, (Class, TypeAlias))]
+            full = {known: qualified_name(kind) for known, kind in named}
+            if len(set(full.values())) == len(namesakes):
+                renamed.update(full)
+        if not renamed:
+            return schema
+        self.unknown = {_renamed_place(place, renamed) for place in self.unknown}
+        made: Schema = ordered(with_names(schema, renamed))
+        return made
 
     def alias(self, kind: Any, default: Any, scope: Scope, *, is_written: bool = False) -> str | None:
         """The alias that a parameter or a field is given, to read its value or to write it."""
@@ -368,6 +382,58 @@ class Generator:
             made = {"$defs": dict(self.definitions), **made}
         whole: Schema = ordered(made)
         return whole
+
+
+def qualified_name(kind: Class | TypeAlias) -> str:
+    """The name of a definition with that of its module, and of all that it stands in."""
+    path = [kind.name]
+    if isinstance(kind, Class):
+        path = _path_to(kind.module.tree, kind.node) or path
+    return "__".join([*kind.module.name.split("."), *path])
+
+
+def _path_to(tree: ast.Module, wanted: ast.AST) -> list[str] | None:
+    waiting: list[tuple[ast.AST, list[str]]] = [(tree, [])]
+    while waiting:
+        node, path = waiting.pop()
+        inside = path
+        if isinstance(node, ast.ClassDef):
+            inside = [*path, node.name]
+            if node is wanted:
+                return inside
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            inside = [*path, node.name, "_locals_"]
+        waiting += [(each, inside) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
+    return None
+
+
+def with_names(node: Any, renamed: dict[str, str]) -> Any:
+    """A schema with other names for some definitions."""
+    if isinstance(node, list):
+        return [with_names(each, renamed) for each in node]
+    if not isinstance(node, dict):
+        return node
+    made = PlacedDict()
+    for key, value in node.items():
+        if key == "$defs" and isinstance(value, dict):
+            made[key] = {renamed.get(name, name): with_names(each, renamed) for name, each in value.items()}
+        elif key in ("default", "const", "examples"):
+            made[key] = value
+        elif isinstance(value, str):
+            name = value.removeprefix("#/$defs/")
+            made[key] = f"#/$defs/{renamed[name]}" if name != value and name in renamed else value
+        else:
+            made[key] = with_names(value, renamed)
+    if isinstance(node, PlacedDict):
+        made.places = node.places
+    return made
+
+
+def _renamed_place(place: str, renamed: dict[str, str]) -> str:
+    if not place.startswith("/$defs/"):
+        return place
+    name, mark, rest = place.removeprefix("/$defs/").partition("/")
+    return f"/$defs/{escape(renamed.get(unescape(name), unescape(name)))}{mark}{rest}"
 
 
 def _flat_literals(args: tuple[Any, ...]) -> list[Any]:

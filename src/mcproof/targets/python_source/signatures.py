@@ -157,6 +157,7 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     schema = maker.whole(made)
     if is_fastmcp:
         schema = as_fastmcp(schema, properties, maker.unknown)
+    schema = maker.told_apart(schema)
     unknown = {f"/inputSchema{each}" for each in maker.unknown}
     output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
     if structured is UNKNOWN:
