@@ -13,7 +13,7 @@ import zoneinfo
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
 from typing import *
 from uuid import UUID
@@ -24,7 +24,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, HttpUrl, PositiveInt, RootModel, SecretStr
 from pydantic import Base64Bytes, Base64Str, ByteSize, Discriminator, IPvAnyAddress, JsonValue, PostgresDsn, Tag
-from pydantic import PrivateAttr, computed_field
+from pydantic import PrivateAttr, computed_field, create_model
 from pydantic import AliasChoices, AliasGenerator, AliasPath, StringConstraints, alias_generators
 from pydantic import condecimal, confloat, conint, conlist, constr
 from pydantic.alias_generators import to_camel, to_pascal
@@ -398,6 +398,18 @@ class Tuples(Enum):
     B = (2, "y")
 
 
+class Twins(Enum):
+    A = "a"
+    B = "a"
+    C: str = "c"
+
+
+Numbered = Enum("Numbered", ["X", "Y"])
+Paired = Enum("Paired", {name.upper(): name for name in ("x", "y")}, type=str)
+Lettered = StrEnum("Lettered", ["X", "Y"])
+Made = create_model("Made", __doc__="Made.", x=(int, 3), y=(Color, ...), z=(list[str], Field(max_length=2)))
+
+
 def told(value: Any) -> str: ...
 
 
@@ -592,6 +604,9 @@ PARAMETERS = [
     "a: ipaddress.IPv4Interface, b: zoneinfo.ZoneInfo, c: os.PathLike, d: complex, e: Text, f: Counter[str]",
     "a: Ids, b: Filled, c: Tuples",
     "a: Owned, b: Kept",
+    "a: Twins, b: Numbered, c: Paired, d: Lettered",
+    "a: Made, b: Optional[Made] = None",
+    "a: Type[int], b: re.Pattern[str]",
     "a: conlist(int, max_length=3), b: confloat(ge=0.5) = 1.0, *, c: condecimal(max_digits=3)",
     "a: float = float('inf')",
     "a: Names",
@@ -652,6 +667,9 @@ RETURNS = [
     "Point",
     "Doc",
     "Plain",
+    "Made",
+    "list[Made]",
+    "Numbered",
     "Ids",
     "Annotated[dict[str, int], Field(description='r')]",
     "Annotated[Person, Field(description='r')]",

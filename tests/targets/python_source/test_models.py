@@ -273,3 +273,26 @@ def test_models_of_the_same_name_are_told_apart_by_where_they_stand(tmp_path: Pa
         "/inputSchema/$defs/one__Item/properties/a/default",
         "/inputSchema/$defs/two__Item/properties/b/default",
     }
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "Enum('Made', load())",
+        "Enum('Made', {'A': load()})",
+        "Enum('Made', ['A'], type=str)",
+        "Enum('Made', ['A'], start=5)",
+        "Enum('Made', [('A', 1, 2)])",
+        "Enum(load(), ['A'])",
+        "create_model(load(), x=(int, 1))",
+        "create_model('Made', **load())",
+    ],
+)
+def test_a_type_that_is_made_of_what_nobody_knows_is_not_known(made: str, tmp_path: Path) -> None:
+    source = f"from elsewhere import load\nMade = {made}\n@mcp.tool()\ndef f(a: Made): ...\n"
+    assert unknown_of(served(tmp_path, source)) == {"/inputSchema/properties/a"}
+
+
+def test_a_model_that_is_made_of_another_is_not_known(tmp_path: Path) -> None:
+    source = "Made = create_model('Made', __base__=Box, x=(int, 1))\n@mcp.tool()\ndef f(a: Made): ...\n"
+    assert unknown_of(served(tmp_path, source)) == {"/inputSchema/$defs/Made"}

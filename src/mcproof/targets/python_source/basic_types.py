@@ -52,7 +52,6 @@ BASIC: dict[str, dict[str, Any]] = {
     "bool": {"type": "boolean"},
     "bytes": {"format": "binary", "type": "string"},
     "NoneType": {"type": "null"},
-    "LiteralString": {"type": "string"},
     "Text": {"type": "string"},
     "AnyStr": {"anyOf": [{"format": "binary", "type": "string"}, {"type": "string"}]},
     "complex": {"type": "string"},

@@ -123,7 +123,6 @@ def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
     values = [encode(member.value) for member in members_of(cls)]
     if not values or UNKNOWN in values:
         return maker.unknown_at(at)
-    values = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values
     made: Schema = {"enum": values}
     described = clean_docstring(cls.node)
     return {**({"description": described} if described else {}), **made, "title": cls.name, **common_type(values)}

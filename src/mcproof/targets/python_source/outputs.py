@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import models
+from mcproof.targets.python_source import made_types, models
 from mcproof.targets.python_source.fastmcp_schema import inlined, untitled
 from mcproof.targets.python_source.fields import has_late_annotations, has_slots
 from mcproof.targets.python_source.pydantic_schema import Generator, Schema, ordered
-from mcproof.targets.python_source.values import MISSING, Class, External, Function, Generic, UnionOf
+from mcproof.targets.python_source.values import MISSING, Called, Class, External, Function, Generic, UnionOf
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
@@ -118,7 +118,9 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
         kind = bare  # what `Annotated` says is lost
     if _is_object_with_string_keys(kind):
         return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
-    if _is_generic_class(kind):
+    if isinstance(kind, Called) and made_types.is_made_type(kind) and kind.func.last != "create_model":
+        return None
+    if _is_generic_class(kind) or (isinstance(kind, Called) and made_types.is_made_type(kind)):
         reference = maker.schema(kind, face.scope, "").get("$ref", "")
         name = reference.removeprefix("#/$defs/")
         generic = maker.definitions.pop(name, None)

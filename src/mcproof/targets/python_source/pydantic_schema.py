@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape, unescape
-from mcproof.targets.python_source import aliases, constraints, defaults, models
+from mcproof.targets.python_source import aliases, constraints, defaults, made_types, models
 from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SETS, TRANSPARENT, WRITTEN
 from mcproof.targets.python_source.expressions import evaluate
 from mcproof.targets.python_source.values import (
@@ -175,8 +175,10 @@ class Generator:
             return self._mapping(args, scope, at)
         if name in TRANSPARENT:
             return self.schema(args[0], scope, at)
-        if name == "PathLike":
+        if name in ("PathLike", "Pattern"):
             return dict(BASIC[name])
+        if name in ("type", "Type"):
+            return {}
         return self.unknown_at(at)
 
     def _tuple(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
@@ -258,6 +260,8 @@ class Generator:
             return self._variable(kind, scope, at)
         if name == "TypeAliasType" and len(kind.args) > 1 and isinstance(kind.args[0], str):
             return self.defined(kind, kind.args[0], lambda place: self.schema(kind.args[1], scope, place))
+        if made_types.is_made_type(kind):
+            return made_types.reference(self, kind, scope, at)
         base = constraints.CONSTRAINED.get(name)
         if base is not None:
             is_generic = bool(kind.args) and base in ("builtins.list", "builtins.set", "builtins.frozenset")
@@ -349,7 +353,7 @@ class Generator:
             kind = self.resolved(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
         if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
             return False
-        if isinstance(kind, Called) and kind.func.last == "TypeAliasType":
+        if isinstance(kind, Called) and (kind.func.last == "TypeAliasType" or made_types.is_made_type(kind)):
             return False
         if isinstance(kind, Generic):
             if isinstance(kind.base, Class):
