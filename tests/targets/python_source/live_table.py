@@ -5,12 +5,15 @@ from __future__ import annotations
 PRELUDE = '''
 import collections.abc
 import datetime
+import ipaddress
+import os
 import re
 import uuid
+import zoneinfo
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
-from enum import Enum, IntEnum
+from enum import Enum, IntEnum, StrEnum
 from pathlib import Path
 from typing import *
 from uuid import UUID
@@ -20,8 +23,10 @@ from annotated_types import Gt, Len, MinLen
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, HttpUrl, PositiveInt, RootModel, SecretStr
-from pydantic import PrivateAttr, computed_field
-from pydantic import AliasChoices, AliasGenerator, AliasPath, StringConstraints, alias_generators, conint, constr
+from pydantic import Base64Bytes, Base64Str, ByteSize, Discriminator, IPvAnyAddress, JsonValue, PostgresDsn, Tag
+from pydantic import PrivateAttr, computed_field, create_model
+from pydantic import AliasChoices, AliasGenerator, AliasPath, StringConstraints, alias_generators
+from pydantic import condecimal, confloat, conint, conlist, constr
 from pydantic.alias_generators import to_camel, to_pascal
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import NotRequired, Required, TypedDict
@@ -379,6 +384,37 @@ class Spot(NamedTuple):
     label: Annotated[str, Field(description="What it is.")] = "here"
 
 
+class Ids(RootModel[list[int]]):
+    """Ids."""
+    root: list[int] = Field(min_length=1, description="Not this.")
+
+
+class Filled(RootModel):
+    root: dict[str, int] = {}
+
+
+class Tuples(Enum):
+    A = (1, "x")
+    B = (2, "y")
+
+
+class Twins(Enum):
+    A = "a"
+    B = "a"
+    C: str = "c"
+
+
+Numbered = Enum("Numbered", ["X", "Y"])
+Paired = Enum("Paired", {name.upper(): name for name in ("x", "y")}, type=str)
+Lettered = StrEnum("Lettered", ["X", "Y"])
+Made = create_model("Made", __doc__="Made.", x=(int, 3), y=(Color, ...), z=(list[str], Field(max_length=2)))
+
+
+def told(value: Any) -> str: ...
+
+
+Owned = Annotated[Annotated[Cat, Tag("cat")] | Annotated[Dog, Tag("dog")], Discriminator(told)]
+Kept = Annotated[Union[Cat, Dog], Discriminator("kind")]
 Prices = Page[Decimal]
 UserId = NewType("UserId", int)
 Short = Annotated[str, Field(max_length=3, description="short")]
@@ -564,6 +600,15 @@ PARAMETERS = [
     "a: Spot, b: Spot = Spot(1), c: list[Spot] = [Spot(2, label='z')], d: Optional[Spot] = None",
     "a: Decimal = Decimal(2), b: Path = Path('./x//y'), c: UUID = UUID('AAAAAAAA-0000-4000-8000-000000000000')",
     "a: SecretStr = SecretStr('x'), b: set[str] = {'b', 'a', 'c'}, c: bytes = b'abc', d: Path = Path('a', 'b')",
+    "a: Base64Bytes, b: Base64Str, c: ByteSize, d: IPvAnyAddress, e: PostgresDsn, f: JsonValue, g: list[JsonValue]",
+    "a: ipaddress.IPv4Interface, b: zoneinfo.ZoneInfo, c: os.PathLike, d: complex, e: Text, f: Counter[str]",
+    "a: Ids, b: Filled, c: Tuples",
+    "a: Owned, b: Kept",
+    "a: Twins, b: Numbered, c: Paired, d: Lettered",
+    "a: Made, b: Optional[Made] = None",
+    "a: Type[int], b: re.Pattern[str]",
+    "a: conlist(int, max_length=3), b: confloat(ge=0.5) = 1.0, *, c: condecimal(max_digits=3)",
+    "a: float = float('inf')",
     "a: Names",
     "a: Optional[Names] = None",
     "a: Movie",
@@ -622,6 +667,12 @@ RETURNS = [
     "Point",
     "Doc",
     "Plain",
+    "Made",
+    "list[Made]",
+    "Numbered",
+    "Ids",
+    "Annotated[dict[str, int], Field(description='r')]",
+    "Annotated[Person, Field(description='r')]",
     "Holding",
     "Computed",
     "Spot",

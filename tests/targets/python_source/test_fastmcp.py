@@ -51,6 +51,39 @@ def test_references_are_replaced_by_what_they_mean(tmp_path: Path) -> None:
     }
 
 
+def test_references_in_an_output_schema_that_is_spelt_out_are_replaced_too(tmp_path: Path) -> None:
+    text = "class Outer(BaseModel):\n    inner: Inner\n    more: str = os.getcwd()\n"
+    text += "@mcp.tool(output_schema=Outer.model_json_schema())\ndef f() -> Outer: ...\n"
+    result = found(tmp_path, f"import os\n{SERVER}{text}")
+    schema = tool(result)["outputSchema"]
+    assert "$defs" not in schema
+    assert schema["properties"]["inner"]["properties"]["a"]["type"] == "integer"
+
+
+@pytest.mark.parametrize("definitions", ["True", "{'A': True}", "{'A': {'$ref': '#/$defs/A'}}", "[1]"])
+def test_references_that_cannot_be_replaced_stay(definitions: str, tmp_path: Path) -> None:
+    schema = f"{{'type': 'object', '$defs': {definitions}, 'properties': {{'a': {{'$ref': '#/$defs/A'}}}}}}"
+    result = found(tmp_path, f"{SERVER}@mcp.tool(output_schema={schema})\ndef f() -> dict: ...\n")
+    assert tool(result)["outputSchema"]["properties"]["a"] == {"$ref": "#/$defs/A"}
+
+
+def test_what_tells_the_branches_of_a_union_apart_must_be_there(tmp_path: Path) -> None:
+    source = """
+class One(BaseModel):
+    kind: Literal["one"] = "one"
+    discriminator: int
+class Two(BaseModel):
+    kind: Literal["two"] = "two"
+@mcp.tool
+def f(a: Annotated[One | Two, Field(discriminator="kind")], discriminator: One): ...
+"""
+    properties = tool(found(tmp_path, SERVER + source))["inputSchema"]["properties"]
+    assert list(properties) == ["a", "discriminator"]
+    assert [branch["required"] for branch in properties["a"]["oneOf"]] == [["discriminator", "kind"], ["kind"]]
+    assert "discriminator" not in properties["a"]
+    assert list(properties["discriminator"]["properties"]) == ["kind", "discriminator"]
+
+
 @pytest.mark.parametrize(
     "parameter", ["ctx: Context", "c=CurrentContext()", "d: str = Depends(print)", "c: Context = None"]
 )
@@ -66,6 +99,21 @@ def test_a_title_is_made_of_the_name(tmp_path: Path) -> None:
 def test_words_in_an_annotation_are_a_description(tmp_path: Path) -> None:
     schema = served(tmp_path, "def f(a: Annotated[str, 'What it is.']): ...")["inputSchema"]
     assert schema["properties"]["a"] == {"description": "What it is.", "type": "string"}
+
+
+@pytest.mark.parametrize("kind", ["Annotated[str, 'words', Field(max_length=4)]", "list[Annotated[str, 'words']]"])
+def test_words_beside_something_else_are_none(kind: str, tmp_path: Path) -> None:
+    schema = served(tmp_path, f"def f(a: {kind}): ...")["inputSchema"]
+    assert "words" not in str(schema)
+
+
+def test_what_is_said_of_a_result_counts_for_more_than_what_its_model_says(tmp_path: Path) -> None:
+    assert served(tmp_path, "def f() -> Annotated[Said, Field(description='Own.')]: ...")["outputSchema"] == {
+        "description": "Own.",
+        "properties": {"a": {"type": "integer"}},
+        "required": ["a"],
+        "type": "object",
+    }
 
 
 def test_the_docstring_describes_the_parameters(tmp_path: Path) -> None:

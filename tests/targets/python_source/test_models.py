@@ -234,3 +234,65 @@ def f(a: Model = Model()): ...
     result = served(tmp_path, source)
     assert "default" not in properties_of(result)["a"]
     assert "/inputSchema/properties/a/default" in unknown_of(result)
+
+
+def test_a_type_that_only_has_the_name_of_one_that_is_known_is_not_known(tmp_path: Path) -> None:
+    source = "from elsewhere import Path, List\n@mcp.tool()\ndef f(a: Path, b: List[int]): ...\n"
+    assert unknown_of(served(tmp_path, source)) == {"/inputSchema/properties/a", "/inputSchema/properties/b"}
+
+
+def test_there_may_be_no_output_schema_of_a_type_that_is_not_known(tmp_path: Path) -> None:
+    source = """
+from elsewhere import Frame
+class Model(BaseModel):
+    frame: Frame
+@mcp.tool()
+def f() -> list[Model]: ...
+"""
+    result = served(tmp_path, source)
+    assert "outputSchema" not in tool(result)
+    assert unknown_of(result) == {"/outputSchema"}
+
+
+def test_models_of_the_same_name_are_told_apart_by_where_they_stand(tmp_path: Path) -> None:
+    model = "from pydantic import BaseModel\nimport os\nclass Item(BaseModel):\n    {}: str = os.getcwd()\n"
+    result = found(
+        tmp_path,
+        f"{SERVERS['mcp']}import one, two\n@mcp.tool()\ndef f(a: one.Item, b: two.Item, c: two.Outer.Item): ...\n",
+        one=model.format("a"),
+        two=model.format("b") + "class Outer:\n    class Item(BaseModel):\n        c: int\n",
+    )
+    schema = tool(result)["inputSchema"]
+    assert {name: list(made["properties"]) for name, made in schema["$defs"].items()} == {
+        "one__Item": ["a"],
+        "two__Item": ["b"],
+        "two__Outer__Item": ["c"],
+    }
+    assert [schema["properties"][name]["$ref"] for name in "abc"] == [f"#/$defs/{name}" for name in schema["$defs"]]
+    assert unknown_of(result) == {
+        "/inputSchema/$defs/one__Item/properties/a/default",
+        "/inputSchema/$defs/two__Item/properties/b/default",
+    }
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "Enum('Made', load())",
+        "Enum('Made', {'A': load()})",
+        "Enum('Made', ['A'], type=str)",
+        "Enum('Made', ['A'], start=5)",
+        "Enum('Made', [('A', 1, 2)])",
+        "Enum(load(), ['A'])",
+        "create_model(load(), x=(int, 1))",
+        "create_model('Made', **load())",
+    ],
+)
+def test_a_type_that_is_made_of_what_nobody_knows_is_not_known(made: str, tmp_path: Path) -> None:
+    source = f"from elsewhere import load\nMade = {made}\n@mcp.tool()\ndef f(a: Made): ...\n"
+    assert unknown_of(served(tmp_path, source)) == {"/inputSchema/properties/a"}
+
+
+def test_a_model_that_is_made_of_another_is_not_known(tmp_path: Path) -> None:
+    source = "Made = create_model('Made', __base__=Box, x=(int, 1))\n@mcp.tool()\ndef f(a: Made): ...\n"
+    assert unknown_of(served(tmp_path, source)) == {"/inputSchema/$defs/Made"}

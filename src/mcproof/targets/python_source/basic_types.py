@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+PACKAGES = frozenset(
+    [
+        "builtins", "typing", "typing_extensions", "types", "collections", "datetime", "decimal", "fractions", "uuid",
+        "pathlib", "os", "re", "ipaddress", "zoneinfo", "dataclasses", "pydantic", "pydantic_core", "annotated_types",
+        "numbers",
+    ]
+)  # fmt: skip
+"""Where the types come from that Pydantic knows; a name that is the same elsewhere means something else."""
 ANY = frozenset(("Any", "object"))
 ARRAYS = frozenset(
     [
@@ -12,8 +20,6 @@ ARRAYS = frozenset(
         "Sequence",
         "Iterable",
         "MutableSequence",
-        "Collection",
-        "Iterator",
         "Generator",
         "deque",
         "Deque",
@@ -46,8 +52,9 @@ BASIC: dict[str, dict[str, Any]] = {
     "bool": {"type": "boolean"},
     "bytes": {"format": "binary", "type": "string"},
     "NoneType": {"type": "null"},
-    "LiteralString": {"type": "string"},
-    "AnyStr": {"type": "string"},
+    "Text": {"type": "string"},
+    "AnyStr": {"anyOf": [{"format": "binary", "type": "string"}, {"type": "string"}]},
+    "complex": {"type": "string"},
     "datetime": {"format": "date-time", "type": "string"},
     "date": {"format": "date", "type": "string"},
     "time": {"format": "time", "type": "string"},
@@ -57,14 +64,38 @@ BASIC: dict[str, dict[str, Any]] = {
     "Path": {"format": "path", "type": "string"},
     "PurePath": {"format": "path", "type": "string"},
     "PosixPath": {"format": "path", "type": "string"},
+    "PurePosixPath": {"format": "path", "type": "string"},
+    "PureWindowsPath": {"format": "path", "type": "string"},
+    "PathLike": {"format": "path", "type": "string"},
+    "ZoneInfo": {"format": "zoneinfo", "type": "string"},
+    "Fraction": {"anyOf": [{"type": "number"}, {"format": "fraction", "type": "string"}]},
     "Pattern": {"format": "regex", "type": "string"},
     "IPv4Address": {"format": "ipv4", "type": "string"},
     "IPv6Address": {"format": "ipv6", "type": "string"},
     "IPv4Network": {"format": "ipv4network", "type": "string"},
     "IPv6Network": {"format": "ipv6network", "type": "string"},
+    "IPv4Interface": {"format": "ipv4interface", "type": "string"},
+    "IPv6Interface": {"format": "ipv6interface", "type": "string"},
+    "IPvAnyAddress": {"format": "ipvanyaddress", "type": "string"},
+    "IPvAnyInterface": {"format": "ipvanyinterface", "type": "string"},
+    "IPvAnyNetwork": {"format": "ipvanynetwork", "type": "string"},
     "AnyUrl": {"format": "uri", "minLength": 1, "type": "string"},
     "AnyHttpUrl": {"format": "uri", "minLength": 1, "type": "string"},
     "FileUrl": {"format": "uri", "minLength": 1, "type": "string"},
+    "AnyWebsocketUrl": {"format": "uri", "minLength": 1, "type": "string"},
+    "FtpUrl": {"format": "uri", "minLength": 1, "type": "string"},
+    "AmqpDsn": {"format": "uri", "minLength": 1, "type": "string"},
+    "ClickHouseDsn": {"format": "uri", "minLength": 1, "type": "string"},
+    "CockroachDsn": {"format": "uri", "minLength": 1, "type": "string"},
+    "KafkaDsn": {"format": "uri", "minLength": 1, "type": "string"},
+    "MariaDBDsn": {"format": "uri", "minLength": 1, "type": "string"},
+    "MySQLDsn": {"format": "uri", "minLength": 1, "type": "string"},
+    "RedisDsn": {"format": "uri", "minLength": 1, "type": "string"},
+    "SnowflakeDsn": {"format": "uri", "minLength": 1, "type": "string"},
+    "MongoDsn": {"format": "multi-host-uri", "minLength": 1, "type": "string"},
+    "NatsDsn": {"format": "multi-host-uri", "minLength": 1, "type": "string"},
+    "PostgresDsn": {"format": "multi-host-uri", "minLength": 1, "type": "string"},
+    "WebsocketUrl": {"format": "uri", "maxLength": 2083, "minLength": 1, "type": "string"},
     "HttpUrl": {"format": "uri", "maxLength": 2083, "minLength": 1, "type": "string"},
     "EmailStr": {"format": "email", "type": "string"},
     "NameEmail": {"format": "name-email", "type": "string"},
@@ -96,10 +127,26 @@ BASIC: dict[str, dict[str, Any]] = {
     "UUID3": {"format": "uuid3", "type": "string"},
     "UUID4": {"format": "uuid4", "type": "string"},
     "UUID5": {"format": "uuid5", "type": "string"},
+    "UUID6": {"format": "uuid6", "type": "string"},
+    "UUID7": {"format": "uuid7", "type": "string"},
+    "UUID8": {"format": "uuid8", "type": "string"},
+    "Base64Bytes": {"format": "base64", "type": "string"},
+    "Base64Str": {"format": "base64", "type": "string"},
+    "Base64UrlBytes": {"format": "base64url", "type": "string"},
+    "Base64UrlStr": {"format": "base64url", "type": "string"},
+    "StrictBytes": {"format": "binary", "type": "string"},
+    "SocketPath": {"format": "path", "type": "string"},
+    "ImportString": {"type": "string"},
     "Json": {"contentMediaType": "application/json", "contentSchema": {}, "type": "string"},
-    "JsonValue": {},
-    "ByteSize": {"minimum": 0, "type": "integer"},
+    "ByteSize": {
+        "anyOf": [{"pattern": "^\\s*(\\d*\\.?\\d+)\\s*(\\w+)?", "type": "string"}, {"minimum": 0, "type": "integer"}]
+    },
 }
 
-WRITTEN: dict[str, dict[str, Any]] = {"Decimal": {"type": "string"}, "Json": {}}
+WRITTEN: dict[str, dict[str, Any]] = {
+    "Decimal": {"type": "string"},
+    "Json": {},
+    "ByteSize": {"minimum": 0, "type": "integer"},
+    "Fraction": {"format": "fraction", "type": "string"},
+}
 """What is written otherwise than it is read."""

@@ -23,8 +23,9 @@ FACTORY = Missing()
 """The default of a field that makes one when asked: not required, and no default in the schema."""
 
 CONSTRAINED = {
-    "constr": "str", "conint": "int", "confloat": "float", "conlist": "list", "conset": "set", "conbytes": "bytes",
-    "condecimal": "Decimal", "condate": "date",
+    "constr": "builtins.str", "conint": "builtins.int", "confloat": "builtins.float", "conlist": "builtins.list",
+    "conset": "builtins.set", "confrozenset": "builtins.frozenset", "conbytes": "builtins.bytes",
+    "condecimal": "decimal.Decimal", "condate": "datetime.date",
 }  # fmt: skip
 _NUMBERS = {
     "gt": "exclusiveMinimum",
@@ -59,6 +60,16 @@ def fields_of(kind: Any) -> list[Called]:
     return []
 
 
+def is_skipped(kind: Any) -> bool:
+    """Whether a type is left out of the schema: `SkipJsonSchema[...]`, or with that beside it."""
+    if not (isinstance(kind, Generic) and isinstance(kind.base, External)):
+        return False
+    if kind.base.last == "Annotated":
+        said = [each.func if isinstance(each, Called) else each for each in kind.args[1:]]
+        return any(isinstance(each, External) and each.last == "SkipJsonSchema" for each in said)
+    return kind.base.last == "SkipJsonSchema"
+
+
 def default_of(info: Called) -> Any:
     """The default that a `Field(...)` gives: a value, UNKNOWN, FACTORY or MISSING."""
     if "default_factory" in info.kwargs:
@@ -73,8 +84,6 @@ def default_of(info: Called) -> Any:
 
 def apply(maker: Generator, schema: Schema, extra: Any, at: str) -> Schema:
     """A schema with one more thing said about it."""
-    if isinstance(extra, str):
-        return {**schema, "description": extra} if maker.describes_strings else schema
     if not isinstance(extra, Called):
         if extra is UNKNOWN:
             maker.unknown.add(at)
@@ -93,6 +102,8 @@ def apply(maker: Generator, schema: Schema, extra: Any, at: str) -> Schema:
         return _limited(maker, schema, extra.kwargs, at)
     if name in ("Field", "FieldInfo"):
         return _described(maker, _limited(maker, schema, extra.kwargs, at), extra, at)
+    if name == "Discriminator":
+        return _told_apart(maker, schema, extra, at)
     if name == "PlainValidator":
         return maker.unknown_at(at)
     if name in _SERIALIZERS and maker.is_written:
@@ -157,6 +168,16 @@ def _described(maker: Generator, schema: Schema, info: Called, at: str) -> Schem
     if not info.complete:
         maker.unknown.add(at)
     return made
+
+
+def _told_apart(maker: Generator, schema: Schema, extra: Called, at: str) -> Schema:
+    """A union whose branches a property, or a function, tells apart."""
+    told = extra.argument(0, "discriminator")
+    if isinstance(told, str):
+        return _discriminated(maker, schema, told)
+    if {"type": "null"} in schema.get("anyOf", ()):
+        return maker.unknown_at(at)
+    return {("oneOf" if key == "anyOf" else key): value for key, value in schema.items()}
 
 
 def _discriminated(maker: Generator, schema: Schema, name: str) -> Schema:

@@ -17,7 +17,7 @@ def members_of(cls: Class) -> list[EnumMember]:
         members: list[EnumMember] = []
         bases = {base.last for base in cls.external_bases()}
         for name, given in cls.body.names.items():
-            if not (name.startswith("_") or isinstance(given, (Function, Class)) or name in cls.annotations):
+            if not (name.startswith("_") or isinstance(given, (Function, Class))):
                 members.append(EnumMember(cls, name, _enum_value(name, given, bases, members)))
         cls.members = members
     return cls.members

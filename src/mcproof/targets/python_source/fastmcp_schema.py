@@ -18,6 +18,22 @@ def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str]) -> Schema:
     return made
 
 
+MOST_INLINED = 100_000
+"""How many objects and arrays a schema may have without its references; fastmcp leaves a larger one as it is."""
+
+
+def inline_output(tool: Schema, unknown: set[str]) -> None:
+    """Replace the references in an output schema that is spelt out; derived ones have none any more."""
+    schema = tool.get("outputSchema")
+    if not isinstance(schema, dict) or not isinstance(schema.get("$defs"), dict):
+        return
+    inside = {place for place in unknown if place.startswith("/outputSchema/")}
+    moved = {place.removeprefix("/outputSchema") for place in inside}
+    tool["outputSchema"] = inlined(schema, moved)
+    unknown -= inside
+    unknown |= {f"/outputSchema{place}" for place in moved}
+
+
 _STRUCTURE = frozenset(("type", "properties", "$ref", "items", "allOf", "oneOf", "anyOf", "required"))
 
 
@@ -48,6 +64,21 @@ def untitled(node: Any, depth: int = 0) -> Any:
     return made
 
 
+def _without_discriminator(schema: Schema) -> Schema:
+    """A union without the word that only points at definitions; what tells its branches apart must be there."""
+    told_by = schema.get("discriminator")
+    if not isinstance(told_by, dict) or not ("oneOf" in schema or "anyOf" in schema):
+        return schema
+    del schema["discriminator"]
+    told = told_by.get("propertyName")
+    for branches in (schema.get("oneOf"), schema.get("anyOf")):
+        for branch in branches if isinstance(branches, list) else ():
+            required = branch.get("required", []) if isinstance(branch, dict) else None
+            if isinstance(required, list) and told not in required:
+                branch["required"] = [*required, told]
+    return schema
+
+
 def inlined(schema: Schema, unknown: set[str]) -> Schema:
     """A schema with every local reference replaced by its target; one that refers to itself stays as it is.
 
@@ -56,37 +87,34 @@ def inlined(schema: Schema, unknown: set[str]) -> Schema:
     definitions = schema.get("$defs") or {}
     if not definitions:
         return schema
-    budget = [20_000]
+    budget = [MOST_INLINED]
     moved: dict[str, list[str]] = {}
 
-    def expand(node: Any, path: tuple[str, ...], at: str) -> Any:
+    def expand(node: Any, path: tuple[str, ...], at: str, *, named: bool = False) -> Any:
+        if not isinstance(node, (list, dict)):
+            return node
         budget[0] -= 1
         if budget[0] < 0 or len(path) > 30:
             raise RecursionError
         if isinstance(node, list):
             return [expand(each, path, f"{at}/{index}") for index, each in enumerate(node)]
-        if not isinstance(node, dict):
-            return node
+        if named:
+            return {key: expand(value, path, f"{at}/{escape(key)}") for key, value in node.items()}
         reference = node.get("$ref")
+        whole = {
+            key: value if key in _LITERAL else expand(value, path, f"{at}/{escape(key)}", named=key in _NAMED)
+            for key, value in node.items()
+            if key not in ("$defs", "$ref")
+        }
         if isinstance(reference, str) and reference.startswith("#/$defs/"):
             name = reference.removeprefix("#/$defs/")
-            if name in path or name not in definitions:
+            if name in path or not isinstance(definitions.get(name), dict):
                 raise RecursionError
             moved.setdefault(name, []).append(at)
-            rest = {key: expand(value, path, f"{at}/{key}") for key, value in node.items() if key != "$ref"}
-            return {**expand(definitions[name], (*path, name), at), **rest}
-        whole = {
-            key: expand(value, path, f"{at}/{escape(key)}")
-            for key, value in node.items()
-            if key not in ("$defs", "discriminator")
-        }
-        told_by = node.get("discriminator")
-        if isinstance(told_by, dict) and "oneOf" in whole:
-            told = told_by.get("propertyName")
-            for branch in whole["oneOf"]:
-                if told in branch.get("properties", {}) and told not in branch.get("required", []):
-                    branch["required"] = [*branch.get("required", []), told]
-        return whole
+            return {**expand(definitions[name], (*path, name), at), **whole}
+        if reference is not None:
+            whole["$ref"] = reference
+        return _without_discriminator(whole)
 
     try:
         made: Schema = expand(schema, (), "")

@@ -55,10 +55,14 @@ _FILLED = {"default", "default_factory"}
 def is_no_field(node: ast.AnnAssign, kind: str) -> bool:
     """Whether an annotation says that a name belongs to the class itself, or only to the call that makes an object."""
     name = _last_name(node.annotation)
+    if name == "Final":
+        return kind == "model" and node.value is not None
     return name in ("ClassVar", "PrivateAttr") or (name == "InitVar" and kind != "dataclass")
 
 
 def _last_name(node: ast.AST) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.partition("[")[0].rpartition(".")[2].strip()
     inner = node.value if isinstance(node, ast.Subscript) else node
     return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import aliases, generics, serializers
+from mcproof.targets.python_source.constraints import is_skipped
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.fields import (
     Declared,
@@ -122,7 +123,6 @@ def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
     values = [encode(member.value) for member in members_of(cls)]
     if not values or UNKNOWN in values:
         return maker.unknown_at(at)
-    values = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values
     made: Schema = {"enum": values}
     described = clean_docstring(cls.node)
     return {**({"description": described} if described else {}), **made, "title": cls.name, **common_type(values)}
@@ -131,19 +131,27 @@ def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
 def _root(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
     from mcproof.targets.python_source.pydantic_schema import clean_docstring
 
+    made: Schema | None = None
     bound = generics.bindings(cls, variables)
     for each in cls.ancestry():
         if "root" in each.annotations:
-            kind = maker.run.annotation(each.annotations["root"].annotation, each.body)
+            field = Declared("root", each.annotations["root"], each)
+            kind = maker.run.annotation(field.node.annotation, each.body)
             with maker.standing_for(bound[id(each)]):
-                return {**maker.schema(kind, each.body, at), "title": cls.name}
-        for base in each.bases:
-            if isinstance(base, Generic) and isinstance(base.base, External) and base.base.last == "RootModel":
-                described = clean_docstring(cls.node)
-                with maker.standing_for(bound[id(each)]):
-                    made = {**maker.schema(base.args[0], each.scope, at), "title": cls.name}
-                return {**made, "description": described} if described else made
-    return maker.unknown_at(at)
+                made = dict(maker.field("root", kind, field.default(), each.body, at).schema)
+            break
+        roots = [base for base in each.bases if isinstance(base, Generic) and isinstance(base.base, External)]
+        root = next((base for base in roots if base.base.last == "RootModel"), None)
+        if root is not None:
+            with maker.standing_for(bound[id(each)]):
+                made = dict(maker.schema(root.args[0], each.scope, at))
+            break
+    if made is None:
+        return maker.unknown_at(at)
+    described = clean_docstring(cls.node)
+    if described:
+        made["description"] = described
+    return {**made, "title": cls.name, **_extras(maker, configuration(cls), at)}
 
 
 def _named_tuple(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
@@ -168,7 +176,7 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
     `kind` is that of the class; `hints` is a class, `typed hints` a typed dictionary, of which the framework makes a
     model of its own from the type hints.
     """
-    from mcproof.targets.python_source.pydantic_schema import clean_docstring
+    from mcproof.targets.python_source.pydantic_schema import clean_docstring, title
 
     config = {} if kind in ("hints", "typed hints") else configuration(cls)
     bound = generics.bindings(cls, variables or {})
@@ -177,6 +185,7 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     texts: dict[int, dict[str, str]] = {}
+    always = maker.is_written and config.get("json_schema_serialization_defaults_required") is True
     changed = serializers.written_types(maker, cls) if maker.is_written and kind == "model" else {}
     if is_said(changed.get("", UNSAID)):
         return {**maker.schema(changed[""], cls.scope, at), "title": cls.name}
@@ -191,11 +200,14 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
         if not isinstance(shown, str):
             maker.unknown |= {f"{at}/properties", f"{at}/required"}
             continue
-        if maker.is_written and is_left_out(annotation, default):
+        if is_skipped(annotation) or (maker.is_written and is_left_out(annotation, default)):
             continue
         place = f"{at}/properties/{escape(shown)}"
         with maker.standing_for(bound[id(owner)], lengths):
             entry = maker.field(shown, annotation, default, owner.body, place)
+        if "field_title_generator" in config and entry.schema.get("title") == title(shown):
+            del entry.schema["title"]
+            maker.unknown.add(f"{place}/title")
         if each.name in changed:
             entry = _rewritten(maker, entry, shown, changed[each.name], owner, place)
         below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
@@ -203,7 +215,7 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
             entry.schema.setdefault("description", below[each.name])
         properties[shown] = entry.schema
         properties.places[shown] = (owner.module, each.node.target, each.node)
-        if entry.required if is_kept is None else is_kept:
+        if entry.required or always if is_kept is None else is_kept:
             required.append(shown)
     if maker.is_written and kind in ("model", "dataclass"):
         required += _compute(maker, cls, properties, at)
@@ -213,6 +225,11 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
     if described and kind not in ("hints", "typed hints"):
         made["description"] = described
     made.update(_extras(maker, config, at))
+    if "model_title_generator" in config and made.get("title") == cls.name:
+        del made["title"]
+        maker.unknown.add(f"{at}/title")
+    if any("__pydantic_extra__" in each.annotations for each in cls.ancestry()):
+        maker.unknown.add(f"{at}/additionalProperties")
     return made
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import models
+from mcproof.targets.python_source import made_types, models
 from mcproof.targets.python_source.fastmcp_schema import inlined, untitled
 from mcproof.targets.python_source.fields import has_late_annotations, has_slots
 from mcproof.targets.python_source.parameters import signature_of
 from mcproof.targets.python_source.pydantic_schema import Generator, Schema, ordered
-from mcproof.targets.python_source.values import MISSING, UNKNOWN, Class, External, Function, Generic, UnionOf
+from mcproof.targets.python_source.values import MISSING, UNKNOWN, Called, Class, External, Function, Generic, UnionOf
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
@@ -49,17 +49,35 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
         return None, set()
     if kind is UNKNOWN:
         return None, {""}
-    maker = Generator(run, describes_strings=framework == "fastmcp", is_written=framework == "fastmcp")
+    maker = Generator(run, is_written=framework == "fastmcp")
     kind = maker.resolved(kind, face.scope)
+    if framework != "mcp1":
+        kind = _without_signal(kind)
     if _is_signal(kind):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
         return None, {""} if is_model else set()
     made = _fastmcp_output(maker, kind, face) if framework == "fastmcp" else _mcp_output(maker, kind, face, framework)
     if made is None:
         return None, set()
-    if "" in maker.unknown or any(place.startswith("/properties/result") for place in maker.unknown):
-        return None, {""}
+    if any(not _is_detail(place) for place in maker.unknown):
+        return None, {""}  # of a type that nobody knows there may be no schema at all
+    made = maker.told_apart(made)
     return made, maker.unknown
+
+
+_DETAILS = frozenset(
+    [
+        "default", "description", "title", "examples", "deprecated", "required", "additionalProperties", "minimum",
+        "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+        "minItems", "maxItems",
+    ]
+)  # fmt: skip
+
+
+def _is_detail(place: str) -> bool:
+    """Whether what is not known there is no type."""
+    above, _, last = place.rpartition("/")
+    return last in _DETAILS and not above.endswith(("/properties", "/$defs"))
 
 
 def _names_in(kind: Any) -> set[str]:
@@ -87,6 +105,10 @@ def _is_annotated(kind: Any) -> bool:
     return isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
 
 
+def _is_generic_class(kind: Any) -> bool:
+    return isinstance(kind, Generic) and isinstance(kind.base, Class)
+
+
 def _is_object_with_string_keys(kind: Any) -> bool:
     """`dict[str, ...]`, spelt that way: `typing.Dict` is something else to the SDK."""
     if not isinstance(kind, Generic) or not isinstance(kind.base, External) or kind.base.name != "builtins.dict":
@@ -98,9 +120,14 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
     name = face.name
     if _is_annotated(kind) and _names_in(kind.args[0]) & _RESULTS:
         kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
+    bare = maker.resolved(kind.args[0], face.scope) if _is_annotated(kind) else kind
+    if _is_object_with_string_keys(bare) or isinstance(bare, Class) or _is_generic_class(bare):
+        kind = bare  # what `Annotated` says is lost
     if _is_object_with_string_keys(kind):
         return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
-    if isinstance(kind, Generic) and isinstance(kind.base, Class):
+    if isinstance(kind, Called) and made_types.is_made_type(kind) and kind.func.last != "create_model":
+        return None
+    if _is_generic_class(kind) or (isinstance(kind, Called) and made_types.is_made_type(kind)):
         reference = maker.schema(kind, face.scope, "").get("$ref", "")
         name = reference.removeprefix("#/$defs/")
         generic = maker.definitions.pop(name, None)
@@ -126,11 +153,11 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
         if f"#/$defs/{kind.name}" in str(maker.definitions):
             maker.definitions.setdefault(kind.name, dict(made))
         return maker.whole(made)
-    if isinstance(kind, External) and kind.last not in _WRAPPED and kind.last != "NoneType":
-        if kind.name.startswith("builtins.") or kind.last in ("Any", "object") or kind.package in _PLAIN_CLASSES:
-            if kind.package != "typing" or kind.last == "Any":
+    if isinstance(bare, External) and bare.last not in _WRAPPED and bare.last != "NoneType":
+        if bare.name.startswith("builtins.") or bare.last in ("Any", "object") or bare.package in _PLAIN_CLASSES:
+            if bare.package != "typing" or bare.last == "Any":
                 return None
-        elif kind.package != "typing":
+        elif bare.package != "typing":
             return maker.unknown_at("")
     entry = maker.field("result", kind, MISSING, face.scope, "/properties/result")
     made = {"properties": {"result": entry.schema}, "required": ["result"], "title": f"{name}Output", "type": "object"}
@@ -145,23 +172,27 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
         return None
     if kind is None and not has_late_annotations(face.module):
         return None
-    if "bytes" in _names_in(kind) and not isinstance(kind, Class):
+    if _has_bytes(kind):
         return None
     if _is_any_sequence(kind):
         return None
     made = maker.whole(maker.schema(kind, face.scope, ""))
     target = made
-    reference = made.get("$ref")
-    if isinstance(reference, str):
+    for _ in range(10):  # an alias of an alias
+        reference = made.get("$ref")
+        if not isinstance(reference, str):
+            break
         name = reference.removeprefix("#/$defs/")
         target = maker.definitions.get(name, {})
-        made = {**made, **ordered(target)}
-        del made["$ref"]
+        made = {**ordered(target), **{key: value for key, value in made.items() if key != "$ref"}}
+        if isinstance(target.get("$ref"), str):
+            made["$ref"] = target["$ref"]
         is_kept = reference in str(maker.definitions)
         maker.moved(name, is_kept=is_kept)
         if not is_kept:
             made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
-            made = made if made["$defs"] else {key: value for key, value in made.items() if key != "$defs"}
+    if not made.get("$defs", True):
+        del made["$defs"]
     if target.get("type") != "object" and "properties" not in target:
         if any(not place.startswith("/$defs/") for place in maker.unknown):
             return maker.unknown_at("")
@@ -173,7 +204,34 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
     return inlined(untitled(made), maker.unknown)
 
 
+def _arms(kind: Any) -> tuple[Any, ...]:
+    """The branches of a union; none where it is no union."""
+    if isinstance(kind, UnionOf):
+        return kind.args
+    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Optional", "Union"):
+        return (*kind.args, None) if kind.base.last == "Optional" else kind.args
+    return ()
+
+
+def _has_bytes(kind: Any) -> bool:
+    """Whether bytes may be returned as they are."""
+    if _is_annotated(kind):
+        return _has_bytes(kind.args[0])
+    return (isinstance(kind, External) and kind.name == "builtins.bytes") or any(map(_has_bytes, _arms(kind)))
+
+
+def _without_signal(kind: Any) -> Any:
+    """A union without the branch that only asks for more input."""
+    arms = _arms(kind)
+    kept = tuple(arm for arm in arms if not (isinstance(arm, External) and arm.last == "InputRequiredResult"))
+    if not kept or len(kept) == len(arms):
+        return kind
+    return kept[0] if len(kept) == 1 else UnionOf(kept)
+
+
 def _is_any_sequence(kind: Any) -> bool:
+    if _is_annotated(kind):
+        return _is_any_sequence(kind.args[0])
     if isinstance(kind, External):
         return kind.last in ("list", "tuple", "Sequence", "List", "Tuple")
     if isinstance(kind, Generic) and isinstance(kind.base, External):

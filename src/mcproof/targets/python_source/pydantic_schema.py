@@ -7,9 +7,9 @@ import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.jsontext import escape
-from mcproof.targets.python_source import aliases, constraints, defaults, models
-from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, SETS, TRANSPARENT, WRITTEN
+from mcproof.jsontext import escape, unescape
+from mcproof.targets.python_source import aliases, constraints, defaults, made_types, models
+from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SETS, TRANSPARENT, WRITTEN
 from mcproof.targets.python_source.expressions import evaluate
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from mcproof.targets.python_source.interpreter import Interpreter
 
+_JSON_VALUE = object()
+"""Whatever stands for Pydantic's `JsonValue` among the definitions."""
 DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
 """How many types one schema may be made of: a type that holds another twice, and so on, doubles with every step."""
@@ -46,15 +48,15 @@ class Field(NamedTuple):
 class Generator:
     """Makes one schema; definitions and what stayed unknown gather here."""
 
-    def __init__(self, run: Interpreter, *, describes_strings: bool = False, is_written: bool = False) -> None:
+    def __init__(self, run: Interpreter, *, is_written: bool = False) -> None:
         self.run = run
         self.is_written = is_written
         """Whether it describes what is written, not what is read: so fastmcp has results, and without aliases."""
-        self.describes_strings = describes_strings
-        """Whether a string in `Annotated` is a description, as fastmcp has it."""
         self.definitions: dict[str, Schema] = {}
         self.unknown: set[str] = set()
         self._names: dict[int, str] = {}
+        self._namesakes: dict[str, list[tuple[str, Any]]] = {}
+        """For each name the definitions that would have it: what they are known by here, and what they are of."""
         self._depth = self._made = 0
         self.variables: dict[str, Any] = {}
         self.lengths: Schema = {}
@@ -121,7 +123,7 @@ class Generator:
 
     def _external(self, kind: External, scope: Scope, at: str) -> Schema:
         name = kind.last
-        if kind.package in ("mcp", "fastmcp", "mcp_types"):
+        if kind.package not in PACKAGES:
             return self.unknown_at(at)
         if name in self.variables:
             return self.schema(self.variables[name], scope, at)
@@ -132,7 +134,9 @@ class Generator:
         if name in SETS:
             return {"items": {}, "type": "array", "uniqueItems": True}
         if name in MAPPINGS:
-            return {"additionalProperties": True, "type": "object"}
+            return {"additionalProperties": {"type": "integer"} if name == "Counter" else True, "type": "object"}
+        if name == "JsonValue":
+            return self.defined(_JSON_VALUE, name, lambda _: {})
         if name in BASIC:
             if name in ("str", "StrictStr") and self.lengths:
                 return self._bounded_string(at)
@@ -152,7 +156,7 @@ class Generator:
         base, args = kind.base, kind.args
         if isinstance(base, Class):
             return models.generic_reference(self, base, args, at, scope)
-        name = base.last if isinstance(base, External) else ""
+        name = base.last if isinstance(base, External) and base.package in PACKAGES else ""
         if name == "Annotated":
             return self.annotated(args, scope, at)
         if name == "Optional":
@@ -171,8 +175,10 @@ class Generator:
             return self._mapping(args, scope, at)
         if name in TRANSPARENT:
             return self.schema(args[0], scope, at)
-        if name in ("type", "Type", "Callable", "Counter"):
-            return self.unknown_at(at)
+        if name in ("PathLike", "Pattern"):
+            return dict(BASIC[name])
+        if name in ("type", "Type"):
+            return {}
         return self.unknown_at(at)
 
     def _tuple(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
@@ -184,8 +190,8 @@ class Generator:
         return {"maxItems": len(items), "minItems": len(items), "prefixItems": items, "type": "array"}
 
     def _mapping(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        if len(args) != 2:
-            return {"additionalProperties": True, "type": "object"}
+        if len(args) == 1:  # what a counter counts
+            args = (*args, External("builtins.int"))
         values = self.schema(args[1], scope, f"{at}/additionalProperties")
         unsure = f"{at}/additionalProperties" in self.unknown
         keys = self.schema(args[0], scope, f"{at}/propertyNames")
@@ -216,6 +222,8 @@ class Generator:
         arms: list[Any] = []
         for each in args:
             arg = self.resolved(each, scope)
+            if constraints.is_skipped(arg):
+                continue
             if isinstance(arg, UnionOf):
                 arms.extend(arg.args)
             elif isinstance(arg, Generic) and isinstance(arg.base, External) and arg.base.last in ("Union", "Optional"):
@@ -252,11 +260,12 @@ class Generator:
             return self._variable(kind, scope, at)
         if name == "TypeAliasType" and len(kind.args) > 1 and isinstance(kind.args[0], str):
             return self.defined(kind, kind.args[0], lambda place: self.schema(kind.args[1], scope, place))
+        if made_types.is_made_type(kind):
+            return made_types.reference(self, kind, scope, at)
         base = constraints.CONSTRAINED.get(name)
         if base is not None:
-            inner = (
-                Generic(External(base), (kind.args[0],)) if kind.args and base in ("list", "set") else External(base)
-            )
+            is_generic = bool(kind.args) and base in ("builtins.list", "builtins.set", "builtins.frozenset")
+            inner = Generic(External(base), (kind.args[0],)) if is_generic else External(base)
             return constraints.apply(self, self.schema(inner, scope, at), kind, at)
         return self.unknown_at(at)
 
@@ -278,15 +287,27 @@ class Generator:
         known = self._names.get(id(kind))
         if known is None:
             known = name
-            if name in self.definitions:
-                module = getattr(kind, "module", None)
-                known = f"{module.name.replace('.', '__')}__{name}" if module is not None else f"{name}_"
             while known in self.definitions:
                 known += "_"
+            self._namesakes.setdefault(name, []).append((known, kind))
             self._names[id(kind)] = known
             self.definitions[known] = {}
             self.definitions[known].update(make(f"/$defs/{escape(known)}"))
         return {"$ref": f"#/$defs/{known}"}
+
+    def told_apart(self, schema: Schema) -> Schema:
+        """A schema in which definitions of the same name are known by their modules, as Pydantic has them."""
+        renamed: dict[str, str] = {}
+        for namesakes in (each for each in self._namesakes.values() if len(each) > 1):
+            named = [(known, kind) for known, kind in namesakes if isinstance(kind, (Class, TypeAlias))]
+            full = {known: qualified_name(kind) for known, kind in named}
+            if len(set(full.values())) == len(namesakes):
+                renamed.update(full)
+        if not renamed:
+            return schema
+        self.unknown = {_renamed_place(place, renamed) for place in self.unknown}
+        made: Schema = ordered(with_names(schema, renamed))
+        return made
 
     def alias(self, kind: Any, default: Any, scope: Scope, *, is_written: bool = False) -> str | None:
         """The alias that a parameter or a field is given, to read its value or to write it."""
@@ -311,7 +332,10 @@ class Generator:
         default = MISSING if default is ... else default
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
-            made = {**made, "title": title(name)}
+            if f"{at}/anyOf/0" in self.unknown and len(made.get("anyOf", ())) == 2:
+                self.unknown.add(f"{at}/title")  # a class that is not known may have its own
+            else:
+                made = {**made, "title": title(name)}
         if default is not MISSING and default is not constraints.FACTORY:
             is_other = self.is_written and constraints.is_rewritten(kind)
             encoded = UNKNOWN if is_other else defaults.fitted(defaults.encode(default, self), kind)
@@ -327,7 +351,9 @@ class Generator:
         if isinstance(kind, Called) and kind.func.last == "TypeVar" and kind.args:
             name = kind.args[0]
             kind = self.resolved(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
-        if isinstance(kind, (Class, TypeAlias)):
+        if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
+            return False
+        if isinstance(kind, Called) and (kind.func.last == "TypeAliasType" or made_types.is_made_type(kind)):
             return False
         if isinstance(kind, Generic):
             if isinstance(kind.base, Class):
@@ -362,6 +388,58 @@ class Generator:
         return whole
 
 
+def qualified_name(kind: Class | TypeAlias) -> str:
+    """The name of a definition with that of its module, and of all that it stands in."""
+    path = [kind.name]
+    if isinstance(kind, Class):
+        path = _path_to(kind.module.tree, kind.node) or path
+    return "__".join([*kind.module.name.split("."), *path])
+
+
+def _path_to(tree: ast.Module, wanted: ast.AST) -> list[str] | None:
+    waiting: list[tuple[ast.AST, list[str]]] = [(tree, [])]
+    while waiting:
+        node, path = waiting.pop()
+        inside = path
+        if isinstance(node, ast.ClassDef):
+            inside = [*path, node.name]
+            if node is wanted:
+                return inside
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            inside = [*path, node.name, "_locals_"]
+        waiting += [(each, inside) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
+    return None
+
+
+def with_names(node: Any, renamed: dict[str, str]) -> Any:
+    """A schema with other names for some definitions."""
+    if isinstance(node, list):
+        return [with_names(each, renamed) for each in node]
+    if not isinstance(node, dict):
+        return node
+    made = PlacedDict()
+    for key, value in node.items():
+        if key == "$defs" and isinstance(value, dict):
+            made[key] = {renamed.get(name, name): with_names(each, renamed) for name, each in value.items()}
+        elif key in ("default", "const", "examples"):
+            made[key] = value
+        elif isinstance(value, str):
+            name = value.removeprefix("#/$defs/")
+            made[key] = f"#/$defs/{renamed[name]}" if name != value and name in renamed else value
+        else:
+            made[key] = with_names(value, renamed)
+    if isinstance(node, PlacedDict):
+        made.places = node.places
+    return made
+
+
+def _renamed_place(place: str, renamed: dict[str, str]) -> str:
+    if not place.startswith("/$defs/"):
+        return place
+    name, mark, rest = place.removeprefix("/$defs/").partition("/")
+    return f"/$defs/{escape(renamed.get(unescape(name), unescape(name)))}{mark}{rest}"
+
+
 def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
     flat: list[Any] = []
     for arg in args:
@@ -373,7 +451,7 @@ def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
 
 
 def common_type(values: list[Any]) -> Schema:
-    names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+    names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null", list: "array"}
     types = {names.get(type(value)) for value in values}
     return {"type": types.pop()} if len(types) == 1 else {}
 

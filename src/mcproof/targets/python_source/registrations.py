@@ -238,7 +238,7 @@ class Servers:
             made = reference
         else:
             del maker.definitions[name]
-        whole = maker.whole(made)
+        whole = maker.told_apart(maker.whole(made))
         if isinstance(whole, PlacedDict):
             whole.incomplete = bool(maker.unknown)
         return whole

@@ -10,6 +10,7 @@ from mcproof.catalog import CONDITIONAL, SourceTool
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.components import add_meta, prompt, resource
+from mcproof.targets.python_source.fastmcp_schema import inline_output
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.literals import Writer
 from mcproof.targets.python_source.omissions import NO_END, NO_NAME, NO_PREFIX, OPEN_LIST, TOO_MANY
@@ -347,6 +348,8 @@ def _tool(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tup
     if item.altered or entry.server.rewrites or entry.root.rewrites:
         writer.unknown |= {"/inputSchema", "/outputSchema"}
     _output(raw, given, derived, writer)
+    if framework == "fastmcp":
+        inline_output(raw, writer.unknown)
     _annotate(raw, given, framework, writer)
     return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown))
 

@@ -67,10 +67,21 @@ def _is_injected(kind: Any, default: Any) -> bool:
     return False
 
 
+def _with_words(kind: Any) -> Any:
+    """A type beside which stands nothing but a text: fastmcp has that for the description of the parameter."""
+    if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
+        return kind
+    inner, *said = kind.args
+    is_whole = not (isinstance(inner, Generic) and isinstance(inner.base, External) and inner.base.last == "Annotated")
+    if len(said) != 1 or not isinstance(said[0], str) or not is_whole:
+        return kind
+    return Generic(kind.base, (inner, Called(External("pydantic.Field"), [], {"description": said[0]})))
+
+
 def derive(run: Interpreter, function: Function, framework: str, *, structured: Any = None) -> Derived:
     """Everything that follows from a function's signature and docstring."""
     is_fastmcp = framework == "fastmcp"
-    maker = Generator(run, describes_strings=is_fastmcp)
+    maker = Generator(run)
     face = function.face()
     properties: Schema = {}
     required: list[str] = []
@@ -87,6 +98,7 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
             continue
         if _is_injected(kind, default):
             continue
+        kind = _with_words(kind) if is_fastmcp else kind
         shown = maker.alias(kind, default, face.scope) or name
         place = f"/properties/{escape(shown)}"
         if kind is MISSING:
@@ -115,6 +127,7 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     schema = maker.whole(made)
     if is_fastmcp:
         schema = as_fastmcp(schema, properties, maker.unknown)
+    schema = maker.told_apart(schema)
     unknown = {f"/inputSchema{each}" for each in maker.unknown}
     output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
     if structured is UNKNOWN:
