@@ -241,9 +241,7 @@ def test_what_source_says_of_its_server_is_captured(tmp_path: Path) -> None:
 
 def test_a_file_of_another_encoding_is_not_called_empty(tmp_path: Path) -> None:
     (tmp_path / "wide.py").write_bytes(SERVER.encode("utf-16"))
-    assert "wide.py: is UTF-16, which Python does not read" in fails(
-        "lint", str(tmp_path / "wide.py")
-    )
+    assert "wide.py: is UTF-16, which Python does not read" in fails("lint", str(tmp_path / "wide.py"))
     (tmp_path / "binary.py").write_bytes(bytes(range(256)))
     assert "binary.py:1: holds a null byte" in fails("lint", str(tmp_path / "binary.py"))
 

@@ -11,7 +11,7 @@ from mcproof.javascript import is_blank, length, trim
 from mcproof.names import words_of
 from mcproof.registry import rule
 from mcproof.rules.polish.lexicon import USELESS, WHEN
-from mcproof.rules.polish.prose import has_any, is_latin, matches_from, pointer_of, read, size, unquoted
+from mcproof.rules.polish.prose import has_any, matches_from, may_be_english, pointer_of, read, size, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,10 +166,11 @@ def missing_example(tool: Tool) -> Iterator[Problem]:
     Why: one example tells a model more about a format than a paragraph does.
     Fix: add `examples`, or end the description with "such as `2024-05-01`".
     """
-    for name, schema, text in read(tool).parameters:
+    reading = read(tool)
+    for name, schema, text in () if reading.is_foreign else reading.parameters:
         if not text or schema.get("type") not in _OPEN or not _leaves_format_open(name, schema):
             continue
-        if not has_any(_SHOWING, text.lower()) and is_latin(text):
+        if not has_any(_SHOWING, text.lower()) and may_be_english(text):
             pointer = pointer_of(name)
             if tool.knows_all(pointer):
                 yield Problem(f"parameter `{name}` has no example", pointer, name)
@@ -228,7 +229,7 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
     Fix: write them out at least once.
     """
     text = tool.description[:LOOKED_AT]
-    if not _has_capitals(text) or not tool.knows("/description"):
+    if not _has_capitals(text) or not read(tool).is_english:
         return
     plain = unquoted(text)
     words = _words(plain)
