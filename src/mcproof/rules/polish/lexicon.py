@@ -18,7 +18,7 @@ COMING_BACK = _set(
 """How a word on what a tool returns begins (MP003)."""
 WHEN = _set(
     "use used call invoke run prefer choose try useful helpful appropriate ideal best perfect suitable intended "
-    "designed meant recommended only when whenever if not don never avoid must should before"
+    "designed meant recommended only when whenever if not don never avoid must should before consider"
 )
 """How a word on when to use a tool begins (MP023)."""
 USELESS = _set(
