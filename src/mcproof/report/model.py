@@ -315,10 +315,11 @@ class TestResult(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something about the configuration, the baseline or a comment that somebody should tidy up."""
+    """Something about the configuration, the baseline, a comment or a server that somebody should tidy up."""
 
     kind: str
-    """`unused-ignore`, `bad-ignore` (a comment that cannot be read), or `stale-baseline`, which fails the run."""
+    """`unused-ignore`, `bad-ignore` (a comment that cannot be read), `noise-on-stdout` (of a server in a suite), or
+    `stale-baseline`, which fails the run."""
     message: str
     file: str
     line: int | None

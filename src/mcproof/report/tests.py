@@ -122,9 +122,10 @@ def run_tests_document(run: RunReport) -> Iterator[str]:
     """What `run` prints."""
     from mcproof.report.records import SCHEMA_VERSION, documents, encode, listed, printable
 
-    def document(report: TargetReport, _: dict[str, Any]) -> Iterator[str]:
+    def document(report: TargetReport, notices: dict[str, Any]) -> Iterator[str]:
         yield f'{{"schema_version": {SCHEMA_VERSION},\n"target": {printable(encode(report.target))},\n'
         yield from listed("tests", (encode(record_of(test)) for test in report.tests))
-        yield f',\n"summary": {encode(counts_of(report.tests))}}}'
+        more = "".join(f",\n{encode(key)}: {printable(encode(value))}" for key, value in notices.items())
+        yield f',\n"summary": {encode(counts_of(report.tests))}{more}}}'
 
     return documents(run, document)

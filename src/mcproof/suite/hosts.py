@@ -32,6 +32,7 @@ MOMENT = 0.3
 """How long a server may take at the end to show that it is still there, in seconds."""
 
 
+_NOISE = "writes to its standard output what is no message, for which clients give servers up (WIR-001)"
 _BROKEN = ("structured-invalid", "structured-missing")
 
 
@@ -43,6 +44,7 @@ class Host:
     """One server; a time limit holds where the suite names none."""
 
     def __init__(self, entry: ServerEntry, suite: Suite, timeout: float | None) -> None:
+        self.entry = entry
         self.server = _server(entry, suite)
         seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
         limits = Limits() if seconds is None else Limits(max(seconds, 5.0), seconds)
@@ -194,6 +196,11 @@ class Host:
             self._shows_itself = gone is None
             return None
         return gone.why
+
+    @property
+    def noise(self) -> str:
+        """What a server does that writes more than messages to its output, in words; empty where it does not."""
+        return f"{_NOISE}: {self.hide(self.session.noise)}" if self.session.noise else ""
 
     async def settle(self) -> None:
         """See whether the last test has ended the server."""
