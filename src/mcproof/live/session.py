@@ -111,7 +111,9 @@ class Session:
             try:
                 self._connection = await reach(self.server, self._asking)
             except (ConnectError, LostError) as error:
-                raise ConnectError(self._hide(error.message), file=self.server.label) from None
+                hidden = ConnectError(self._hide(error.message), file=self.server.label)
+                hidden.last_lines = self._hide(error.last_lines)
+                raise hidden from None
             self.starts += 1
             self._listen(self._connection)
         return self._connection

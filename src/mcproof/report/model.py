@@ -307,6 +307,9 @@ class TestResult(NamedTuple):
     file: str | None = None
     line: int | None = None
     seconds: float = 0.0
+    detail: str = ""
+    """More lines about it, such as the end of what a server wrote that could not be started; told with the first test
+    that needs it."""
 
     @property
     def label(self) -> str:

@@ -57,6 +57,7 @@ class Host:
         self.hide_whole = hiding_whole(secrets)
         """What hides them in what is kept as it is."""
         self._trouble: str | None = None
+        self._last_lines = ""
         self._catalog: Catalog | None = None
         self._unlisted: str | None = None
         """Why there is no catalog, once that was tried."""
@@ -86,8 +87,14 @@ class Host:
         try:
             return await self.session.connection()
         except ConnectError as error:
-            self._trouble = f"cannot reach the server: {self.hide(error.message)}"
+            self._trouble = unreachable(self.hide(error.message))
+            self._last_lines = self.hide(error.last_lines)
             raise UnableError(self._trouble) from None
+
+    def last_lines(self) -> str:
+        """The last lines of a server that could not be started, to be told once."""
+        lines, self._last_lines = self._last_lines, ""
+        return lines
 
     async def catalog(self) -> Catalog:
         """Everything that it lists, asked for once. Raises UnableError where that is not to be had."""
@@ -229,6 +236,12 @@ class Host:
         self._takes_several = not isinstance(replies, str)
         self._last = None if isinstance(replies, str) else (tests[-1], requests[-1])
         return replies
+
+
+def unreachable(why: str) -> str:
+    """That a server cannot be started or reached, and why."""
+    says_so = why.startswith(("cannot start", "the server cannot be reached"))
+    return why if says_so else f"cannot reach the server: {why}"
 
 
 def _server(entry: ServerEntry, suite: Suite) -> Server:

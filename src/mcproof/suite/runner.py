@@ -86,7 +86,9 @@ class Workbench:
         """A result without values of the environment."""
         hide = self.hide
         failures = tuple(each._replace(target=hide(each.target)) for each in result.failures)
-        return result._replace(name=hide(result.name), message=hide(result.message), failures=failures)
+        return result._replace(
+            name=hide(result.name), message=hide(result.message), failures=failures, detail=hide(result.detail)
+        )
 
     async def set_up(self) -> TestResult | None:
         """Do what comes before the tests; the step that failed, after which nothing can be tested."""

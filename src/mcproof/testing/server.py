@@ -14,7 +14,7 @@ from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.listing import METHODS, list_everything
 from mcproof.live.secrets import plain_secrets
 from mcproof.report.terminal import safe
-from mcproof.suite.hosts import Host, UnableError
+from mcproof.suite.hosts import Host, UnableError, unreachable
 from mcproof.suite.matchers import cropped
 from mcproof.suite.model import Place, ServerEntry, Suite
 from mcproof.suite.parts import unanswered
@@ -163,7 +163,7 @@ class McpServer:
         except UnableError as error:
             why = str(error)
         except (ConnectError, LostError) as error:
-            why = f"cannot reach the server: {error.message}"
+            why = unreachable(error.message)
         else:
             self._warn_of_noise()
             return done
