@@ -252,3 +252,20 @@ def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(pro
     result.assert_outcomes(passed=1, failed=1)
     assert "it was answered, and then the server exited with code 3" in result.stdout.lines
     assert f"FAILED mcproof.yaml::{ECHO['name']} - Failed: it was answered, and then" in result.stdout.str()
+
+
+def test_noise_on_standard_output_is_a_warning_once(project: pytest.Pytester) -> None:
+    noisy = [*SERVER.split(), "noisy"]
+    write_suite(project.path, {"local": {"command": noisy}}, tools=[ECHO, {**ECHO, "name": "again"}])
+    project.makepyfile(
+        f"""
+        def test_it(start_mcp_server):
+            server = start_mcp_server({noisy!r})
+            server.call("echo", {{"text": "hi"}})
+            server.call("echo", {{"text": "hi"}})
+        """
+    )
+    result = run(project, "mcproof.yaml", "-W", "default")
+    result.assert_outcomes(passed=2, warnings=1)
+    assert "mcproof.yaml:1: local writes to its standard output what is no message" in result.stdout.str()
+    run(project, "-W", "default").assert_outcomes(passed=1, warnings=1)

@@ -14,7 +14,7 @@ from mcproof.errors import InputError, McproofError, UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.report.model import TargetReport
+    from mcproof.report.model import Notice, TargetReport
     from mcproof.suite.model import Suite, SuiteTest
     from mcproof.suite.problems import SuiteError
 
@@ -88,6 +88,7 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     from mcproof.cli.outputs import Outputs
     from mcproof.cli.session import now
     from mcproof.report.model import RunReport, TargetReport
+    from mcproof.report.terminal import tell
     from mcproof.suite.problems import SuiteError
     from mcproof.suite.reading import read_suite
     from mcproof.suite.runner import EARLIER, skipped
@@ -107,18 +108,22 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     chosen = _chosen(suites, options)
     start, started = perf_counter(), now()
     reports: list[TargetReport] = []
+    notices: list[Notice] = []
     interrupted, stopped = False, ""
     for suite, tests in chosen:
         if stopped:
             report = TargetReport(suite.file, counts=NO_CATALOG, tests=skipped(tests, suite, stopped))
         else:
-            report, interrupted = _run(suite, tests, options)
+            report, interrupted, seen = _run(suite, tests, options)
+            notices += seen
         reports.append(report)
         outputs.show(report)
         if interrupted:
             stopped = "interrupted"
         elif options.fail_fast and not report.passed:
             stopped = stopped or EARLIER
+    for notice in notices:
+        tell(str(notice))
     from mcproof import __version__
 
     code = INTERRUPTED if interrupted else _exit_code(reports)
@@ -126,6 +131,7 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
         command="run",
         version=__version__,
         targets=reports,
+        notices=notices,
         exit_code=code,
         is_single=is_single,
         started=started,
@@ -177,7 +183,7 @@ def _chosen(suites: list[Suite], options: argparse.Namespace) -> list[tuple[Suit
     return chosen
 
 
-def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetReport, bool]:
+def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetReport, bool, list[Notice]]:
     from mcproof.report.model import TargetReport, TestResult, Trouble
     from mcproof.report.terminal import Counter, tell
     from mcproof.report.text import plural
@@ -189,7 +195,7 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     try:
         store.read()
     except McproofError as error:
-        return TargetReport(suite.file, Trouble.of(error)), False
+        return TargetReport(suite.file, Trouble.of(error)), False, []
     counter = Counter()
     ran = run_suite(suite, tests, Running(options.fail_fast, options.timeout, options.retry), store, counter.step)
     counter.clear()
@@ -206,4 +212,4 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     except McproofError as error:  # which is no reason to lose what the tests have shown
         results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
     report = TargetReport(suite.file, counts=NO_CATALOG, tests=results, seconds=perf_counter() - start)
-    return report, ran.interrupted
+    return report, ran.interrupted, ran.notices

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 64 * 1024 * 1024
 KEPT_STDERR = 64 * 1024
+LAST_LINES = 10
+"""How many lines of its standard error tell why a server did not start."""
 CHUNK = 256 * 1024
 MARK = "MCPROOF_SERVER"
 """The variable by which all that a server has started is known."""
@@ -146,8 +148,17 @@ class Stdio:
 
     def last_words(self) -> str:
         """The end of what the server wrote to its standard error, for a message."""
-        lines = [line.strip() for line in self._stderr.decode(errors="backslashreplace").splitlines() if line.strip()]
-        return f"; its standard error ends: {cropped(lines[-1])}" if lines else ""
+        lines = self._lines()
+        return f"; its standard error ends: {cropped(lines[-1].strip())}" if lines else ""
+
+    def last_lines(self) -> str:
+        """The last lines that the server wrote to its standard error, where they are more than one."""
+        lines = self._lines()
+        return "\n".join(map(cropped, lines[-LAST_LINES:])) if len(lines) > 1 else ""
+
+    def _lines(self) -> list[str]:
+        said = self._stderr.decode(errors="backslashreplace").splitlines()
+        return [line.rstrip() for line in said if line.strip()]
 
     def kill(self) -> None:
         """End the process at once: one that hangs has had its time."""

@@ -32,6 +32,7 @@ MOMENT = 0.3
 """How long a server may take at the end to show that it is still there, in seconds."""
 
 
+_NOISE = "writes to its standard output what is no message, for which clients give servers up (WIR-001)"
 _BROKEN = ("structured-invalid", "structured-missing")
 
 
@@ -43,6 +44,7 @@ class Host:
     """One server; a time limit holds where the suite names none."""
 
     def __init__(self, entry: ServerEntry, suite: Suite, timeout: float | None) -> None:
+        self.entry = entry
         self.server = _server(entry, suite)
         seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
         limits = Limits() if seconds is None else Limits(max(seconds, 5.0), seconds)
@@ -55,6 +57,7 @@ class Host:
         self.hide_whole = hiding_whole(secrets)
         """What hides them in what is kept as it is."""
         self._trouble: str | None = None
+        self._last_lines = ""
         self._catalog: Catalog | None = None
         self._unlisted: str | None = None
         """Why there is no catalog, once that was tried."""
@@ -84,8 +87,14 @@ class Host:
         try:
             return await self.session.connection()
         except ConnectError as error:
-            self._trouble = f"cannot reach the server: {self.hide(error.message)}"
+            self._trouble = unreachable(self.hide(error.message))
+            self._last_lines = self.hide(error.last_lines)
             raise UnableError(self._trouble) from None
+
+    def last_lines(self) -> str:
+        """The last lines of a server that could not be started, to be told once."""
+        lines, self._last_lines = self._last_lines, ""
+        return lines
 
     async def catalog(self) -> Catalog:
         """Everything that it lists, asked for once. Raises UnableError where that is not to be had."""
@@ -195,6 +204,11 @@ class Host:
             return None
         return gone.why
 
+    @property
+    def noise(self) -> str:
+        """What a server does that writes more than messages to its output, in words; empty where it does not."""
+        return f"{_NOISE}: {self.hide(self.session.noise)}" if self.session.noise else ""
+
     async def settle(self) -> None:
         """See whether the last test has ended the server."""
         if self._last is not None and (why := await self.end_after_answer()) is not None:
@@ -222,6 +236,12 @@ class Host:
         self._takes_several = not isinstance(replies, str)
         self._last = None if isinstance(replies, str) else (tests[-1], requests[-1])
         return replies
+
+
+def unreachable(why: str) -> str:
+    """That a server cannot be started or reached, and why."""
+    says_so = why.startswith(("cannot start", "the server cannot be reached"))
+    return why if says_so else f"cannot reach the server: {why}"
 
 
 def _server(entry: ServerEntry, suite: Suite) -> Server:

@@ -10,7 +10,7 @@ from mcproof.errors import nearest
 from mcproof.live.errors import ConnectError
 from mcproof.proof.safety import Permission
 from mcproof.report.model import TestFailure, TestResult
-from mcproof.suite.hosts import UnableError
+from mcproof.suite.hosts import UnableError, unreachable
 from mcproof.suite.judging import Judge, call_default, quality_default
 from mcproof.suite.matchers import shown
 from mcproof.suite.model import METHODS
@@ -55,10 +55,10 @@ async def run_part(test: SuiteTest, part: str, host: Host, store: SnapshotStore)
     except _NoToolError as error:
         judged = Judged([judge.failure("", str(error))])
     except UnableError as error:
-        return unmade(test, part, "error", str(error), perf_counter() - start)
+        unable = unmade(test, part, "error", str(error), perf_counter() - start)
+        return unable._replace(detail=host.last_lines())
     except ConnectError as error:
-        why = f"cannot reach the server: {host.hide(error.message)}"
-        return unmade(test, part, "error", why, perf_counter() - start)
+        return unmade(test, part, "error", unreachable(host.hide(error.message)), perf_counter() - start)
     return _result(test, part, judged, perf_counter() - start)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import pytest
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.report.model import TestResult
+    from mcproof.report.model import Notice, TestResult
     from mcproof.suite.model import Suite, SuiteTest
     from mcproof.suite.snapshots import SnapshotStore
 
@@ -56,6 +57,7 @@ class SuiteFile(pytest.File):
         self._bench: Workbench | None = None
         self._background: Background | None = None
         self._results: list[tuple[SuiteTest, TestResult]] = []
+        self._told: list[Notice] = []
 
     def collect(self) -> Iterator[SuiteItem]:
         """An item for each part of a test. What only the environment knows is not needed for that."""
@@ -91,6 +93,10 @@ class SuiteFile(pytest.File):
         test = self._suite.tests[number]
         result = self._background.run(self._bench.test_to_the_end(test, part))
         self._results.append((test, result))
+        for notice in self._bench.notices():
+            if notice not in self._told:
+                self._told.append(notice)
+                warn(safe(str(notice)), stacklevel=2)
         return result
 
     def teardown(self) -> None:

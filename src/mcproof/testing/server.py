@@ -7,13 +7,14 @@ import json
 import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
+from warnings import warn
 
 from mcproof.errors import McproofError
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.listing import METHODS, list_everything
 from mcproof.live.secrets import plain_secrets
 from mcproof.report.terminal import safe
-from mcproof.suite.hosts import Host, UnableError
+from mcproof.suite.hosts import Host, UnableError, unreachable
 from mcproof.suite.matchers import cropped
 from mcproof.suite.model import Place, ServerEntry, Suite
 from mcproof.suite.parts import unanswered
@@ -65,6 +66,7 @@ class McpServer:
         entry = _entry(command, env or {}, cwd, headers or {}, timeout, protocol)
         self.host = Host(entry, Suite("", secrets=tuple(_secrets(entry.environment))), None)
         self._turn = asyncio.Lock()
+        self._is_warned = False
         self._background = Background(self._leave)
 
     def __repr__(self) -> str:
@@ -157,12 +159,20 @@ class McpServer:
         if self._background.is_closed:
             raise ServerError("the server was closed")
         try:
-            return self._background.run(work())
+            done = self._background.run(work())
         except UnableError as error:
             why = str(error)
         except (ConnectError, LostError) as error:
-            why = f"cannot reach the server: {error.message}"
+            why = unreachable(error.message)
+        else:
+            self._warn_of_noise()
+            return done
         raise ServerError(self._shown(why))
+
+    def _warn_of_noise(self) -> None:
+        if self.host.noise and not self._is_warned:
+            self._is_warned = True
+            warn(self._shown(f"{self.host.server.label} {self.host.noise}"), stacklevel=4)
 
     async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Reply:
         async with self._turn:
