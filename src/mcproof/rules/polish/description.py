@@ -53,7 +53,8 @@ _SHOWING = (
 _names_form = re.compile(
     r"\b(?:\w*names?|paths?|urls?|uris?|ids?|identifiers?|uids?|uuids?|guids?|arns?|slugs?|regions?|emojis?|e-?mails?"
     r"|json|yaml|xml|html|css|markdown|latex|base64|sql|cron|rfc ?\d+|unix|epoch|javascript|code|scripts?|source"
-    r"|reg(?:ular )?ex\w*|glob|sentences?|paragraphs?|text|descriptions?|human-readable|ip|sha|branch(?:es)?|address(?:es)?)\b"
+    r"|reg(?:ular )?ex\w*|glob|sentences?|paragraphs?|text|descriptions?|human-readable|ip|sha"
+    r"|branch(?:es)?|address(?:es)?)\b"
     r"|(?<!\S)\.[a-z0-9]{2,5}\b|: ?[\w/-]{1,40}, ?[\w/-]{1,40}, ?\w"
 ).search
 """What a description names that is written in one way only, or copied from elsewhere, or free text; or a list."""
