@@ -29,8 +29,6 @@ USELESS = _set(
 SPEAKING = _set("ignore disregard forget override bypass reveal not don never without you")
 """How a sentence begins that tells a model what to do (MP041)."""
 
-WATCHED = COMING_BACK | WHEN | USELESS | SPEAKING
-
 ENGLISH = _set(
     "the of and to for with from this that these are by or it its be which when all if your you can has have not any "
     "into is in on at as using use used returns return each other only must should"
@@ -49,3 +47,5 @@ FOREIGN = _set(
     "och att som ett til og af av jest nie dla oraz przez ve bir ile dan untuk yang dari dengan"
 )
 """Such words of other languages in Latin letters, as far as they need no accents and are rare in English."""
+
+WATCHED = COMING_BACK | WHEN | USELESS | SPEAKING | FOREIGN

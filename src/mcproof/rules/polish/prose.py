@@ -45,7 +45,8 @@ def is_latin(text: str) -> bool:
 
 def may_be_english(text: str) -> bool:
     """Whether a text may be English; rules about English words are silent about what is not."""
-    return is_latin(text) and not _is_foreign(_words_of(text))
+    words = _words_of(text)
+    return is_latin(text) and not _is_foreign(words, WATCHED.intersection(words))
 
 
 def _words_of(text: str) -> list[str]:
@@ -53,9 +54,9 @@ def _words_of(text: str) -> list[str]:
     return text.encode("ascii", "replace").translate(_WORDS_ONLY).decode("ascii").split()
 
 
-def _is_foreign(words: list[str]) -> bool:
+def _is_foreign(words: list[str], watched: frozenset[str]) -> bool:
     """Whether words are held together by those of another language: a guess, and in doubt it is English."""
-    foreign = FOREIGN.intersection(words)
+    foreign = FOREIGN & watched
     return bool(foreign) and len(foreign) > len(ENGLISH.intersection(words))
 
 
@@ -67,14 +68,14 @@ class Reading:
     def __init__(self, tool: Tool) -> None:
         text = tool.description
         words = _words_of(text)
-        self.is_foreign = not is_latin(text) or _is_foreign(words)
+        self.words = WATCHED.intersection(words)
+        """Which of the words that rules look for are in it."""
+        self.is_foreign = not is_latin(text) or _is_foreign(words, self.words)
         """Whether the description is in another language than English, as what is said of parameters will be."""
         self.is_english = tool.knows("/description") and not is_blank(text) and not self.is_foreign
         """Whether there is a description that can be judged by its English words."""
         self.lowered = text.lower()
         """The description in small letters."""
-        self.words = WATCHED.intersection(words)
-        """Which of the words that rules look for are in it."""
         self.parameters = [
             (name, schema, description_of(schema))
             for name, schema in tool.parameters.items()
