@@ -124,3 +124,24 @@ def test_of_a_list_that_is_one_of_two_only_what_is_certain_is_known(named: str, 
         + f"xs = ['a']\nif flag():\n    xs = ['a', 'b']\nmcp.add_tool(FunctionTool.from_function(add, name={named}))"
     )
     assert names(found(tmp_path, source)) == []
+
+
+def test_a_tool_of_googles_kit_is_known_by_name_and_text_alone(tmp_path: Path) -> None:
+    source = """
+        from google.adk.tools.function_tool import FunctionTool
+        from google.adk.tools.mcp_tool.conversion_utils import adk_to_mcp_tool_type
+        from mcp.server.lowlevel import Server
+        def report(day: str) -> str:
+            '''Report of a day.'''
+        def other(day: str) -> str: ...
+        tools = [FunctionTool(report), FunctionTool(func=other)]
+        tools[1].description = "Something else."
+        server = Server("x")
+        @server.list_tools()
+        async def listed():
+            return [adk_to_mcp_tool_type(each) for each in tools]
+    """
+    result = found(tmp_path, source)
+    said = [(each["name"], each["description"], "inputSchema" in each) for each in result.document["tools"]]
+    assert said == [("report", "Report of a day.", False), ("other", "Something else.", False)]
+    assert "/inputSchema" in result.tools[0].unknown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +149,8 @@ class Servers:
                 return value.kwargs[name]
             if value.func.last == "from_function":
                 return self._attribute_of_tool(value, name)
+        if _is_adk_tool(value) and name in ("name", "description"):
+            return _adk_tool_says(value, name)
         return Method(value, name)
 
     def _attribute_of_tool(self, value: Called, name: str) -> Any:
@@ -212,6 +215,11 @@ class Servers:
             self.registered += 1
         if last == "InitializationOptions":
             self.announced.append(made)
+        if last == "adk_to_mcp_tool_type" and made.args and _is_adk_tool(made.args[0]):
+            tool = made.args[0]
+            said = {key: _adk_tool_says(tool, key) for key in ("name", "description")}
+            made = Called(External("mcp.types.Tool"), [], {**said, "inputSchema": UNKNOWN}, tool.node, tool.module)
+            self.spelt_out.append(made)
         if made.func.last in ("from_fastmcp", "as_proxy") and made.args and isinstance(made.args[0], ServerValue):
             return made.args[0]
         return made
@@ -408,3 +416,18 @@ def _copied(made: Called, update: Any) -> Called:
     is_known = isinstance(update, dict) and not getattr(update, "incomplete", False)
     kwargs = {**made.kwargs, **update} if is_known else made.kwargs
     return Called(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
+
+
+def _is_adk_tool(value: Any) -> bool:
+    """Whether a value is a tool of Google's Agent Development Kit, which has a converter to MCP."""
+    return isinstance(value, Called) and value.func.last == "FunctionTool" and value.func.name.startswith("google.adk.")
+
+
+def _adk_tool_says(tool: Called, name: str) -> Any:
+    """The name or the description of such a tool."""
+    function = tool.argument(0, "func")
+    if name in tool.kwargs:
+        return tool.kwargs[name]
+    if not isinstance(function, Function):
+        return UNKNOWN
+    return function.face().name if name == "name" else inspect.cleandoc(docstring_of(function.face()) or "")
