@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import escape
-from mcproof.targets.python_source import constraints, models
+from mcproof.targets.python_source import constraints, models, plain
 from mcproof.targets.python_source.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, SETS, TRANSPARENT
 from mcproof.targets.python_source.expressions import evaluate
 from mcproof.targets.python_source.values import (
@@ -26,6 +26,7 @@ from mcproof.targets.python_source.values import (
     TypeAlias,
     UnionOf,
     is_known,
+    is_open,
 )
 
 if TYPE_CHECKING:
@@ -345,7 +346,7 @@ def encode(value: Any) -> Any:
         made = {key: encode(item) for key, item in value.items()}
         return UNKNOWN if any(item is UNKNOWN for item in made.values()) else made
     if isinstance(value, (list, tuple, set, frozenset)):
-        if getattr(value, "incomplete", False):
+        if is_open(value) or not plain.is_short(value):
             return UNKNOWN
         items = [encode(item) for item in value]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
