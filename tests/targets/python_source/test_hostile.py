@@ -311,9 +311,12 @@ def test_a_schema_that_doubles_with_each_level_comes_to_an_end(tmp_path: Path) -
 DOUBLED = """
 import copy
 import os
-d, e, l = {}, {}, []
+class K:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+d, e, l, k = {}, {}, [], None
 for i in range(40):
-    d, e, l = {"a": d, "b": d}, {"a": e, "b": e}, [l, l]
+    d, e, l, k = {"a": d, "b": d}, {"a": e, "b": e}, [l, l], K(k, k)
 """
 
 
@@ -326,6 +329,7 @@ for i in range(40):
         "z = copy.deepcopy(l)",
         "@mcp.tool\ndef t(x: dict = d): ...",
         "@mcp.tool\ndef t(x: list = l): ...",
+        "@mcp.tool\ndef t(x: K = k): ...",
     ],
 )
 def test_data_that_doubles_with_each_level_comes_to_an_end(use: str, tmp_path: Path) -> None:

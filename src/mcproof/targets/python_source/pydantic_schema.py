@@ -362,6 +362,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, Called) and value.func.name in _MOMENTS:
         return _moment(value)
     if isinstance(value, Instance):
+        if not plain.is_short(value):
+            return UNKNOWN
         made = {name: encode(item) for name, item in value.attributes.items()}
         return UNKNOWN if any(item is UNKNOWN for item in made.values()) else made
     return value if value is None or isinstance(value, (str, int, float, bool)) else UNKNOWN
