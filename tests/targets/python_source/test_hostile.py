@@ -367,3 +367,38 @@ def test_a_schema_that_doubles_with_each_level_comes_to_an_end(tmp_path: Path) -
     )
     assert names(result) == ["a"]
     assert result.tools[0].unknown
+
+
+DOUBLED = """
+import copy
+import os
+class K:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+d, e, l, k = {}, {}, [], None
+for i in range(40):
+    d, e, l, k = {"a": d, "b": d}, {"a": e, "b": e}, [l, l], K(k, k)
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "z = d if os.environ.get('X') else e",
+        "d['own'], e['own'] = d, e\nz = d if os.environ.get('X') else e",
+        "z = copy.deepcopy(d)",
+        "z = copy.deepcopy(l)",
+        "@mcp.tool\ndef t(x: dict = d): ...",
+        "@mcp.tool\ndef t(x: list = l): ...",
+        "@mcp.tool\ndef t(x: K = k): ...",
+    ],
+)
+def test_data_that_doubles_with_each_level_comes_to_an_end(use: str, tmp_path: Path) -> None:
+    result = found(tmp_path, f"{GOOD}{DOUBLED}{use}\n@mcp.tool\ndef last(): ...\n")
+    assert {"a", "last"} <= set(names(result))
+
+
+def test_a_deep_copy_is_as_connected_as_its_original(tmp_path: Path) -> None:
+    text = "import copy\nshared = []\nboth = copy.deepcopy([shared, shared])\nboth[0].append('b')\n"
+    register = "for each in (*shared, *both[1]):\n    mcp.tool(name=each)(a)\n"
+    assert names(found(tmp_path, GOOD + text + register)) == ["a", "b"]

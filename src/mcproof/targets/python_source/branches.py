@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
 """How a block of statements can be left before its end."""
+MOST_JOINED = 2_000
+"""How many dictionaries within two are put together."""
 
 
 def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
@@ -81,8 +83,8 @@ def _look_alike(one: Function, other: Function) -> bool:
     return one.face().node is other.face().node and changed[0] is changed[1]
 
 
-def joined(left: Any, right: Any) -> Any:
-    """What is known of a value that is one of two."""
+def joined(left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None = None) -> Any:
+    """What is known of a value that is one of two; `done` are the pairs within them that are put together already."""
     if left is MISSING or left is right:
         return right
     if right is MISSING:
@@ -110,15 +112,25 @@ def joined(left: Any, right: Any) -> Any:
     if isinstance(left, list) and isinstance(right, list):
         return _joined_lists(left, right)
     if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
-        merged = left.copy()
-        merged.merge({key: value for key, value in right.items() if key not in left})
-        for key in left.keys() & right.keys():
-            merged[key] = joined(left[key], right[key])
-        merged.places.update((key, place) for key, place in right.places.items() if key not in left)
-        merged.doubtful |= right.doubtful | (left.keys() ^ right.keys())
-        merged.incomplete = left.incomplete or right.incomplete
-        return merged
+        return _joined_dicts(left, right, {} if done is None else done)
     return UNKNOWN
+
+
+def _joined_dicts(left: PlacedDict, right: PlacedDict, done: dict[tuple[int, int], PlacedDict]) -> Any:
+    """All that is in one of two dictionaries; what is not for sure in both is in doubt."""
+    pair = id(left), id(right)
+    if pair in done:
+        return done[pair]
+    if len(done) > MOST_JOINED:
+        return UNKNOWN
+    merged = done[pair] = left.copy()
+    merged.merge({key: value for key, value in right.items() if key not in left})
+    for key in left.keys() & right.keys():
+        merged[key] = joined(left[key], right[key], done)
+    merged.places.update((key, place) for key, place in right.places.items() if key not in left)
+    merged.doubtful |= left.doubtful | right.doubtful | (left.keys() ^ right.keys())
+    merged.incomplete = left.incomplete or right.incomplete
+    return merged
 
 
 def _one_of(first: Function) -> OneOfTwo:
@@ -141,7 +153,8 @@ def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
     if ours == theirs:
         made.doubtful |= plain.doubtful_positions(right)
         return made
-    sure = {each for index, each in enumerate(theirs) if index not in plain.doubtful_positions(right)}
+    unsure = plain.doubtful_positions(right)
+    sure = {each for index, each in enumerate(theirs) if index not in unsure}
     known = set(ours)
     made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
     made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))

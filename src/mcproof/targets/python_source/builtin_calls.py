@@ -194,20 +194,17 @@ def _shallow(value: Any) -> Any:
     return value.copy() if isinstance(value, dict) else value
 
 
-def _copied(value: Any, depth: int = 0) -> Any:
-    """A copy all the way down, so that a change of one leaves the other alone."""
-    if depth > 40:
-        return UNKNOWN
-    if isinstance(value, PlacedDict):
-        made = value.copy()
-        for key, item in value.items():
-            made[key] = _copied(item, depth + 1)
-        return made
-    if isinstance(value, PlacedList):
-        copy = PlacedList((_copied(item, depth + 1) for item in value), value.module)
-        copy.nodes = value.nodes
-        return copy.take_over(value, value.doubtful)
-    return value
+def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> Any:
+    """A copy all the way down, so that a change of one leaves the other alone; what occurs twice is copied once."""
+    if not isinstance(value, (PlacedDict, PlacedList)):
+        return value
+    done = {} if done is None else done
+    if depth > 40 or id(value) in done:
+        return done.get(id(value), UNKNOWN)
+    made = done[id(value)] = _shallow(value)
+    for key, item in list(made.items() if isinstance(made, dict) else enumerate(made)):
+        made[key] = _copied(item, depth + 1, done)
+    return made
 
 
 def _range(*bounds: Any) -> Any:

@@ -156,14 +156,13 @@ def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None
 
 def _perhaps_updated(holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
     """What is merged into a dictionary under a condition is in doubt, or one of two where it had something before."""
-    before = holder.copy()
+    changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
+    before = {key: holder[key] for key in changed if key in holder}
+    sure = before.keys() - holder.doubtful
     plain_methods.method(holder, "update", args, kwargs)
-    for key, value in holder.items():
-        if key not in before:
-            holder.doubtful.add(key)
-        elif value is not before[key]:
-            holder[key] = joined(before[key], value)
-    holder.doubtful |= before.doubtful
+    for key, value in before.items():
+        holder[key] = joined(value, holder[key])
+    holder.doubtful |= changed - sure
 
 
 def _perhaps_removed(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:

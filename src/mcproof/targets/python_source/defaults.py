@@ -6,7 +6,7 @@ import datetime
 import math
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import aliases, fields, models, serializers
+from mcproof.targets.python_source import aliases, fields, models, plain, serializers
 from mcproof.targets.python_source.basic_types import SETS
 from mcproof.targets.python_source.model_config import configuration
 from mcproof.targets.python_source.values import (
@@ -33,7 +33,7 @@ def encode(value: Any, maker: Generator | None = None, depth: int = 0) -> Any:
     """A value as JSON, UNKNOWN where it is not known; who makes the schema tells how an object is written."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
-    if depth > DEEPEST:
+    if depth > DEEPEST or (depth == 0 and not plain.is_short(value)):
         return UNKNOWN
     if isinstance(value, EnumMember):
         return encode(value.value, maker, depth + 1)

@@ -15,6 +15,7 @@ from mcproof.targets.python_source.values import (
     External,
     Function,
     Generic,
+    Instance,
     PlacedDict,
     PlacedList,
     TypeAlias,
@@ -224,6 +225,8 @@ def is_short(value: Any, indent: int = 0) -> bool:
             items = each.values()
         elif isinstance(each, (list, tuple, set, frozenset)):
             items = each
+        elif isinstance(each, Instance):
+            items = each.attributes.values()
         elif each is not None and not isinstance(each, (bool, float)):
             left -= _size(each)
         left -= len(items) * (4 + (depth + 1) * indent)

@@ -212,7 +212,7 @@ def _moved_in_doubt(value: PlacedList, name: str, args: list[Any]) -> Any:
         value.append(args[1])
         value.unordered = True
         return None
-    if name != "reverse":
+    if name != "reverse" and len(value.doubtful) < len(value):
         value.doubtful = set(range(len(value)))
     value.unordered = True
     return None if name in ("reverse", "remove", "discard") else UNKNOWN

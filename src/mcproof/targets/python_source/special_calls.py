@@ -77,6 +77,7 @@ def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list
     key, backwards = options.get("key"), options.get("reverse", False)
     if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
         return None
+    run.steps += len(items)
     keys = [plain.bare(each if key is None else run.call(key, Call([each], {}))) for each in items]
     for kind in (str, (int, float)):
         if all(isinstance(each, kind) for each in keys):

@@ -442,21 +442,37 @@ def is_open(value: Any) -> bool:
     return bool(getattr(value, "incomplete", False) or getattr(value, "doubtful", False))
 
 
-def is_known(value: Any, depth: int = 0) -> bool:
-    """Whether a value is plain data all the way down."""
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return True
-    if depth > 60:
-        return False
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return not is_open(value) and all(is_known(item, depth + 1) for item in value)
-    if isinstance(value, dict):
-        return not is_open(value) and all(isinstance(k, str) and is_known(v, depth + 1) for k, v in value.items())
-    return isinstance(value, EnumMember) and is_known(value.value, depth + 1)
+MOST_KNOWN = 20_000
+"""How many values data may hold, each counted as often as it occurs, to be taken for known."""
+
+
+def is_known(value: Any) -> bool:
+    """Whether a value is plain data all the way down, and not too much of it."""
+    waiting = [(value, 0)]
+    seen = 0
+    while waiting:
+        each, depth = waiting.pop()
+        seen += 1
+        if isinstance(each, EnumMember):
+            each = each.value
+        if each is None or isinstance(each, (str, int, float, bool)):
+            continue
+        if not isinstance(each, (list, tuple, set, frozenset, dict)) or is_open(each) or depth > 60:
+            return False
+        if isinstance(each, dict):
+            if not all(isinstance(key, str) for key in each):
+                return False
+            each = each.values()
+        if seen + len(waiting) + len(each) > MOST_KNOWN:
+            return False
+        waiting += [(item, depth + 1) for item in each]
+    return True
 
 
 def truth(value: Any) -> bool | None:
     """Whether a value counts as true; None where that is not known."""
+    if value is None or isinstance(value, (str, int)):
+        return bool(value)
     if value is UNKNOWN or isinstance(value, (Called, Method, Generic)):
         return None  # what looks like `list[int]` may be an item of something external
     if isinstance(value, (PlacedDict, PlacedList)):
