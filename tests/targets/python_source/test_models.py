@@ -296,3 +296,17 @@ def test_a_type_that_is_made_of_what_nobody_knows_is_not_known(made: str, tmp_pa
 def test_a_model_that_is_made_of_another_is_not_known(tmp_path: Path) -> None:
     source = "Made = create_model('Made', __base__=Box, x=(int, 1))\n@mcp.tool()\ndef f(a: Made): ...\n"
     assert unknown_of(served(tmp_path, source)) == {"/inputSchema/$defs/Made"}
+
+
+def test_a_bound_that_is_not_known_is_marked_where_it_would_stand(tmp_path: Path) -> None:
+    source = """
+from decimal import Decimal
+from elsewhere import most
+@mcp.tool()
+def f(a: int = Field(le=most), b: Optional[int] = Field(None, le=most), c: Decimal = Field(1, le=most)): ...
+"""
+    assert unknown_of(served(tmp_path, source)) == {
+        "/inputSchema/properties/a/maximum",
+        "/inputSchema/properties/b/anyOf/0/maximum",
+        "/inputSchema/properties/c/anyOf/0/maximum",
+    }
