@@ -24,6 +24,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, HttpUrl, PositiveInt, RootModel, SecretStr
 from pydantic import Base64Bytes, Base64Str, ByteSize, Discriminator, IPvAnyAddress, JsonValue, PostgresDsn, Tag
+from pydantic import Json, UrlConstraints, WithJsonSchema
 from pydantic import PrivateAttr, computed_field, create_model
 from pydantic import AliasChoices, AliasGenerator, AliasPath, StringConstraints, alias_generators
 from pydantic import condecimal, confloat, conint, conlist, constr
@@ -607,6 +608,14 @@ PARAMETERS = [
     "a: Twins, b: Numbered, c: Paired, d: Lettered",
     "a: Made, b: Optional[Made] = None",
     "a: Type[int], b: re.Pattern[str]",
+    "a: Annotated[Decimal, Field(ge=0, le=10)], b: Optional[Decimal] = Field(None, gt=0)",
+    "a: Annotated[Union[int, float, None], Field(ge=0)] = None",
+    "a: Annotated[str | list[str], Field(min_length=1)]",
+    "a: Annotated[date, Field(gt=date(2020, 1, 1))], b: Annotated[object, Field(ge=3)] = None",
+    "a: Annotated[HttpUrl, UrlConstraints(max_length=100)]",
+    "a: Annotated[int, WithJsonSchema({'x': 1}), Field(title='B')]",
+    "a: dict[Union[str, int], int], b: dict[UUID, int], c: dict[Annotated[str, Field(pattern='^x')], int]",
+    "a: Json[list[int]], b: Json[Any]",
     "a: conlist(int, max_length=3), b: confloat(ge=0.5) = 1.0, *, c: condecimal(max_digits=3)",
     "a: float = float('inf')",
     "a: Names",

@@ -241,38 +241,28 @@ def test_a_type_that_only_has_the_name_of_one_that_is_known_is_not_known(tmp_pat
     assert unknown_of(served(tmp_path, source)) == {"/inputSchema/properties/a", "/inputSchema/properties/b"}
 
 
-def test_there_may_be_no_output_schema_of_a_type_that_is_not_known(tmp_path: Path) -> None:
-    source = """
+UNHEARD = """
 from elsewhere import Frame
 class Model(BaseModel):
     frame: Frame
+class Plain:
+    frame: Frame
 @mcp.tool()
-def f() -> list[Model]: ...
+def f() -> {}: ...
 """
-    result = served(tmp_path, source)
+
+
+@pytest.mark.parametrize("returned", ["Frame", "list[Frame]", "Plain"])
+def test_there_may_be_no_output_schema_of_a_type_that_is_not_known(returned: str, tmp_path: Path) -> None:
+    result = served(tmp_path, UNHEARD.format(returned))
     assert "outputSchema" not in tool(result)
     assert unknown_of(result) == {"/outputSchema"}
 
 
-def test_models_of_the_same_name_are_told_apart_by_where_they_stand(tmp_path: Path) -> None:
-    model = "from pydantic import BaseModel\nimport os\nclass Item(BaseModel):\n    {}: str = os.getcwd()\n"
-    result = found(
-        tmp_path,
-        f"{SERVERS['mcp']}import one, two\n@mcp.tool()\ndef f(a: one.Item, b: two.Item, c: two.Outer.Item): ...\n",
-        one=model.format("a"),
-        two=model.format("b") + "class Outer:\n    class Item(BaseModel):\n        c: int\n",
-    )
-    schema = tool(result)["inputSchema"]
-    assert {name: list(made["properties"]) for name, made in schema["$defs"].items()} == {
-        "one__Item": ["a"],
-        "two__Item": ["b"],
-        "two__Outer__Item": ["c"],
-    }
-    assert [schema["properties"][name]["$ref"] for name in "abc"] == [f"#/$defs/{name}" for name in schema["$defs"]]
-    assert unknown_of(result) == {
-        "/inputSchema/$defs/one__Item/properties/a/default",
-        "/inputSchema/$defs/two__Item/properties/b/default",
-    }
+def test_there_is_an_output_schema_of_a_model_with_a_type_that_is_not_known(tmp_path: Path) -> None:
+    result = served(tmp_path, UNHEARD.format("list[Model]"))
+    assert list(tool(result)["outputSchema"]["$defs"]) == ["Model"]
+    assert unknown_of(result) == {"/outputSchema/$defs/Model/properties/frame"}
 
 
 @pytest.mark.parametrize(
@@ -296,3 +286,17 @@ def test_a_type_that_is_made_of_what_nobody_knows_is_not_known(made: str, tmp_pa
 def test_a_model_that_is_made_of_another_is_not_known(tmp_path: Path) -> None:
     source = "Made = create_model('Made', __base__=Box, x=(int, 1))\n@mcp.tool()\ndef f(a: Made): ...\n"
     assert unknown_of(served(tmp_path, source)) == {"/inputSchema/$defs/Made"}
+
+
+def test_a_bound_that_is_not_known_is_marked_where_it_would_stand(tmp_path: Path) -> None:
+    source = """
+from decimal import Decimal
+from elsewhere import most
+@mcp.tool()
+def f(a: int = Field(le=most), b: Optional[int] = Field(None, le=most), c: Decimal = Field(1, le=most)): ...
+"""
+    assert unknown_of(served(tmp_path, source)) == {
+        "/inputSchema/properties/a/maximum",
+        "/inputSchema/properties/b/anyOf/0/maximum",
+        "/inputSchema/properties/c/anyOf/0/maximum",
+    }

@@ -45,6 +45,11 @@ TRANSPARENT = frozenset(
     ]
 )
 
+
+class DecimalNumber(dict[str, Any]):
+    """A decimal where it is given as a number: the branch that its bounds hold for."""
+
+
 BASIC: dict[str, dict[str, Any]] = {
     "str": {"type": "string"},
     "int": {"type": "integer"},
@@ -60,7 +65,7 @@ BASIC: dict[str, dict[str, Any]] = {
     "time": {"format": "time", "type": "string"},
     "timedelta": {"format": "duration", "type": "string"},
     "UUID": {"format": "uuid", "type": "string"},
-    "Decimal": {"anyOf": [{"type": "number"}, {"type": "string"}]},
+    "Decimal": {"anyOf": [DecimalNumber(type="number"), {"type": "string"}]},
     "Path": {"format": "path", "type": "string"},
     "PurePath": {"format": "path", "type": "string"},
     "PosixPath": {"format": "path", "type": "string"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from mcproof.targets.python_source.basic_types import DecimalNumber
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -90,7 +91,9 @@ def apply(maker: Generator, schema: Schema, extra: Any, at: str) -> Schema:
         return schema
     name = extra.func.last
     if name == "WithJsonSchema" and extra.args and isinstance(extra.args[0], dict):
-        return dict(extra.args[0])
+        return {**extra.args[0], **{key: schema[key] for key in _PLACED_BY_FIELD if key in schema}}
+    if name == "UrlConstraints":
+        return _limited(maker, schema, {"max_length": extra.argument(0, "max_length")}, at)
     if name in _SINGLE:
         return _limited(maker, schema, {_SINGLE[name]: extra.argument(0, _SINGLE[name], UNKNOWN)}, at)
     if name == "Interval":
@@ -199,17 +202,21 @@ def _discriminated(maker: Generator, schema: Schema, name: str) -> Schema:
     return {**made, **rest}
 
 
+_NULL = {"type": "null"}
+
+
 def _limited(maker: Generator, schema: Schema, limits: dict[str, Any], at: str) -> Schema:
     """A schema within limits; those of a nullable type hold for what is not null."""
     wanted = {key: value for key, value in limits.items() if value is not None and key in _KNOWN_LIMITS}
     if not wanted:
         return schema
     branches = schema.get("anyOf")
-    if isinstance(branches, list) and {"type": "null"} in branches and len(branches) == 2:
-        return {
-            **schema,
-            "anyOf": [each if each == {"type": "null"} else _limited(maker, each, limits, at) for each in branches],
-        }
+    if isinstance(branches, list) and any(isinstance(each, DecimalNumber) for each in branches):
+        return {**schema, "anyOf": [_limited_decimal(maker, each, wanted, at) for each in branches]}
+    if isinstance(branches, list) and _NULL in branches:
+        others = [each for each in branches if each != _NULL]
+        inner = others[0] if len(others) == 1 else {"anyOf": others}
+        return {**schema, "anyOf": [_limited(maker, inner, limits, f"{at}/anyOf/0"), dict(_NULL)]}
     made = dict(schema)
     for key, value in wanted.items():
         keyword = _keyword(key, schema)
@@ -226,16 +233,28 @@ def _limited(maker: Generator, schema: Schema, limits: dict[str, Any], at: str) 
     return made
 
 
+def _limited_decimal(maker: Generator, schema: Schema, wanted: dict[str, Any], at: str) -> Schema:
+    if not isinstance(schema, DecimalNumber):
+        return schema
+    made = DecimalNumber(schema)
+    for key, value in wanted.items():
+        if key in _NUMBERS and isinstance(value, (int, float)):
+            made[_NUMBERS[key]] = float(value)
+        elif key in _NUMBERS:
+            maker.unknown.add(f"{at}/anyOf/0/{_NUMBERS[key]}")
+    return made
+
+
 _KNOWN_LIMITS = frozenset((*_NUMBERS, "min_length", "max_length", "pattern", "regex"))
 
 
 def _keyword(key: str, schema: Schema) -> str | None:
-    if "anyOf" in schema and "type" not in schema:
-        return key  # Pydantic keeps its own word where no single type can say it
+    kind = schema.get("type")
     if key in _NUMBERS:
-        return _NUMBERS[key]
+        if kind is None:
+            return key  # Pydantic keeps its own word where no single type can say it
+        return _NUMBERS[key] if kind in ("integer", "number") else None
     if key in ("pattern", "regex"):
         return "pattern"
-    kind = schema.get("type")
     lengths = _LENGTHS.get(kind) if isinstance(kind, str) else _LENGTHS["string"]
     return lengths[key == "max_length"] if lengths is not None else None

@@ -59,8 +59,8 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
     made = _fastmcp_output(maker, kind, face) if framework == "fastmcp" else _mcp_output(maker, kind, face, framework)
     if made is None:
         return None, set()
-    if any(not _is_detail(place) for place in maker.unknown):
-        return None, {""}  # of a type that nobody knows there may be no schema at all
+    if "" in maker.unknown or any(place.startswith("/properties/result") for place in maker.unknown):
+        return None, {""}
     made = maker.told_apart(made)
     return made, maker.unknown
 
@@ -150,6 +150,8 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
         if sort == "typed" and framework == "mcp1":
             sort = "typed hints"
         made = models.object_schema(maker, kind, "", "hints" if made_of_hints else str(sort))
+        if made_of_hints and any(not _is_detail(place) for place in maker.unknown):
+            return maker.unknown_at("")  # of hints that Pydantic does not know there is no schema at all
         if f"#/$defs/{kind.name}" in str(maker.definitions):
             maker.definitions.setdefault(kind.name, dict(made))
         return maker.whole(made)

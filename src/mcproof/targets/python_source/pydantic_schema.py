@@ -179,6 +179,10 @@ class Generator:
             return dict(BASIC[name])
         if name in ("type", "Type"):
             return {}
+        if name == "Json":
+            if self.is_written:
+                return self.schema(args[0], scope, at)
+            return {**BASIC[name], "contentSchema": self.schema(args[0], scope, f"{at}/contentSchema")}
         return self.unknown_at(at)
 
     def _tuple(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
@@ -202,7 +206,8 @@ class Generator:
         elif values or not unsure:
             made["additionalProperties"] = values or True
         keys.pop("title", None)
-        if keys and keys.get("type", "string") == "string" and len(keys) > ("type" in keys):
+        is_text = keys.get("type", "string") == "string" and "anyOf" not in keys
+        if is_text and len(keys) > ("type" in keys):
             made["propertyNames"] = {key: value for key, value in keys.items() if key != "type"}
         return made
 
