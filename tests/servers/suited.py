@@ -141,6 +141,8 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     met: list[str] = []
+    if "deaf" in sys.argv:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "noisy" in sys.argv:
         sys.stdout.write(f"Starting with {os.environ.get('SECRET')}\n")
     if "late" in sys.argv:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -52,7 +53,9 @@ def parser() -> Parser:
         help="how long an answer may take where the suite does not say (default 30, and 10 for probes)",
     )
     parser.add_argument(
-        "--watch", action="store_true", help="run again whenever a file here or beside a suite changes, until Ctrl-C"
+        "--watch",
+        action="store_true",
+        help="run again whenever a file here, beside a suite or of a server changes, until Ctrl-C",
     )
     parser.add_argument(
         "--update-snapshots", action="store_true", help="take what comes now for right: write the snapshots"
@@ -73,15 +76,30 @@ def command(arguments: list[str]) -> int:
 
 
 def _watch(files: list[str], options: argparse.Namespace) -> int:
-    from mcproof.cli.watching import watch
+    from mcproof.cli.watching import Watched, watch
     from mcproof.report.formats import parse_output
+    from mcproof.suite.problems import SuiteError
+    from mcproof.suite.reading import read_suite
     from mcproof.suite.snapshots import snapshot_file
 
     if options.format not in READ:
         raise UsageError(f"--watch prints one run after the other, which is no {options.format}; leave --format out")
     written = [parse_output(word).file for word in options.output] + ([options.report] if options.report else [])
     folders = [os.curdir, *(os.path.dirname(file) or os.curdir for file in files)]
-    return watch(lambda: _run_all(files, options), folders, [*written, *map(snapshot_file, files)])
+    known = Watched(folders, files)
+
+    def watched() -> Watched:
+        nonlocal known
+        with contextlib.suppress(SuiteError):  # which the run tells
+            suites = [read_suite(file, os.environ) for file in files]
+            servers = [server for suite in suites for server in suite.servers.values()]
+            places = [server.directory for server in servers if server.directory is not None]
+            named = [os.path.join(server.directory or "", word) for server in servers for word in server.command]
+            imported = [file for suite in suites for file in suite.files]
+            known = Watched([*folders, *places], [*imported, *filter(os.path.isfile, named)])
+        return known
+
+    return watch(lambda: _run_all(files, options), watched, [*written, *map(snapshot_file, files)])
 
 
 def _run_all(files: list[str], options: argparse.Namespace) -> int:
