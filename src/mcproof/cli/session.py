@@ -273,10 +273,10 @@ def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
     if source.obstacle is not None:
         raise source.obstacle
     if source.server is None:
-        catalog = read_catalog(source, whole=True)
-        for notice in omissions(catalog):
+        read = read_catalog(source, whole=True)
+        for notice in omissions(read):
             tell(str(notice))
-        return catalog
+        return read
     from mcproof.targets.live import LiveCatalogs
 
     catalog = LiveCatalogs(inputs, asking(options, settings_for(os.curdir).timeout), lambda *_: None).catalog(source)
