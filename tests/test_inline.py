@@ -31,12 +31,12 @@ async def list_tools():
     return [
         Tool(name="buy", inputSchema={"type": "object", "properties": {"n": {"type": "integer"}}}),  # buy
         Tool(  # sell
-            name="sell",  # inside
+            name="sell",
             inputSchema={"type": "object", "properties": {"n": {"type": "integer"}}},
-        ),
+        ),  # end
     ]
 """
-BUY, SELL, INSIDE = 10, 11, 12
+BUY, SELL, END = 10, 11, 14
 
 DECORATED = """\
 from mcp.server.fastmcp import FastMCP
@@ -185,6 +185,69 @@ def test_a_comment_on_the_line_of_a_parameter_leaves_the_rest_of_the_tool(tmp_pa
     ]
 
 
+SPELT_OUT = """\
+from mcp.server import Server
+from mcp.types import Tool
+
+server = Server("shop")
+SELLS = (
+    "Sells "  # elsewhere
+    "what is there."
+)
+
+
+@server.list_tools()
+async def list_tools():
+    return [
+        Tool(
+            name="sell",
+            description=SELLS,
+            inputSchema={  # schema
+                "type": "object",
+                "properties": {
+                    "n": {"type": "integer"},  # first
+                    "m": {  # second
+                        "type": "integer",
+                    },
+                },
+            },  # closing
+        ),
+    ]
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "rule", "ignored"),
+    [
+        ("first", "MP002", {"/inputSchema/properties/n"}),
+        ("second", "MP002", {"/inputSchema/properties/m"}),
+        ("schema", "MP002", set()),
+        ("schema", "MP004", {"/inputSchema"}),
+        ("closing", "MP004", {"/inputSchema"}),
+        ("first", "MP004", set()),
+        ("elsewhere", "MP020", {"/description"}),
+    ],
+)
+def test_a_comment_on_the_line_of_a_part_is_about_what_is_written_there(
+    tmp_path: Path, where: str, rule: str, ignored: set[str]
+) -> None:
+    found = judged(written(tmp_path, SPELT_OUT, **{where: f"# mcproof: ignore[{rule}]"}), choose(["polish"]))
+    assert {each.pointer for each, why in zip(*found, strict=True) if why is not None} == ignored
+
+
+def test_a_comment_behind_a_docstring_is_about_it(tmp_path: Path) -> None:
+    text = DECORATED.replace('    return ""  # body', '    """Buys.\n\n    More."""  # docstring', 1)
+    found = judged(written(tmp_path, text, docstring="# mcproof: ignore[MP020]"), choose(["polish"]))
+    assert suppressed(found) == {("MP020", "buy")}
+
+
+def test_a_comment_on_a_def_counts_where_another_file_registers_it(tmp_path: Path) -> None:
+    (tmp_path / "more.py").write_text("def f(n: int):  # mcproof: ignore[SCH-002]\n    ...\n")
+    file = tmp_path / "server.py"
+    file.write_text('from mcp.server.fastmcp import FastMCP\nimport more\nmcp = FastMCP("x")\nmcp.add_tool(more.f)\n')
+    assert suppressed(judged(str(tmp_path))) == {("SCH-002", "f")}
+
+
 OTHERS = """\
 from mcp.server.fastmcp import FastMCP
 
@@ -235,7 +298,7 @@ def test_a_comment_in_the_body_of_a_prompt_suppresses_nothing(tmp_path: Path) ->
 
 def test_ignore_file_holds_for_everything_in_that_file_and_for_no_other(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text(DECORATED.replace("buy", "lend"), encoding="utf-8")
-    written(tmp_path, SERVER, inside="# mcproof: ignore-file[SCH-002]")
+    written(tmp_path, SERVER, end="# mcproof: ignore-file[SCH-002]")
     assert suppressed(judged(str(tmp_path))) == {("SCH-002", "buy"), ("SCH-002", "sell")}
 
 
@@ -303,9 +366,9 @@ def test_a_comment_for_everything_is_unused_only_where_everything_ran(tmp_path: 
     assert [message for _, message, _ in remarks(str(tmp_path / "clean.py"), choose(["all"]))] == [unused]
 
 
-@pytest.mark.parametrize("where", ["inside", "body"])
+@pytest.mark.parametrize("where", ["end", "body"])
 def test_a_comment_on_no_line_of_a_tool_is_unused_whatever_ran(tmp_path: Path, where: str) -> None:
-    text = SERVER if where == "inside" else DECORATED
+    text = SERVER if where == "end" else DECORATED
     file = written(tmp_path, text, **{where: "# mcproof: ignore[MP-none, grade]"})
     said = [message for kind, message, _ in remarks(file) if kind == "unused-ignore"]
     assert len(said) == 1
@@ -377,7 +440,7 @@ def test_reports_list_what_is_ignored_and_notices_what_is_not_needed(tmp_path: P
         SERVER,
         buy="# mcproof: ignore[strict] bought in bulk",
         sell="# mcproof: ignore[strict, SCH-04]",
-        inside="# mcproof: ignore",
+        end="# mcproof: ignore",
     )
     done = run("schema-lint", "server.py", "--format", "json", cwd=tmp_path)
     document = document_of(done, "lint")
@@ -385,10 +448,10 @@ def test_reports_list_what_is_ignored_and_notices_what_is_not_needed(tmp_path: P
     assert document["findings"] == []
     assert [(each["kind"], each["file"], each["line"]) for each in document["notices"]] == [
         ("bad-ignore", "server.py", SELL),
-        ("unused-ignore", "server.py", INSIDE),
+        ("unused-ignore", "server.py", END),
     ]
     assert "mcproof: server.py:11: unknown rule `SCH-04` (did you mean `SCH-004`?)" in done.stderr
-    assert "mcproof: server.py:12: unused: `ignore` stands on no line of a tool, resource or prompt" in done.stderr
+    assert "mcproof: server.py:14: unused: `ignore` stands on no line of a tool, resource or prompt" in done.stderr
 
 
 def test_a_stored_run_keeps_comments_as_what_suppresses(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[
     flaws = [Flaw("malformed-content", each) for each in _content(result, revision)]
     if result.get("isError"):
         return flaws
-    flaws += _structured(result, revision, output)
+    flaws += structured_flaws(result, revision, output)
     if (text := _error_text(result)) is not None:
         flaws.append(Flaw("error-as-success", cropped(" ".join(text[:1_000].split()))))
     return flaws
@@ -141,8 +141,8 @@ def _resource(resource: Any) -> str | None:
     return None
 
 
-def _structured(result: dict[str, Any], revision: str, output: OutputContract) -> Iterator[Flaw]:
-    """What is wrong with the structured content; older revisions have none, whatever a tool declares."""
+def structured_flaws(result: dict[str, Any], revision: str, output: OutputContract) -> Iterator[Flaw]:
+    """What is wrong with the structured content of a success; older revisions have none, whatever a tool declares."""
     if revision < STRUCTURED or result.get("resultType", "complete") != "complete":
         return
     if "structuredContent" not in result:

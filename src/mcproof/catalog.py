@@ -30,6 +30,10 @@ CONDITIONAL = "mcproof/conditional"
 """The key of `_meta` that marks what source code registers only under a condition which it does not settle."""
 
 
+OF_SOURCE = "mcproof/source"
+"""The key of `_meta` that marks an introduction which was read from source code: what it lacks is not known."""
+
+
 class Item:
     """One entry of a catalog: a tool, a resource, a template or a prompt, or the server itself."""
 
@@ -95,6 +99,8 @@ class SourceTool(NamedTuple):
     """The parameters of the function that have no default."""
     unknown: frozenset[str] = frozenset()
     """Pointers from the tool to what only running the code would tell; rules are silent about it."""
+    server: int = 0
+    """Which of the servers in the source serves it; it has no siblings but the other tools of that one."""
 
     def knows(self, pointer: str) -> bool:
         """Whether neither what stands at a pointer nor anything around it is unknown."""
@@ -236,7 +242,8 @@ class Catalog:
         self.prompts = prompts or []
         self.server = server or Server({}, "")
         self.speaks_of_server = speaks_of_server
-        """Whether this input could have named the server: a capture can, a bare list of tools cannot."""
+        """Whether this input says all that the server says of itself: a capture does, a bare list of tools does not,
+        and source code leaves some of it to the framework."""
         self.has_more = has_more
         """Whether the list goes on after what was read."""
         self.wire = wire
@@ -252,6 +259,10 @@ class Catalog:
     def server_info(self) -> dict[str, Any]:
         """The server's name and version, from whichever protocol era answered."""
         return next((info for _, info in self._introductions() if isinstance(info, dict)), {})
+
+    def tells(self, key: str) -> bool:
+        """Whether it is known what the server says under a key of `serverInfo`: that nothing, or what."""
+        return self.speaks_of_server or key in self.server_info
 
     @property
     def server_info_pointer(self) -> str:
@@ -292,6 +303,22 @@ class Catalog:
             "templates": len(self.templates),
             "prompts": len(self.prompts),
         }
+
+    def by_server(self) -> list[Catalog]:
+        """The tools of each server, where source code holds several: rules about siblings look at one at a time.
+
+        What else there is, and what is true of the source as a whole, is in the first of them alone.
+        """
+        tools: dict[int, list[Tool]] = {}
+        for tool in self.tools:
+            tools.setdefault(tool.source.server if tool.source is not None else 0, []).append(tool)
+        if len(tools) < 2:
+            return [self]
+        parts = [Catalog(self.name, self.document, tools=each) for each in tools.values()]
+        first = parts[0]
+        first.resources, first.templates, first.prompts = self.resources, self.templates, self.prompts
+        first.server, first.speaks_of_server, first.source = self.server, self.speaks_of_server, self.source
+        return parts
 
     @property
     def lists_tools(self) -> bool:

@@ -28,7 +28,8 @@ class RuleCrash(NamedTuple):
 def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
     """Everything that these rules find: the server's findings first, then each item's in the catalog's order."""
     run = _Run(rules)
-    run.show("Catalog", catalog, catalog.server)
+    for each in catalog.by_server():
+        run.show("Catalog", each, catalog.server)
     if catalog.wire is not None:
         run.show("Wire", catalog.wire, catalog.server)
     for tool in catalog.tools:

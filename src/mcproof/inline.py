@@ -6,19 +6,18 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.catalog import Tool
 from mcproof.errors import UsageError, nearest
-from mcproof.jsontext import escape
 from mcproof.registry import all_rules, find_rule, rules_named
 from mcproof.suppress import COMMENTED, Remark, Suppression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from mcproof.catalog import Catalog, Item
     from mcproof.finding import Finding
     from mcproof.registry import Rule
     from mcproof.suppress import IgnoreLedger
+    from mcproof.targets.python_source import Discovered
 
 IGNORE, IGNORE_FILE = "ignore", "ignore-file"
 MOST_WORDS = 100
@@ -70,18 +69,19 @@ def heed_comments(
     """What suppresses each finding, comments included; the ledger learns which of them are not needed.
 
     A comment is about the tool, resource or prompt on whose lines it stands, or about everything in its file; on a
-    line of parameters below the `def`, about those only. It is needed as well where the configuration suppresses the
-    same finding.
+    line of parameters below the `def`, or of some other part, about what is written there only. It is needed as well
+    where the configuration suppresses the same finding.
     """
     comments = list(_read(catalog, ledger))
-    if not comments:
+    source = catalog.source
+    if not comments or source is None:
         return suppressions
     about = _concerned(catalog, comments)
     result = list(suppressions)
     needed: set[Comment] = set()
     for at, finding in enumerate(findings):
-        for comment, parameters in about.get(finding.item.pointer, ()):
-            if comment.names(finding.rule) and (parameters is None or _is_about(finding, parameters)):
+        for comment, parts in about.get(finding.item.pointer, ()):
+            if comment.names(finding.rule) and (parts is None or _is_about(source, finding, parts)):
                 needed.add(comment)
                 result[at] = result[at] or comment.suppression
                 break
@@ -91,7 +91,7 @@ def heed_comments(
         if comment in needed:
             ledger.remarks[_key(comment.file, comment.line, comment.shown)] = None
         elif comment not in placed and not comment.is_for_file:
-            where = "it belongs on the line of a decorator, a `def` or a constructor"
+            where = "it belongs on the line of a decorator, a `def`, a constructor or what is wrong"
             _remark(
                 ledger, comment, f"unused: `{comment.shown}` stands on no line of a tool, resource or prompt; {where}"
             )
@@ -100,32 +100,33 @@ def heed_comments(
     return result
 
 
-Heeded = tuple[Comment, "list[str] | None"]
-"""A comment about an item, with the pointers of the parameters that it is about; None for all of the item."""
+Heeded = tuple[Comment, "frozenset[str] | None"]
+"""A comment about an item, with the pointers of the parts that it is about; None for all of the item."""
+Lines = dict[tuple[str, int], list[str]]
+"""The pointers of what is written on a line of a file."""
 
 
-def _is_about(finding: Finding, parameters: list[str]) -> bool:
-    """Whether a finding stands at one of these parameters, or inside of it."""
+def _is_about(source: Discovered, finding: Finding, parts: frozenset[str]) -> bool:
+    """Whether what a finding is about, or the nearest thing around it that is written somewhere, is one of these."""
     near = finding.near if isinstance(finding.near, str) else finding.item.pointer + finding.pointer
-    return any(near == each or near.startswith(f"{each}/") for each in parameters)
+    while near and near not in source.places:
+        near = near.rpartition("/")[0]
+    return near in parts
 
 
-def _parameters(catalog: Catalog, item: Item) -> dict[int, list[str]]:
-    """The parameters of a tool by the line that they stand on, but for those beside its name or where it begins."""
-    source = catalog.source
-    if source is None or not isinstance(item, Tool):
-        return {}
-    found: dict[int, list[str]] = {}
-    for name in item.parameters:
-        pointer = f"{item.pointer}/inputSchema/properties/{escape(name)}"
-        if (place := source.places.get(pointer)) is not None:
-            found.setdefault(place.line, []).append(pointer)
-    for below in ("", "/name", "/inputSchema"):
-        if (place := source.places.get(item.pointer + below)) is not None:
-            found.pop(place.line, None)
-    for line, first in source.continued.get(item.pointer, {}).items():
-        if first in found:
-            found.setdefault(line, found[first])
+def _narrow(item: Item, written: Lines, own: Collection[tuple[str, int]]) -> dict[tuple[str, int], frozenset[str]]:
+    """The parts that a comment on a line is about, for the lines on which it is not about the whole item.
+
+    These are the lines of parameters below the `def`, and whatever is not among the lines of the item's own.
+    """
+    parameters = f"{item.pointer}/inputSchema/properties/"
+    heads = {item.pointer, f"{item.pointer}/name", f"{item.pointer}/inputSchema"}
+    found = {}
+    for line, pointers in written.items():
+        if line not in own:
+            found[line] = frozenset(pointers)
+        elif heads.isdisjoint(pointers) and any(pointer.startswith(parameters) for pointer in pointers):
+            found[line] = frozenset(pointer for pointer in pointers if pointer.startswith(parameters))
     return found
 
 
@@ -140,20 +141,44 @@ def _concerned(catalog: Catalog, comments: list[Comment]) -> dict[str, list[Heed
             of_file.setdefault(comment.file, []).append(comment)
         else:
             on_line.setdefault((comment.file, comment.line), []).append(comment)
+    written = _written_on(source, on_line)
     about: dict[str, list[Heeded]] = {}
     items: list[Item] = [*catalog.tools, *catalog.resources, *catalog.templates, *catalog.prompts]
     for item in items:
+        own = source.lines.get(item.pointer, ())
+        narrow = _narrow(item, written.get(item.pointer, {}), own)
+        heeded: list[Heeded] = [
+            (comment, narrow.get(line))
+            for line in {**dict.fromkeys(own), **narrow}
+            for comment in on_line.get(line, ())
+        ]
         place = source.places.get(item.pointer) or source.places.get(f"{item.pointer}/name")
-        if place is None:
-            continue
-        lines = source.lines.get(item.pointer, ())
-        said = [comment for line in lines for comment in on_line.get((place.file, line), ())]
-        narrow = _parameters(catalog, item) if said else {}
-        heeded: list[Heeded] = [(comment, narrow.get(comment.line)) for comment in said]
-        heeded += [(comment, None) for comment in of_file.get(place.file, ())]
+        files = dict.fromkeys([file for file, _ in own] + ([place.file] if place is not None else []))
+        heeded += [(comment, None) for file in files for comment in of_file.get(file, ())]
         if heeded:
             about[item.pointer] = heeded
     return about
+
+
+def _written_on(source: Discovered, lines: Collection[tuple[str, int]]) -> dict[str, Lines]:
+    """What is written on some lines, by the item that it is part of; where nothing begins there, what goes on there."""
+    by_item: dict[str, Lines] = {}
+    going_on = {
+        item: {at: (at[0], begins) for at, begins in further.items() if at in lines}
+        for item, further in source.continued.items()
+        if lines
+    }
+    for pointer, place in source.places.items() if lines else ():
+        by_item.setdefault("/".join(pointer.split("/", 3)[:3]), {}).setdefault(place[:2], []).append(pointer)
+    for item, further in going_on.items():
+        written = by_item.get(item, {})
+        for line, begins in further.items():
+            if line not in written and begins in written:
+                written[line] = written[begins]
+    return {
+        item: {line: pointers for line, pointers in written.items() if line in lines}
+        for item, written in by_item.items()
+    }
 
 
 def _read(catalog: Catalog, ledger: IgnoreLedger) -> Iterator[Comment]:

@@ -193,5 +193,7 @@ def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
         unobserved.append(Untested.of(without_tools, NO_TOOLS))
     without_server = [rule.id for rule in plan.rules if rule.traits.get("needs") == "server"]
     if without_server and not catalog.speaks_of_server:
-        unobserved.append(Untested.of(without_server, "a list of tools says nothing of the server"))
+        of_source = catalog.source is not None or catalog.server_info
+        why = "source code leaves it to the framework" if of_source else "a list of tools says nothing of the server"
+        unobserved.append(Untested.of(without_server, why))
     return unobserved

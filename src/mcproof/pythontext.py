@@ -11,6 +11,7 @@ import io
 import re
 import tokenize
 import warnings
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.jsontext import Edit, splice
@@ -78,6 +79,11 @@ class PythonText:
             return splice(self.text, edits).encode(self.encoding)
         except UnicodeEncodeError:
             raise UncertainError("its encoding has no such characters") from None
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and the column of an offset, both from one, columns in characters."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
 
     def edit_of(self, display: ast.Dict, members: dict[str, Any]) -> list[Edit]:
         """The edits that give a dict display these items, written as its neighbours are.

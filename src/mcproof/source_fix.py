@@ -12,7 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.fix import changes_of, required_by
-from mcproof.jsontext import Edit, escape, resolve
+from mcproof.jsontext import Edit, escape, resolve, splice
 from mcproof.pythontext import PythonText, UncertainError
 
 if TYPE_CHECKING:
@@ -88,6 +88,45 @@ def fix_source(catalog: Catalog, findings: list[Finding], *, keep_optional: bool
         [finding for finding in findings if id(finding) in mended],
         required_by(first.values()),
     )
+
+
+class OwnEdit(NamedTuple):
+    """What the fix of one finding alone changes, from a line and column up to another."""
+
+    file: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    replacement: str
+
+
+def edits_of(catalog: Catalog, findings: list[Finding]) -> dict[int, OwnEdit]:
+    """For each finding whose fix is certain, by its number, the edit that mends it and nothing else.
+
+    A round proves one change of every object, so that each is proven without the others of its object.
+    """
+    source = catalog.source
+    assert source is not None  # noqa: S101 (whoever asks knows)
+    fixable = [(at, finding) for at, finding in enumerate(findings) if may_be_fixed(source, finding)]
+    numbers = {id(finding): at for at, finding in fixable}
+    by_object: dict[str, dict[str, list[Change]]] = {}
+    for change in changes_of([finding for _, finding in fixable]):
+        same = by_object.setdefault(change.pointer, {}).setdefault(change.key, [])
+        if not same or same[0].value == change.value:
+            same.append(change)
+    project = _Project(catalog.name, source)
+    edits: dict[int, OwnEdit] = {}
+    for number in range(max(map(len, by_object.values()), default=0)):
+        repairs = []
+        for pointer, changes in by_object.items():
+            if number < len(changes):
+                try:
+                    repairs.append(project.repair(pointer, list(changes.values())[number]))
+                except UncertainError:
+                    continue
+        for repair in _Proof(project, source).of(repairs):
+            edit = project.own_edit(repair)
+            edits.update((numbers[id(change.finding)], edit) for change in repair.changes)
+    return edits
 
 
 def may_be_fixed(source: Discovered, finding: Finding) -> bool:
@@ -237,6 +276,14 @@ class _Project:
         if len(uses) != 1 or not isinstance(uses[0][1], (ast.Name, ast.Attribute)):
             raise UncertainError("it is used in several places, or in none that can be seen")
         return uses[0]
+
+    def own_edit(self, repair: _Repair) -> OwnEdit:
+        """What a repair changes, as one edit."""
+        text = self.text(repair.file)
+        assert text is not None  # noqa: S101 (it has been repaired)
+        start, end = repair.edits[0].start, repair.edits[-1].end
+        moved = [Edit(each.start - start, each.end - start, each.replacement) for each in repair.edits]
+        return OwnEdit(repair.file, text.position(start), text.position(end), splice(text.text[start:end], moved))
 
     def files_with(self, repairs: list[_Repair]) -> list[FixedFile]:
         """The files that these repairs change. Raises an UncertainError where a file cannot hold its new text."""

@@ -71,6 +71,14 @@ def test_tools_that_crash_hang_or_refuse_are_turned_off_with_what_they_said(tmp_
     assert "✗" not in passes(tmp_path)
 
 
+def test_resources_are_read_and_prompts_fetched(tmp_path: Path) -> None:
+    done = init(tmp_path, "--timeout", "1", "--cwd", str(tmp_path), "--", sys.executable, "-I", "-S", suited.__file__)
+    assert "mcproof: reads 1 resource and 1 prompt to see what works\n" in done.stderr
+    suite = read_suite(str(tmp_path / "mcproof.yaml"), None)
+    found = [(test.block, test.subject) for test in suite.tests if test.block in ("resources", "prompts")]
+    assert found == [("resources", "note:///a"), ("prompts", "greet")]
+
+
 def test_only_tools_that_change_nothing_are_called_and_it_is_said_which(tmp_path: Path) -> None:
     tools = [SEARCH, {**SEARCH, "name": "delete_book"}]
     called = tmp_path / "called"

@@ -196,3 +196,59 @@ def test_lint_of_a_file_is_about_that_file_and_says_where_its_tools_are(tmp_path
     file.write_text(file.read_text() + "@mcp.tool\ndef own(): ...\n")
     found = json.loads(run("lint", "--format", "json", str(file)).stdout)["findings"]
     assert {each["file"] for each in found} == {str(file)}
+
+
+TRACKER = '''
+from fastmcp import FastMCP
+mcp = FastMCP("tracker", instructions="Track things.")
+@mcp.tool
+def tracker_create_item(title: str) -> str:
+    """Creates an item in the tracker and returns its id; use it when the user reports something new."""
+'''
+
+
+def rules_on(target: Path, *options: str) -> list[str]:
+    found = json.loads(run("lint", "--format", "json", "--ruleset", "grade,polish", *options, str(target)).stdout)
+    return [finding["rule"] for finding in found["findings"]]
+
+
+def test_a_name_that_repeats_the_servers_is_found_in_source_and_in_a_capture_of_it(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(TRACKER)
+    (tmp_path / "captured.json").write_text(run("capture", str(tmp_path)).stdout)
+    assert "MP011" in rules_on(tmp_path / "server.py")
+    assert "MP011" in rules_on(tmp_path / "captured.json")
+
+
+def test_a_version_that_source_leaves_to_the_framework_is_not_missing(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(TRACKER)
+    (tmp_path / "captured.json").write_text(run("capture", str(tmp_path)).stdout)
+    for target in ("server.py", "captured.json"):
+        assert not {"server-no-version", "server-no-name"} & set(rules_on(tmp_path / target))
+    grades = [
+        json.loads(run("grade", "--format", "json", str(tmp_path / target)).stdout)["score"]
+        for target in ("server.py", "captured.json")
+    ]
+    assert grades[0] == grades[1]
+
+
+def test_what_source_says_of_its_server_is_captured(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(TRACKER)
+    captured = json.loads(run("capture", str(tmp_path)).stdout)
+    assert list(captured) == ["initialize", "tools", "resources", "resourceTemplates", "prompts"]
+    assert captured["initialize"]["serverInfo"] == {"name": "tracker"}
+    assert captured["initialize"]["instructions"] == "Track things."
+
+
+def test_a_file_of_another_encoding_is_not_called_empty(tmp_path: Path) -> None:
+    (tmp_path / "wide.py").write_bytes(SERVER.encode("utf-16"))
+    assert "wide.py: is UTF-16, which Python does not read" in fails("lint", str(tmp_path / "wide.py"))
+    (tmp_path / "binary.py").write_bytes(bytes(range(256)))
+    assert "binary.py:1: holds a null byte" in fails("lint", str(tmp_path / "binary.py"))
+
+
+def test_a_link_that_leads_nowhere_is_told_from_a_file_that_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    (tmp_path / "dead.py").symlink_to("gone.py")
+    assert "loop.py: cannot be read: a link that leads back to itself" in fails("lint", str(tmp_path / "loop.py"))
+    assert "dead.py: cannot be read: a link to `gone.py`, where nothing is" in fails("lint", str(tmp_path / "dead.py"))
+    assert "none.py: cannot be read: no such file or directory" in fails("lint", str(tmp_path / "none.py"))

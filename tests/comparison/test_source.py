@@ -142,3 +142,19 @@ def test_a_conditional_tool_that_is_gone_may_never_have_been_served(tmp_path: Pa
     old = served(tmp_path, CONDITIONAL)
     found = changes(tmp_path, old, HEAD + "@mcp.tool()\ndef other(): ...\n")
     assert found == [("tool-removed", None, "was removed; it was there only under a condition")]
+
+
+TOLD = {"serverInfo": {"name": "shop", "version": "1.2.3"}, "instructions": "Ask first.", "capabilities": {"tools": {}}}
+
+
+def test_what_source_leaves_to_the_framework_is_no_change_of_the_server(tmp_path: Path) -> None:
+    source = HEAD + "@mcp.tool()\ndef f() -> str: ..."
+    live = {**served(tmp_path, source), "server": {"command": "python"}, "initialize": TOLD}
+    assert changes(tmp_path, live, source) == []
+    assert changes(tmp_path, live, source, reverse=True) == []
+
+
+def test_a_server_that_source_names_otherwise_is_a_change(tmp_path: Path) -> None:
+    source = 'from fastmcp import FastMCP\nmcp = FastMCP("store", "Ask nobody.")\n@mcp.tool\ndef f() -> str: ...'
+    live = {**served(tmp_path, source), "initialize": TOLD}
+    assert [kind for kind, _, _ in changes(tmp_path, live, source)] == ["server-name-changed", "instructions-changed"]

@@ -68,7 +68,7 @@ def test_a_failing_test_shows_its_own_line_and_none_of_ours(project: pytest.Pyte
             "E       mcproof.testing.ServerError: tools/call sleep: no answer within 0.2 seconds",
             "E       TypeError: these are no arguments in JSON: Object of type object is not JSON serializable",
             "E        +  where True = CallResult(*it failed*).is_error",
-            "E       mcproof.testing.ServerError: cannot reach the server: cannot start `no-such-program-here`: *",
+            "E       mcproof.testing.ServerError: cannot start `no-such-program-here`: *",
         ]
     )
     assert "src/mcproof" not in result.stdout.str()
@@ -102,6 +102,22 @@ def test_errors_can_be_expected(project: pytest.Pytester) -> None:
                 server.call("echo", {"text": "x"})
     """)
     run(project).assert_outcomes(passed=4)
+
+
+def test_a_server_that_ends_after_its_answer_fails_the_call_and_no_other(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        from mcproof.testing import ServerError
+
+        @pytest.mark.parametrize("turn", range(3))
+        def test_it(mcp_server, turn):
+            with pytest.raises(ServerError, match="^tools/call leave: it was answered, and then the server exited"):
+                mcp_server.call("leave")
+            assert mcp_server.call("echo", {"text": "hi"}).text == "hi"
+        """
+    )
+    project.runpytest_subprocess("-q", timeout=60).assert_outcomes(passed=3)
 
 
 def test_one_server_serves_all_modules_and_a_function_may_have_its_own(project: pytest.Pytester) -> None:
@@ -159,10 +175,10 @@ def test_a_server_starts_in_the_root_folder_wherever_pytest_does(
     ("configured", "said"),
     [
         ("", "no server is named: set `mcp_server` in the configuration of pytest*"),
-        ("mcp_server = no-such-program-here x", "mcp_server: cannot reach the server: cannot start `no-such-*"),
+        ("mcp_server = no-such-program-here x", "mcp_server: cannot start `no-such-*"),
         (f"mcp_server = {sys.executable} -c 'exit(7)'", "mcp_server: cannot reach the server: *exited with code 7*"),
         ("mcp_server = python 'x", "mcp_server: the command cannot be split into words: No closing quotation"),
-        ("mcp_server = http://127.0.0.1:1/mcp", "mcp_server: cannot reach the server: *"),
+        ("mcp_server = http://127.0.0.1:1/mcp", "mcp_server: the server cannot be reached: *"),
     ],
 )
 def test_a_server_that_cannot_be_started_is_one_line_for_every_test(

@@ -138,6 +138,56 @@ def test_an_interrupt_of_a_suite_leaves_no_server_and_takes_the_last_steps(hangi
     assert (hanging.project.path / "torn-down").exists()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("is_suite", [False, True], ids=["test", "suite"])
+def test_a_signal_that_ends_pytest_ends_a_stubborn_server(
+    hanging: Hanging, marker: str, number: signal.Signals, is_suite: bool
+) -> None:
+    """One that is in the middle of a call, and heeds neither the end of its input nor a request to end."""
+    child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)"
+    step = [
+        sys.executable,
+        "-c",
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {child!r}, {marker!r}])",
+    ]
+    sleep = {"name": "sleep", "server": "local", "tool": "sleep", "args": hanging.arguments}
+    servers = {"local": {"command": [*SERVER.split(), "deaf", marker]}}
+    write_suite(hanging.project.path, servers, tools=[sleep], setup=[{"run": step}])
+    hanging.project.makepyfile(
+        test_it=f"""
+        def test_hang(start_mcp_server):
+            start_mcp_server({servers["local"]["command"]!r}).call("sleep", {hanging.arguments!r})
+        """
+    )
+    process = hanging.start("mcproof.yaml" if is_suite else "test_it.py")
+    try:
+        hanging.pipe.read_text(encoding="utf-8")
+        process.send_signal(number)
+        process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == -number
+    assert_nothing_is_left(marker)
+
+
+def test_a_forked_process_that_is_ended_leaves_the_servers_alone(project: pytest.Pytester) -> None:
+    done = python(
+        project,
+        f"""if True:
+        import os, signal, time
+        from mcproof.testing import McpServer
+        with McpServer("{SERVER}") as server:
+            child = os.fork()
+            while child == 0:
+                time.sleep(0.01)
+            os.kill(child, signal.SIGTERM)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), server.call("add", {{"a": 1, "b": 2}}).text)
+        """,
+    )
+    assert (done.stdout, done.stderr) == ("-15 3\n", "")
+
+
 def python(project: pytest.Pytester, code: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-c", code]
     return subprocess.run(command, cwd=project.path, capture_output=True, text=True, timeout=LIMIT, check=False)

@@ -243,11 +243,29 @@ for line in sys.stdin:
 """
 
 
-def test_a_server_that_ends_after_its_answer_is_told_when_that_is_known(project: pytest.Pytester) -> None:
+def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(project: pytest.Pytester) -> None:
     project.makefile(".py", dying=DYING)
     servers = {"local": {"command": [sys.executable, "-I", "dying.py", SERVER.split()[-1]]}}
-    write_suite(project.path, servers, tools=[ECHO])
+    listed = {"name": "the tools are listed", "server": "local", "tool": "tools/list"}
+    write_suite(project.path, servers, tools=[ECHO, listed])
     result = run(project, "mcproof.yaml")
-    result.assert_outcomes(passed=1, errors=1)
-    said = "it was answered, and then the server exited with code 3"
-    assert f"{ECHO['name']}: {said} (mcproof.yaml:2)" in result.stdout.lines
+    result.assert_outcomes(passed=1, failed=1)
+    assert "it was answered, and then the server exited with code 3" in result.stdout.lines
+    assert f"FAILED mcproof.yaml::{ECHO['name']} - Failed: it was answered, and then" in result.stdout.str()
+
+
+def test_noise_on_standard_output_is_a_warning_once(project: pytest.Pytester) -> None:
+    noisy = [*SERVER.split(), "noisy"]
+    write_suite(project.path, {"local": {"command": noisy}}, tools=[ECHO, {**ECHO, "name": "again"}])
+    project.makepyfile(
+        f"""
+        def test_it(start_mcp_server):
+            server = start_mcp_server({noisy!r})
+            server.call("echo", {{"text": "hi"}})
+            server.call("echo", {{"text": "hi"}})
+        """
+    )
+    result = run(project, "mcproof.yaml", "-W", "default")
+    result.assert_outcomes(passed=2, warnings=1)
+    assert "mcproof.yaml:1: local writes to its standard output what is no message" in result.stdout.str()
+    run(project, "-W", "default").assert_outcomes(passed=1, warnings=1)

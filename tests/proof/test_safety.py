@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.catalog import Tool
 from mcproof.names import words_of
-from mcproof.proof.safety import DESTRUCTIVE, MUTATING, MUTATING_IN_FRONT, Permission, permission
+from mcproof.proof.safety import DESTRUCTIVE, MUTATING, MUTATING_AT_THE_END, MUTATING_IN_FRONT, Permission, permission
 from mcproof.report.formats import FORMATS
 
 from .running import command, http, mcproof, small_server, tried
@@ -81,6 +81,26 @@ def test_some_words_are_verbs_only_in_front(verb: str, noun: str) -> None:
     assert asked(noun).is_granted
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("browser_type", "browser_hover", "browser_go_back", "goForward", "puppeteer_select", "form_fill"),
+        *("trigger-job", "voice_design", "design_logo", "text_to_speech", "textToImage", "generate_video"),
+        *("cache_touch", "opt_in_phone"),
+    ],
+)
+def test_what_does_something_on_a_screen_or_makes_something_is_not_called(name: str) -> None:
+    assert not asked(name).is_granted
+    assert asked(name, readOnlyHint=True).is_granted
+
+
+@pytest.mark.parametrize(
+    "name", ["get_type", "list_designs", "get_design_context", "browser_snapshot", "git_log", "sql_to_text", "is_open"]
+)
+def test_the_same_words_as_nouns_are_harmless(name: str) -> None:
+    assert asked(name).is_granted
+
+
 def test_a_destructive_hint_wins_over_everything() -> None:
     assert asked("find", destructiveHint=True, readOnlyHint=True).reason.startswith("`destructiveHint` is true")
     assert not asked("find", destructiveHint=True).is_granted
@@ -124,7 +144,7 @@ def test_what_has_no_name_cannot_be_called_even_if_all_is_allowed(name: Any) -> 
 
 def test_no_word_stands_in_two_lists() -> None:
     assert not DESTRUCTIVE & MUTATING
-    assert not (DESTRUCTIVE | MUTATING) & MUTATING_IN_FRONT
+    assert not (DESTRUCTIVE | MUTATING) & (MUTATING_IN_FRONT | MUTATING_AT_THE_END)
     assert all(word == word.lower() and word.isalpha() for word in DESTRUCTIVE | MUTATING | MUTATING_IN_FRONT)
 
 

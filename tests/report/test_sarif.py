@@ -190,3 +190,44 @@ def test_the_fixes_give_what_the_fix_command_gives(
     assert any("fixes" in result for result in document["runs"][0]["results"])
     main(["schema-lint", "x.json", "--fix", "--write"])
     assert with_fixes(text, document) == (tmp_path / "x.json").read_bytes().decode()
+
+
+SOURCES = {
+    "one line": '{"type": "object", "properties": {"n": {"type": "integer"}}}',
+    "lines": '{\n        "type": "object",\n        "properties": {"ä": {"type": "integer"}},\n    }',
+    "lines without a last comma": '{\n        "type": "object",\n        "properties": {}  # none\n    }',
+    "nested": '{"type": "object", "properties": {"n": {"type": "object", "properties": {"m": {}}}}, "required": []}',
+}
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("schema", SOURCES.values(), ids=SOURCES)
+def test_the_fixes_of_source_give_what_the_fix_command_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], schema: str, line_end: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (
+        'from mcp.server import Server\nfrom mcp.types import Tool\nserver = Server("x")\n@server.list_tools()\n'
+        f'async def list_tools():\n    return [Tool(name="f", inputSchema={schema})]\n'
+    ).replace("\n", line_end)
+    (tmp_path / "x.py").write_bytes(text.encode())
+    main(["schema-lint", "x.py", "--format", "sarif"])
+    document = json.loads(capfd.readouterr().out)
+    assert any("fixes" in result for result in document["runs"][0]["results"])
+    main(["schema-lint", "x.py", "--fix", "--write"])
+    assert with_fixes(text, document) == (tmp_path / "x.py").read_bytes().decode()
+
+
+def test_a_fix_of_source_that_is_not_certain_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.py").write_text(
+        'from mcp.server import Server\nfrom mcp.types import Tool\nserver = Server("x")\nS = {"type": "object"}\n'
+        "@server.list_tools()\nasync def list_tools():\n"
+        '    return [Tool(name="f", inputSchema=S), Tool(name="g", inputSchema=S)]\n'
+    )
+    main(["schema-lint", "x.py", "--format", "sarif"])
+    results = json.loads(capfd.readouterr().out)["runs"][0]["results"]
+    assert results
+    assert not any("fixes" in result for result in results)

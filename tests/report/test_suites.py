@@ -67,6 +67,35 @@ def test_those_who_made_the_formats_can_read_them_and_nothing_in_it_acts() -> No
     assert len(json.loads(printed["sarif"])["runs"][0]["results"]) == 5
 
 
+def test_a_server_that_is_not_there_is_told_once_to_people_and_of_every_test_to_machines() -> None:
+    why, lines = "the server exited with code 1", "Traceback:\n  line 1 in <a>"
+    tests = [
+        Result("a", "tools", "late", "error", why, (), FILE, 28, detail=lines),
+        Result("b", "tools", "there", "passed", file=FILE, line=30),
+        Result("a", "fuzz", "late", "error", why, (), FILE, 28),
+        Result("run make", "teardown", "", "error", "exit code 2", (), FILE, 3),
+        Result("run make", "teardown", "", "error", "exit code 2", (), FILE, 4),
+    ]
+    run = one_suite_run()
+    run = run._replace(targets=[run.targets[0]._replace(tests=tests)])
+    told = "2 tests of late could not be made"
+    assert (
+        f"  ! {told}\n      {why}\n        Traceback:\n          line 1 in <a>\n      {FILE}:28\n  ✓ b\n"
+        in rendered(run, "text")
+    )
+    assert rendered(run, "concise").startswith(f"{FILE}:28: error {told}: {why}\n{FILE}:3: error run make")
+    assert f"title={told}::{why}%0ATraceback:%0A  line 1 in <a>\n" in rendered(run, "github")
+    assert f"| {told} | `{FILE}:28` | {why}<br>Traceback:<br>  line 1 in \\<a\\> |" in rendered(run, "markdown")
+    for kind in ("text", "concise", "github", "markdown"):
+        assert rendered(run, kind).count(why) == 1
+    assert [each["outcome"] for each in json.loads(rendered(run, "json"))["tests"]].count("error") == 4
+    assert f">{why}\nTraceback:\n  line 1 in &lt;a&gt;\n{FILE}:28</error>" in rendered(run, "junit")
+    again = read_run("".join(run_document(run)).encode(), "run.json")
+    for kind in FORMATS:
+        assert rendered(again, kind) == rendered(run, kind), kind
+    validate(json.loads(rendered(run, "json")), "tests")
+
+
 # --- the page -----------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from time import process_time
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from mcproof.dialects import objections
 from mcproof.engine import check
 from mcproof.registry import Rule, find_rule, rules_of
 from mcproof.rules.polish.naming import COMMON, GENERIC
-from mcproof.rules.polish.prose import is_latin, size, unquoted
+from mcproof.rules.polish.prose import is_latin, may_be_english, size, unquoted
 
 from .helpers import catalog_of, findings_in, findings_on_tool, pointers
 
@@ -252,6 +252,61 @@ def test_only_what_may_be_english_is_read() -> None:
     assert not is_latin("Найти билет")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x", "the description has only 1 character"),
+        ("Adds.", "the description has only 5 characters"),
+        ("创建工单", "the description has only 4 characters"),
+        ("a" * 1501, "the description has 1,501 characters"),
+        ("字" * 600, "the description says as much as 1,800 letters would"),
+        (("word" + " " * 20) * 400, "the description has 9,580 characters"),
+    ],
+)
+def test_the_length_of_a_description_is_told_as_the_grade_counts_it(text: str, message: str) -> None:
+    findings = findings_on_tool({"name": "a", "description": text}, "MP020", "MP021")
+    assert [each.message for each in findings] == [message]
+
+
+def test_the_grade_tells_the_same_length() -> None:
+    tool = {"name": "a", "description": "Adds it.\n        " * 200}
+    (polished,), (graded,) = findings_on_tool(tool, "MP021"), findings_on_tool(tool, "tool-long-description")
+    assert graded.message.startswith(polished.message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Reemplaza el bloque de contenido debajo de un encabezado, hasta el siguiente encabezado.",
+        "Trouve les tickets qui sont ouverts",
+        "Sucht in der Datenbank nach einem Kunden und zeigt ihn an",
+        "Cria uma tabela com os dados do arquivo",
+        "Restituisce il meteo di una località",
+        "Zoekt een document in het archief",
+        "Menghapus dokumen dari basis data",
+    ],
+)
+def test_a_text_in_another_language_is_not_judged_by_english_words(text: str) -> None:
+    assert not may_be_english(text)
+    described = {"type": "object", "properties": {"value": {"type": "string", "description": text}}}
+    tool = {"name": "do_it", "description": text, "inputSchema": described}
+    assert findings_on_tool(tool, "MP003", "MP022", "MP023", "MP025") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Create a ticket",
+        "List tables",
+        "Search for hotels in Los Angeles and La Paz",
+        "Convert a DER certificate to PEM",
+        "Use de facto standards for the output",
+    ],
+)
+def test_names_and_abbreviations_do_not_make_a_text_foreign(text: str) -> None:
+    assert may_be_english(text)
+
+
 def test_what_is_quoted_is_left_out_and_apostrophes_are_no_quotes() -> None:
     assert unquoted('say "really" or `simply` or “just”').split() == ["say", "or", "or"]
     assert unquoted("don't say it's simply so") == "don't say it's simply so"
@@ -294,9 +349,9 @@ LONG = [
 @pytest.mark.parametrize("text", LONG, ids=lambda text: ascii(text[:12]))
 def test_a_long_text_is_read_in_time(text: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "description": text}, text[:1000]: {}}}
-    started = monotonic()
+    started = process_time()
     found = findings_on_tool({"name": text[:1000], "description": text, "inputSchema": schema}, *POLISH_AND_CRASHES)
-    assert monotonic() - started < SECONDS
+    assert process_time() - started < SECONDS
     assert "CAT-004" not in {finding.rule.id for finding in found}
 
 
@@ -337,16 +392,16 @@ def test_a_tool_that_nests_deep_is_searched_as_far_as_rules_go() -> None:
 
 def test_many_descriptions_that_begin_alike_are_compared_in_time() -> None:
     tools = [{"name": f"t{number}", "description": f"Find tickets by their text {number}."} for number in range(20_000)]
-    started = monotonic()
+    started = process_time()
     assert findings_in({"tools": tools}, "MP033") == []
-    assert monotonic() - started < SECONDS
+    assert process_time() - started < SECONDS
 
 
 def test_many_twins_are_told_in_time_and_in_a_short_message() -> None:
     tools = [{"name": f"t{number}", "description": "Find tickets by their text."} for number in range(5_000)]
-    started = monotonic()
+    started = process_time()
     found = findings_in({"tools": tools}, "MP033")
-    assert monotonic() - started < SECONDS
+    assert process_time() - started < SECONDS
     assert len(found) == 5_000
     assert found[0].message == "the description is the same as that of `t1`, `t2`, `t3` and 4996 more"
 

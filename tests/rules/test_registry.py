@@ -29,6 +29,8 @@ def test_a_rule_that_says_the_same_as_another_names_one_of_another_ruleset_that_
     assert {rule.id: other.id for rule, other in repeating.items()} == {
         "MP001": "tool-no-description",
         "MP002": "prop-no-description",
+        "MP020": "tool-short-description",
+        "MP021": "tool-long-description",
     }
     assert all(rule.ruleset != other.ruleset and other.same_as is None for rule, other in repeating.items())
     assert all(rule.fault is other.fault is None for rule, other in repeating.items())

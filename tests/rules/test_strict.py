@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import monotonic
+from time import process_time
 from typing import Any
 
 import pytest
@@ -334,26 +334,26 @@ def unfolding(end: dict[str, Any], levels: int = 200) -> dict[str, Any]:
 
 @pytest.mark.parametrize("shape", [chain, unfolding])
 def test_the_end_of_a_long_way_decides(shape: Any) -> None:
-    start = monotonic()
+    start = process_time()
     assert where(shape(UNTYPED), "SCH-003") == ["/properties/value"]
     assert where(shape(TYPED), "SCH-003") == []
     assert where(shape(TEXT), "SCH-004") == ["/properties/value"]
     assert where(shape(SHORT_TEXT), "SCH-004") == []
-    assert monotonic() - start < SECONDS
+    assert process_time() - start < SECONDS
 
 
 def test_a_circle_of_many_definitions_is_answered() -> None:
-    start = monotonic()
+    start = process_time()
     assert findings_on_schema(chain({"$ref": "#/$defs/d0"}), "SCH-003", "SCH-004", "CAT-004") == []
-    assert monotonic() - start < SECONDS
+    assert process_time() - start < SECONDS
 
 
 def test_many_properties_with_one_definition_are_answered() -> None:
-    start = monotonic()
+    start = process_time()
     properties = {f"p{number}": {"$ref": "#/$defs/text"} for number in range(MANY)}
     found = findings_on_schema({"properties": properties, "$defs": {"text": TEXT}}, *STRICT, "CAT-004")
     assert [finding.rule.id for finding in found] == ["SCH-001", "SCH-002"] + ["SCH-004"] * MANY
-    assert monotonic() - start < SECONDS
+    assert process_time() - start < SECONDS
 
 
 def nested(schema: dict[str, Any], levels: int) -> dict[str, Any]:

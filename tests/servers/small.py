@@ -4,8 +4,8 @@ It is started as `python -I -S small.py TOOLS [HABIT...]` and answers every call
 says: `refuses-everything`, `refuses-empty` (a call without arguments), `refuses-objects` (an argument that is an
 object), `refuses-unknown` (an argument that no schema has), `refuses-long` (a text of more than 1,000 characters),
 `dies-of-full` (it ends at a call with every argument of the schema), `shows-secret` (an error has the variable SECRET
-in it), `no-tools` (it does not offer any). The environment variable CALLED names a file to which every call is
-appended, a line each.
+in it), `no-tools` (it does not offer any), `no-list` (it ends where it is to list them). The environment variable
+CALLED names a file to which every call is appended, a line each.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def answered(message: dict[str, Any], tools: list[Any], habits: set[str]) -> dic
         return {"result": {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": info}}
     if method == "ping":
         return {"result": {}}
+    if method == "tools/list" and "no-list" in habits:
+        os._exit(6)
     if method == "tools/list" and "cursor" not in params and "no-tools" not in habits:
         return {"result": {"tools": tools}}
     if method == "tools/call":

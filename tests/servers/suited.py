@@ -3,9 +3,9 @@
 Tools: `echo` gives its arguments back, `add` adds, `fail` fails, `refuse` is refused, `die` ends the server, `sleep`
 writes the file `note` and never answers, `clock` tells another time at every call, `secret` tells the variable SECRET,
 `flaky` fails at its first call, `leave` is answered and ends the server, `babble` writes what is no JSON and never
-answers, `tell` has SECRET for a key, `charge` writes into the file `note` and ends the server. By their annotations,
-`look` and `meet` change nothing: `look` gives its arguments back, or ends the server where they say so, and `meet` is
-answered, on standard output, when another such call is there.
+answers, `tell` has SECRET for a key, `promise` promises a sum and gives what it is told, `charge` writes into the file
+`note` and ends the server. By their annotations, `look` and `meet` change nothing: `look` gives its arguments back, or
+ends the server where they say so, and `meet` is answered, on standard output, when another such call is there.
 """
 
 from __future__ import annotations
@@ -45,6 +45,12 @@ TOOLS: list[dict[str, Any]] = [
         {"name": name, "description": name, "inputSchema": {"type": "object", "properties": {"x": {}}}}
         for name in ("fail", "refuse", "die", "sleep", "clock", "secret", "flaky", "leave", "babble", "tell")
     ),
+    {
+        "name": "promise",
+        "description": "promise",
+        "inputSchema": {"type": "object", "properties": {"content": {}}},
+        "outputSchema": {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]},
+    },
     *(
         {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
         for name in ("look", "meet")
@@ -102,6 +108,7 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
             note.write("x")
         os._exit(4)
     if name in ("look", "meet"):
+        time.sleep(arguments.get("takes", 0))
         return text(json.dumps(arguments))
     if name == "sleep":
         if "note" in arguments:
@@ -114,6 +121,11 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
         time.sleep(3600)
     if name == "tell":
         return text("told", structuredContent={str(os.environ.get("SECRET")): 1})
+    if name == "promise":
+        content = arguments.get("content")
+        if content is None:
+            return text("none", is_error=bool(arguments.get("fails")))
+        return text("promised", structuredContent=content)
     if name == "clock":
         return text(f"at 2026-07-28T10:11:{time.time_ns() % 60:02}Z", structuredContent={"id": str(uuid.uuid4())})
     CALLED.append(str(name))
@@ -129,6 +141,12 @@ def called(name: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     met: list[str] = []
+    if "deaf" in sys.argv:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "noisy" in sys.argv:
+        sys.stdout.write(f"Starting with {os.environ.get('SECRET')}\n")
+    if "late" in sys.argv:
+        time.sleep(1.2)
     for line in sys.stdin:
         message = json.loads(line)
         if "fleeting" in sys.argv and message.get("method") == "notifications/initialized":

@@ -16,7 +16,8 @@ from generation.random_schemas import input_schemas
 from mcproof.generation.values import valid_arguments
 from mcproof.live.servers import Command, Endpoint
 from mcproof.proof.safety import permission
-from mcproof.suite.first import Draft, FirstServer, FirstSuite, drafts_of, first_suite, with_results
+from mcproof.suite.first import FirstServer, FirstSuite, first_suite
+from mcproof.suite.first_drafts import MOST, Draft, drafts_of, with_results
 from mcproof.suite.first_server import (
     Names,
     Variables,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from mcproof.suite.model import ServerEntry, Suite, SuiteTest
 
 SECRET = "hunter2-hunter2"  # noqa: S105
-_TURNED_OFF = re.compile(r"^( *)# (tools:|- name: |expect:|negative_path:|  )", re.MULTILINE)
+_TURNED_OFF = re.compile(r"^( *)# (tools:|resources:|prompts:|- name: |expect:|negative_path:|  )", re.MULTILINE)
 
 
 def catalog_of(tools: list[Any], **others: Any) -> Catalog:
@@ -216,6 +217,67 @@ def test_a_server_without_tools_is_asked_for_what_it_has() -> None:
     assert [name for name, _ in calls(read(suite.text))] == ["resources/list", "prompts/list"]
 
 
+def others_in(suite: Suite, block: str) -> list[tuple[str, Any]]:
+    return [(test.subject, test.arguments) for test in suite.tests if test.block == block]
+
+
+def test_resources_are_read_and_prompts_fetched_beside_the_tools() -> None:
+    topics = [{"name": "topic", "required": True}, {"name": "length"}]
+    suite = written(
+        [SEARCH],
+        resources=[{"uri": "note:///${a}", "name": "a note"}],
+        resourceTemplates=[{"uriTemplate": "note:///{id}", "name": "one note"}],
+        prompts=[{"name": "greet"}, {"name": "sum_up", "arguments": topics}],
+    )
+    assert (suite.tests, suite.turned_off) == (6, 1)
+    now, later = read(suite.text), read(turned_on(suite.text))
+    assert [name for name, _ in calls(now)] == ["search"]
+    assert others_in(now, "resources") == [("note:///${a}", None)]
+    assert others_in(later, "resources") == [("note:///${a}", None), ("note:///{id}", None)]
+    assert others_in(now, "prompts") == [("greet", None), ("sum_up", {"topic": "a"})]
+    assert (
+        "  # Turned off, as what stands in braces is to be filled in\n  # - name: one note can be read\n" in suite.text
+    )
+
+
+def test_what_is_not_served_as_listed_is_a_comment_with_what_was_said() -> None:
+    server = server_of([SEARCH], resources=[{"uri": "a:b"}], prompts=[{"name": "greet"}])
+    tried = [draft if draft.block == "tools" else with_results(draft, "gone", [], "") for draft in server.drafts]
+    suite = first_suite([server._replace(drafts=tried)], "mcproof run")
+    assert (suite.tests, suite.turned_off) == (3, 2)
+    assert suite.text.count("# None of these tests is on yet.") == 2
+    assert suite.text.count("  # Turned off, as it does not work: gone\n") == 2
+    later = read(turned_on(suite.text))
+    assert (others_in(later, "resources"), others_in(later, "prompts")) == ([("a:b", None)], [("greet", None)])
+
+
+def test_of_many_resources_some_are_read_and_the_number_of_the_others_is_said() -> None:
+    resources: list[Any] = [{"uri": f"a:{number}"} for number in range(MOST + 3)]
+    suite = written([SEARCH], resources=resources)
+    assert len(others_in(read(suite.text), "resources")) == MOST
+    assert "# There is no room here for 3 more resources;" in suite.text
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ({"resources": [{"name": "n"}, 7]}, "No test of n: it has no address to read it at."),
+        ({"resources": [{"uri": "a:b"}, {"uri": "a:b"}]}, "No test of a:b: another resource has the same address."),
+        ({"resources": [{"uri": f"a:{SECRET}"}]}, "No test of a:***: its address repeats a value that the server is"),
+        ({"prompts": [{"arguments": []}]}, "No test of prompts[0]: it has no name to call it by."),
+        ({"prompts": [{"name": "p"}, {"name": "p"}]}, "No test of p: another prompt has the same name."),
+        ({"prompts": [{"name": "p\ud800"}]}, "its name cannot stand in a suite"),
+    ],
+)
+def test_of_what_cannot_be_read_or_fetched_it_is_said_why(others: dict[str, Any], said: str) -> None:
+    catalog = catalog_of([], **others)
+    drafts = drafts_of(catalog, [], Names(), lambda text: text.replace(SECRET, "***"))
+    text = first_suite([FirstServer("local", "x", placeholder_lines(), drafts, catalog)], "mcproof run").text
+    assert said in text
+    assert SECRET not in text
+    read(text)
+
+
 def test_tests_of_several_servers_have_names_of_their_own() -> None:
     names = Names()
     servers = [server_of([SEARCH], names, name) for name in ("one", "two: #")]
@@ -254,12 +316,12 @@ def test_every_name_and_all_arguments_survive(tools: list[tuple[str, Any]], data
         label=words,
     )
     text = first_suite([server], words).text
-    assert calls(read(text)) == [(each.tool, each.arguments) for each in server.drafts if each.is_on]
+    assert calls(read(text)) == [(each.subject, each.arguments) for each in server.drafts if each.is_on]
     every = [each for each in server.drafts if not each.impossible]
-    assert calls(read(turned_on(text))) == [(each.tool, each.arguments) for each in every]
+    assert calls(read(turned_on(text))) == [(each.subject, each.arguments) for each in every]
     schemas = dict(reversed(tools))
     for each in every:
-        schema = schemas[each.tool]
+        schema = schemas[each.subject]
         assert each.arguments in (valid_arguments(schema or {"type": "object"}).value, {})
 
 

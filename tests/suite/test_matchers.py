@@ -109,9 +109,9 @@ def test_a_matcher_that_makes_no_sense_is_refused(name: str, expected: Any, mess
 
 def test_no_regular_expression_takes_long() -> None:
     matcher = matcher_of("regex", "^(a+)+$")
-    start = time.perf_counter()
+    start = time.process_time()
     assert judge(matcher, "a" * 100_000 + "b") is not None
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_values_of_any_depth_are_compared() -> None:

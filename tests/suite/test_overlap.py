@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -83,3 +84,70 @@ def test_more_than_are_under_way_at_once_all_get_their_own_answer(tmp_path: Path
         for text in [f'{{"n": {number}}}']
     ]
     assert set(outcomes(tmp_path, tools=tests).values()) == {"passed"}
+
+
+CROWDED = """
+import json, os, select, sys
+def answer(message, **said):
+    os.write(1, json.dumps({"jsonrpc": "2.0", "id": message["id"], **said}).encode() + b"\\n")
+def calls(line):
+    return b"tools/call" in line
+waiting = b""
+while chunk := os.read(0, 65536):
+    waiting += chunk
+    while calls(waiting) and select.select([0], [], [], 0.5)[0] and (chunk := os.read(0, 65536)):
+        waiting += chunk
+    *lines, waiting = waiting.split(b"\\n")
+    at_once = sum(map(calls, lines))
+    for message in map(json.loads, lines):
+        method = message["method"]
+        if method == "initialize":
+            about = {"serverInfo": {"name": "crowded", "version": "1"}, "capabilities": {"tools": {}}}
+            answer(message, result={"protocolVersion": "2025-06-18", **about})
+        elif method == "tools/list":
+            tool = {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+            answer(message, result={"tools": [tool]})
+        elif method == "tools/call":
+            answer(message, result={"content": [{"type": "text", "text": f"{at_once} at once"}]})
+        elif "id" in message:
+            answer(message, error={"code": -32601, "message": "Method not found"})
+"""
+
+
+def test_a_value_that_is_wrong_only_among_others_says_so(tmp_path: Path) -> None:
+    (tmp_path / "crowded.py").write_text(CROWDED, encoding="utf-8")
+
+    def says(name: str, text: str) -> dict[str, Any]:
+        return {**look(name), "expect": [{"target": "result.content[0].text", "matcher": {"contains": text}}]}
+
+    server = {"command": [sys.executable, "-I", "-S", "crowded.py"]}
+    write_suite(tmp_path, {"s": server}, tools=[says("a", "1 at"), says("b", "at once"), says("c", "never")])
+    found = outcomes_of(run_json(tmp_path))
+    why = "; it passes alone, and fails when other calls are under way with it"
+    assert found["tools/a"][0] == "failed"
+    assert found["tools/a"][1].endswith(why)
+    assert found["tools/b"] == ("passed", "")
+    assert found["tools/c"][0] == "failed"
+    assert why not in found["tools/c"][1]
+
+
+def seconds(folder: Path, *words: str) -> list[float]:
+    """How long each test took, by the report."""
+    run_json(folder, "--report", "report.json", *words)
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    times: list[float] = report["timings"]["tests"]["mcproof.yaml"]
+    return times
+
+
+def test_nobody_is_charged_for_waiting_while_the_server_is_at_the_call_of_another(tmp_path: Path) -> None:
+    write_suite(tmp_path, {"s": STDIO}, tools=[look(name, takes=0.4) for name in "abc"])
+    times = seconds(tmp_path)
+    assert sum(times) + 0.01 >= 1.2
+    assert max(times) < 0.8
+
+
+def test_the_start_of_a_server_is_in_the_time_of_no_test(tmp_path: Path) -> None:
+    late = {"command": [*STDIO["command"], "late"]}
+    write_suite(tmp_path, {"s": late}, tools=[look("a"), {**look("b"), "server": "s", "negative_path": {}}])
+    for words in ((), ("--fail-fast",)):
+        assert seconds(tmp_path, *words)[0] < 1

@@ -202,6 +202,43 @@ tool_quality:
 """
 
 
+def test_a_success_that_breaks_the_schema_of_its_tool_fails(tmp_path: Path) -> None:
+    def promise(name: str, *expect: tuple[str, Any], **arguments: Any) -> dict[str, Any]:
+        return tool(name, "promise", *expect, args=arguments)
+
+    broken: dict[str, Any] = {"content": {"sum": "no"}}
+    tests = [
+        promise("kept", content={"sum": 1}),
+        promise("broken", **broken),
+        promise("broken, and something else is expected", ("result.isError", {"exact": False}), **broken),
+        promise("left out"),
+        promise("an error has none", ("result.isError", {"exact": True}), fails=True),
+        promise("as the test says", ("result.structuredContent", {"schema": {"type": "object"}}), **broken),
+        promise("nothing, as the test says", ("result.structuredContent", {"exact": None})),
+    ]
+    write_suite(tmp_path, {"s": STDIO}, tools=tests)
+    for words in ((), ("--fail-fast", "--filter", "broken,")):
+        document = document_of(run_json(tmp_path, *words), "tests")
+        found = {each["name"]: each for each in document["tests"]}
+        for name in ("broken", "broken, and something else is expected"):
+            if name in found:
+                why = 'result.structuredContent: breaks the tool\'s own outputSchema: "no" is not of type'
+                assert found[name]["message"].startswith(why)
+                assert found[name]["message"].endswith(" at /sum")
+                assert [each["got"] for each in found[name]["failures"]] == ['{"sum": "no"}']
+    found = {each["name"]: each["outcome"] for each in document_of(run_json(tmp_path), "tests")["tests"]}
+    assert [name for name, outcome in found.items() if outcome == "failed"] == [
+        "broken",
+        "broken, and something else is expected",
+        "left out",
+    ]
+
+
+def test_a_server_whose_tools_cannot_be_listed_is_called_all_the_same(tmp_path: Path) -> None:
+    write_suite(tmp_path, {"s": {"command": small("no-list")}}, tools=[tool("a", "search"), tool("b", "search")])
+    assert set(outcomes_of(run_json(tmp_path)).values()) == {("passed", "")}
+
+
 def test_the_suites_of_the_other_tool_run_unchanged(tmp_path: Path) -> None:
     strict = {"command": small("refuses-empty", "refuses-objects", "refuses-unknown")}
     write_suite(tmp_path, {"api": strict, "local": strict}, SEEDS, name="mcptest.yaml")

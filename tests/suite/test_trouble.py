@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.running import COMMAND, environment, run
+from cli.running import COMMAND, document_of, environment, run, validator
 from servers import suited
 
 from .running import outcomes_of, run_json, write_suite
@@ -81,6 +81,41 @@ def test_a_call_that_ends_the_server_now_and_then_is_not_the_fault_of_the_one_be
     write_suite(tmp_path, {"s": STDIO}, tools=tests)
     outcomes = outcomes_of(run_json(tmp_path, "--fail-fast"))
     assert (outcomes["tools/a"][0], outcomes["tools/b"][0]) == ("passed", "failed")
+
+
+def test_a_server_that_cannot_be_started_is_told_once_with_its_last_lines(tmp_path: Path) -> None:
+    said = "import os, sys; sys.exit('\\n'.join([*map(str, range(20)), os.environ['SECRET'], 'the end']))"
+    gone = {"command": [sys.executable, "-I", "-S", "-c", said], "env": {"SECRET": {"env": "SECRET"}}}
+    write_suite(tmp_path, {"s": gone}, tools=[echo("a"), echo("b")], tool_quality=[{"name": "c", "server": "s"}])
+    secret = {"SECRET": "hunter2-hunter2"}
+    done = run("run", cwd=tmp_path, env=secret)
+    assert done.returncode == 2
+    assert done.stdout.splitlines()[1:-2] == [
+        "  ! 3 tests of s could not be made",
+        "      cannot reach the server: the server exited with code 1; its standard error ends: the end",
+        *(f"        {line}" for line in [*range(12, 20), "***", "the end"]),
+        "      mcproof.yaml:2",
+    ]
+    tests = document_of(run_json(tmp_path, env=secret), "tests")["tests"]
+    assert [bool(each.get("detail")) for each in tests] == [True, False, False]
+
+
+def test_noise_on_standard_output_is_told_once_for_each_server(tmp_path: Path) -> None:
+    noisy = {"command": [*STDIO["command"], "noisy"], "env": {"SECRET": {"env": "SECRET"}}}
+    write_suite(tmp_path, {"s": noisy, "quiet": STDIO}, tools=[echo("a"), echo("b"), echo("c", "quiet")])
+    done = run_json(tmp_path, "--report", "report.json", env={"SECRET": "hunter2-hunter2"})
+    said = "s writes to its standard output what is no message, for which clients give servers up (WIR-001)"
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [f"mcproof: mcproof.yaml:1: {said}: Starting with ***"]
+    (told,) = document_of(done, "tests")["notices"]
+    assert (told["kind"], told["message"], told["level"]) == (
+        "noise-on-stdout",
+        f"{said}: Starting with ***",
+        "warning",
+    )
+    stored = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    validator("run").validate(stored)
+    assert stored["notices"] == [told]
 
 
 @pytest.mark.parametrize("tool", ["babble", "sleep"])

@@ -89,6 +89,25 @@ def test_a_file_that_every_run_writes_is_left_alone_after_the_second(tmp_path: P
         assert told(process) == ["mcproof: changed: writing.py\n"]
 
 
+def test_the_folder_of_a_server_and_what_its_command_names_are_watched(tmp_path: Path) -> None:
+    for name in ("suite", "server", "elsewhere"):
+        (tmp_path / name).mkdir()
+    served = f"exec(open({suited.__file__!r}).read())\n"
+    module, script = tmp_path / "server" / "module.py", tmp_path / "elsewhere" / "script.py"
+    for file in (module, script):
+        file.write_text(served, encoding="utf-8")
+    servers = {
+        "s": {"command": [sys.executable, "-c", "exec(open('module.py').read())"], "cwd": "../server"},
+        "t": {"command": [sys.executable, str(script)]},
+    }
+    write_suite(tmp_path / "suite", servers, tools=[TEST, {**TEST, "name": "b", "server": "t"}])
+    with watching(tmp_path / "suite") as process:
+        assert told(process) == []
+        for file, name in ((module, "../server/module.py"), (script, "../elsewhere/script.py")):
+            file.write_text(f"{served}\n", encoding="utf-8")
+            assert told(process) == [f"mcproof: changed: {name}\n"]
+
+
 @pytest.mark.parametrize("name", ["json", "junit"])
 def test_documents_and_watching_exclude_each_other(name: str, tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[TEST])

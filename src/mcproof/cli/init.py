@@ -19,15 +19,17 @@ if TYPE_CHECKING:
     import argparse
 
     from mcproof.catalog import Catalog
-    from mcproof.suite.first import Draft, FirstServer, FirstSuite
+    from mcproof.suite.first import FirstServer, FirstSuite
+    from mcproof.suite.first_drafts import Draft
     from mcproof.suite.first_server import Names, Variables, Way
     from mcproof.targets.argument import Input
     from mcproof.targets.live import LiveCatalogs
 
 EPILOG = """\
 The tools of a live server that, by their annotations and names, change nothing are called once, and sent the bad
-requests of `mcproof probe`: what does not pass today is written as a comment, with the reason. Of the rest, and of a
-snapshot, nothing is called. No secret is written: variables of the environment stand in their place.
+requests of `mcproof probe`; resources and prompts are read once. What does not pass today is written as a comment, with
+the reason. Of the rest, and of a snapshot, nothing is called. No secret is written: variables of the environment stand
+in their place.
 """
 
 
@@ -42,7 +44,7 @@ def parser() -> Parser:
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="the suite to write (default mcproof.yaml); - prints it")
     parser.add_argument("--force", action="store_true", help="replace a suite that is there")
-    parser.add_argument("--no-calls", action="store_true", help="call no tool; only list what there is")
+    parser.add_argument("--no-calls", action="store_true", help="call and read nothing; only list what there is")
     add_live(parser, takes_all=True)
     parser.set_defaults(tool=[], skip=[], allow_writes=False)
     return parser
@@ -202,7 +204,7 @@ def _entry(source: Input, catalog: Catalog, name: str, variables: Variables, fol
 def _drafts(found: _Found, options: argparse.Namespace, names: Names, suffix: str) -> list[Draft]:
     from mcproof.cli.calling import permissions_of
     from mcproof.live.secrets import hiding_whole
-    from mcproof.suite.first import drafts_of
+    from mcproof.suite.first_drafts import drafts_of
 
     if found.catalog is None:
         return []
@@ -236,10 +238,15 @@ def _tell_calls(drafts: list[Draft], of: str) -> None:
     from mcproof.cli.calling import named
     from mcproof.suite.model import METHODS
 
-    called = [draft.tool for draft in drafts if draft.is_on and draft.tool not in METHODS]
-    refused = [draft.tool for draft in drafts if not draft.is_on]
+    tools = [draft for draft in drafts if draft.block == "tools"]
+    called = [draft.subject for draft in tools if draft.is_on and draft.subject not in METHODS]
+    refused = [draft.subject for draft in tools if not draft.is_on]
+    read = {block: sum(draft.is_on and draft.block == block for draft in drafts) for block in ("resources", "prompts")}
     if called:
         tell(f"{of}calls {plural(len(called), 'tool')} to see what works: {named(called)}")
+    if any(read.values()):
+        counts = " and ".join(plural(count, block.removesuffix("s")) for block, count in read.items() if count)
+        tell(f"{of}reads {counts} to see what works")
     if refused:
         tell(f"{of}does not call {plural(len(refused), 'tool')}: {named(refused)}")
 

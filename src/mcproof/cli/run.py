@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from mcproof.errors import InputError, McproofError, UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.report.model import TargetReport
+    from mcproof.report.model import Notice, TargetReport
     from mcproof.suite.model import Suite, SuiteTest
     from mcproof.suite.problems import SuiteError
 
@@ -52,7 +53,9 @@ def parser() -> Parser:
         help="how long an answer may take where the suite does not say (default 30, and 10 for probes)",
     )
     parser.add_argument(
-        "--watch", action="store_true", help="run again whenever a file here or beside a suite changes, until Ctrl-C"
+        "--watch",
+        action="store_true",
+        help="run again whenever a file here, beside a suite or of a server changes, until Ctrl-C",
     )
     parser.add_argument(
         "--update-snapshots", action="store_true", help="take what comes now for right: write the snapshots"
@@ -73,21 +76,37 @@ def command(arguments: list[str]) -> int:
 
 
 def _watch(files: list[str], options: argparse.Namespace) -> int:
-    from mcproof.cli.watching import watch
+    from mcproof.cli.watching import Watched, watch
     from mcproof.report.formats import parse_output
+    from mcproof.suite.problems import SuiteError
+    from mcproof.suite.reading import read_suite
     from mcproof.suite.snapshots import snapshot_file
 
     if options.format not in READ:
         raise UsageError(f"--watch prints one run after the other, which is no {options.format}; leave --format out")
     written = [parse_output(word).file for word in options.output] + ([options.report] if options.report else [])
     folders = [os.curdir, *(os.path.dirname(file) or os.curdir for file in files)]
-    return watch(lambda: _run_all(files, options), folders, [*written, *map(snapshot_file, files)])
+    known = Watched(folders, files)
+
+    def watched() -> Watched:
+        nonlocal known
+        with contextlib.suppress(SuiteError):  # which the run tells
+            suites = [read_suite(file, os.environ) for file in files]
+            servers = [server for suite in suites for server in suite.servers.values()]
+            places = [server.directory for server in servers if server.directory is not None]
+            named = [os.path.join(server.directory or "", word) for server in servers for word in server.command]
+            imported = [file for suite in suites for file in suite.files]
+            known = Watched([*folders, *places], [*imported, *filter(os.path.isfile, named)])
+        return known
+
+    return watch(lambda: _run_all(files, options), watched, [*written, *map(snapshot_file, files)])
 
 
 def _run_all(files: list[str], options: argparse.Namespace) -> int:
     from mcproof.cli.outputs import Outputs
     from mcproof.cli.session import now
     from mcproof.report.model import RunReport, TargetReport
+    from mcproof.report.terminal import tell
     from mcproof.suite.problems import SuiteError
     from mcproof.suite.reading import read_suite
     from mcproof.suite.runner import EARLIER, skipped
@@ -107,18 +126,22 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     chosen = _chosen(suites, options)
     start, started = perf_counter(), now()
     reports: list[TargetReport] = []
+    notices: list[Notice] = []
     interrupted, stopped = False, ""
     for suite, tests in chosen:
         if stopped:
             report = TargetReport(suite.file, counts=NO_CATALOG, tests=skipped(tests, suite, stopped))
         else:
-            report, interrupted = _run(suite, tests, options)
+            report, interrupted, seen = _run(suite, tests, options)
+            notices += seen
         reports.append(report)
         outputs.show(report)
         if interrupted:
             stopped = "interrupted"
         elif options.fail_fast and not report.passed:
             stopped = stopped or EARLIER
+    for notice in notices:
+        tell(str(notice))
     from mcproof import __version__
 
     code = INTERRUPTED if interrupted else _exit_code(reports)
@@ -126,6 +149,7 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
         command="run",
         version=__version__,
         targets=reports,
+        notices=notices,
         exit_code=code,
         is_single=is_single,
         started=started,
@@ -177,7 +201,7 @@ def _chosen(suites: list[Suite], options: argparse.Namespace) -> list[tuple[Suit
     return chosen
 
 
-def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetReport, bool]:
+def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetReport, bool, list[Notice]]:
     from mcproof.report.model import TargetReport, TestResult, Trouble
     from mcproof.report.terminal import Counter, tell
     from mcproof.report.text import plural
@@ -189,7 +213,7 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     try:
         store.read()
     except McproofError as error:
-        return TargetReport(suite.file, Trouble.of(error)), False
+        return TargetReport(suite.file, Trouble.of(error)), False, []
     counter = Counter()
     ran = run_suite(suite, tests, Running(options.fail_fast, options.timeout, options.retry), store, counter.step)
     counter.clear()
@@ -206,4 +230,4 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     except McproofError as error:  # which is no reason to lose what the tests have shown
         results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
     report = TargetReport(suite.file, counts=NO_CATALOG, tests=results, seconds=perf_counter() - start)
-    return report, ran.interrupted
+    return report, ran.interrupted, ran.notices

@@ -126,6 +126,7 @@ class Run:
         self._calls = command.calls
         self._interrupted = False
         self._saw_all = True
+        self._omissions: dict[Notice, None] = {}
         self.is_single = not options.all and is_single([*self._targets, *(["--"] if options.server_command else [])])
         self.has_several = len(self._inputs) > 1
         self.has_source_folder = any(source.is_source and os.path.isdir(source.name) for source in self._inputs)
@@ -185,6 +186,7 @@ class Run:
                 catalog = read_catalog(source, whole=self._needs_all)
             if catalog is None:
                 return None
+            self._omissions.update(dict.fromkeys(omissions(catalog)))
             if self._needs_all:
                 refuse_partial(catalog)
             return look(Work(catalog, *plan, self._ledger, source, self.interrupt))
@@ -197,8 +199,10 @@ class Run:
             return TargetReport(source.title, Trouble.of(error))
 
     def notices(self) -> list[Notice]:
-        """What configuration, comments and baselines say that is not needed any more."""
-        return [] if self._interrupted else [*self._stale_entries(), *self._unused_ignores(), *self._remarks()]
+        """What configuration, comments and baselines say that is not needed any more, and what was not checked."""
+        if self._interrupted:
+            return []
+        return [*self._stale_entries(), *self._unused_ignores(), *self._remarks(), *self._omissions]
 
     def _stale_entries(self) -> Iterator[Notice]:
         for baseline in [] if self._planning.updates_baseline else self._planning.baselines():
@@ -269,7 +273,10 @@ def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
     if source.obstacle is not None:
         raise source.obstacle
     if source.server is None:
-        return read_catalog(source, whole=True)
+        read = read_catalog(source, whole=True)
+        for notice in omissions(read):
+            tell(str(notice))
+        return read
     from mcproof.targets.live import LiveCatalogs
 
     catalog = LiveCatalogs(inputs, asking(options, settings_for(os.curdir).timeout), lambda *_: None).catalog(source)
@@ -277,6 +284,13 @@ def read_one(target: str | None, options: argparse.Namespace) -> Catalog:
         raise KeyboardInterrupt
     refuse_partial(catalog)
     return catalog
+
+
+def omissions(catalog: Catalog) -> list[Notice]:
+    """What of a source is not in its catalog."""
+    if catalog.source is None:
+        return []
+    return [Notice("not-checked", what, file, line) for file, line, _, what in catalog.source.omissions]
 
 
 def refuse_partial(catalog: Catalog) -> None:

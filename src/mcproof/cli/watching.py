@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import time
-from typing import TYPE_CHECKING
+from collections import deque
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.cli.main import FAILED, INTERRUPTED
 from mcproof.errors import McproofError
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 EVERY = 0.3
 """How often the files are looked at, in seconds."""
 MOST_FILES = 20_000
+MOST_FOLDERS = 5_000
 _SUFFIXES = (
     ".c", ".cc", ".cjs", ".cpp", ".cs", ".env", ".ex", ".exs", ".go", ".h", ".hpp", ".java", ".js", ".json", ".jsx",
     ".kt", ".lua", ".mjs", ".php", ".py", ".rb", ".rs", ".scala", ".sh", ".sql", ".swift", ".toml", ".ts", ".tsx",
@@ -26,17 +29,29 @@ _SUFFIXES = (
 _SKIPPED = frozenset(("venv", "env", "__pycache__", "node_modules", "site-packages", "dist", "build", "target"))
 
 
-def watch(run: Callable[[], int], folders: Iterable[str], ours: Iterable[str]) -> int:
-    """Run at once and after every change below these folders, except to files that are our own work.
+class Watched(NamedTuple):
+    """What is looked at."""
 
-    A file that changes in two runs in a row is written by the run: what a run does to it starts no other.
+    folders: list[str]
+    """With all that is below them."""
+    files: list[str]
+    """By their names, wherever they are."""
+
+
+def watch(run: Callable[[], int], watched: Callable[[], Watched], ours: Iterable[str]) -> int:
+    """Run at once and after every change to what is watched, except to files that are our own work.
+
+    A file that changes in two runs in a row is written by the run: what a run does to it starts no other. Not so what
+    is watched by its name, which somebody edits.
     """
     our_own = {os.path.realpath(name) for name in ours}
     ignored: set[str] = set()
-    roots = list(dict.fromkeys(os.path.realpath(folder) for folder in folders))
     blamed: set[str] = set()
     while True:
-        before = _state(roots)
+        folders, files = watched()
+        roots = list(dict.fromkeys(map(os.path.realpath, folders)))
+        named = list(dict.fromkeys(map(os.path.realpath, files)))
+        before = _state(roots, named)
         try:
             code = run()
         except McproofError as error:
@@ -45,17 +60,18 @@ def watch(run: Callable[[], int], folders: Iterable[str], ours: Iterable[str]) -
         if code == INTERRUPTED:
             return code
         gc.collect()
-        after = _state(roots)
+        after = _state(roots, named)
         meanwhile = _changed(before, after) - our_own
-        for name in sorted((meanwhile & blamed) - ignored):
+        written = (meanwhile & blamed).difference(named)
+        for name in sorted(written - ignored):
             tell(f"{os.path.relpath(name)} changes in every run, which starts no other")
-        ignored |= meanwhile & blamed
+        ignored |= written
         blamed = meanwhile
         tell("waiting for a change; Ctrl-C ends")
         changed = meanwhile - ignored
         while not changed:
             time.sleep(EVERY)
-            changed = _changed(after, _state(roots)) - our_own
+            changed = _changed(after, _state(roots, named)) - our_own
         first, *others = sorted(changed)
         more = f" and {len(others):,} more" if others else ""
         tell(f"changed: {os.path.relpath(first)}{more}")
@@ -65,25 +81,27 @@ def _changed(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
-def _state(roots: list[str]) -> dict[str, tuple[int, int]]:
+def _state(roots: list[str], named: list[str]) -> dict[str, tuple[int, int]]:
     """When each file was changed last, and its size."""
     found: dict[str, tuple[int, int]] = {}
-    for entry in _files(roots):
+    for path in chain(named, _files(roots)):
         try:
-            status = entry.stat()
+            status = os.stat(path)
         except OSError:  # gone again
             continue
-        found[entry.path] = (status.st_mtime_ns, status.st_size)
+        found[path] = (status.st_mtime_ns, status.st_size)
         if len(found) >= MOST_FILES:
             break
     return found
 
 
-def _files(roots: list[str]) -> Iterator[os.DirEntry[str]]:
-    waiting = list(roots)
-    while waiting:
+def _files(roots: list[str]) -> Iterator[str]:
+    waiting = deque(roots)
+    seen = 0
+    while waiting and seen < MOST_FOLDERS:
+        seen += 1
         try:
-            with os.scandir(waiting.pop()) as listing:
+            with os.scandir(waiting.popleft()) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError:
             continue
@@ -92,4 +110,4 @@ def _files(roots: list[str]) -> Iterator[os.DirEntry[str]]:
                 if not (entry.name.startswith(".") or entry.name in _SKIPPED):
                     waiting.append(entry.path)
             elif entry.name.endswith(_SUFFIXES):
-                yield entry
+                yield entry.path

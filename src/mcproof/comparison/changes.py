@@ -393,15 +393,17 @@ def _arguments(prompt: Item) -> dict[str, _Argument]:
 
 
 def _server_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
-    if not (old.speaks_of_server and new.speaks_of_server):
-        return
     pointer = new.server_info_pointer.removeprefix(new.server.pointer)
     for key in ("name", "version"):
+        if not (old.tells(key) and new.tells(key)):
+            continue
         before, after = (_text(catalog.server_info.get(key)) for catalog in (old, new))
         if before != after:
             at = f"{pointer}/{key}" if key in new.server_info else pointer
             yield _change(f"server-{key}-changed", False, told(key, before, after), new.server, at)
     yield from _introduction_changes(old, new)
+    if not (old.speaks_of_server and new.speaks_of_server):
+        return
     offered_before, offered = _capabilities(old), _capabilities(new)
     for name, at in offered.items():
         if name not in offered_before:
@@ -415,7 +417,8 @@ def _server_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
 def _introduction_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
     """What a server says about itself before it lists anything."""
     before, after = _instructions(old), _instructions(new)
-    if before[0] != after[0]:
+    is_told = all(catalog.speaks_of_server or text for catalog, (text, _) in ((old, before), (new, after)))
+    if is_told and before[0] != after[0]:
         message = told("text of the instructions", before[0], after[0])
         yield _change("instructions-changed", False, message, new.server, after[1])
     if old.protocol and new.protocol and old.protocol != new.protocol:

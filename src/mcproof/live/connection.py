@@ -154,14 +154,25 @@ async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol:
                 await connection.transport.open()
                 await _handshake(connection, HANDSHAKE[0])
     except TimeoutError:
-        signs = _signs(connection.transport)  # before it has more to say about being ended
+        # Before it has more to say about being ended.
+        error = ConnectError(f"no answer within {in_seconds(limits.start)}{_signs(connection.transport)}")
+        error.last_lines = _last_lines(connection.transport)
         await connection.transport.close()
-        raise ConnectError(f"no answer within {in_seconds(limits.start)}{signs}") from None
+        raise error from None
+    except (ConnectError, LostError) as error:
+        error.last_lines = _last_lines(connection.transport)
+        await connection.transport.close()
+        raise
     except BaseException:
         await connection.transport.close()
         raise
     connection.seconds_to_answer = perf_counter() - start
     return connection
+
+
+def _last_lines(transport: Transport) -> str:
+    lines: str = transport.last_lines() if hasattr(transport, "last_lines") else ""
+    return lines
 
 
 def in_seconds(limit: float) -> str:

@@ -28,6 +28,7 @@ NOT_AN_ANSWER = frozenset(
 )
 """Anomalies of an answer that make it none."""
 _NOISE = frozenset({"not-json", "not-an-object", "truncated", "line-too-long", "not-utf8", "batch"})
+_NO_MESSAGE = frozenset({"not-json", "not-an-object", "not-utf8"})
 _TOO_LARGE = 413
 _TRUE = (True, "true", "True")
 """What is meant by true; that a text is none is another finding."""
@@ -88,6 +89,8 @@ class Session:
         self._connection: Connection | None = None
         self._hide = hiding(server.secrets)
         self._is_noisy = False
+        self.noise = ""
+        """The first line of a server's output that is no message, without secrets; empty while there is none."""
 
     @property
     def can_restart(self) -> bool:
@@ -108,13 +111,23 @@ class Session:
             try:
                 self._connection = await reach(self.server, self._asking)
             except (ConnectError, LostError) as error:
-                raise ConnectError(self._hide(error.message), file=self.server.label) from None
+                hidden = ConnectError(self._hide(error.message), file=self.server.label)
+                hidden.last_lines = self._hide(error.last_lines)
+                raise hidden from None
             self.starts += 1
+            self._listen(self._connection)
         return self._connection
+
+    def _listen(self, connection: Connection) -> None:
+        """Keep what was sent beside messages, before it is forgotten."""
+        if not self.noise and self.can_restart:
+            strays = (each.detail for each in connection.transport.peer.anomalies if each.kind in _NO_MESSAGE)
+            self.noise = self._hide(next(strays, ""))
 
     async def ask(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Reply:
         """Send a request and see what comes of it. Raises ConnectError where there is no server to send it to."""
         connection = await self.connection()
+        self._listen(connection)
         anomalies = connection.transport.peer.anomalies
         anomalies.clear()
         try:
@@ -136,17 +149,22 @@ class Session:
     async def ask_together(self, requests: list[Request]) -> list[tuple[Reply, float]] | str:
         """Replies to requests that are under way at once, each with its seconds; or why not all is well.
 
-        Nobody could say whose fault that is; nothing is said of mere noise. The connection is given up where some may
-        still be on their way. Raises ConnectError where there is no server to send them to.
+        The seconds are those since the answer before, so that nobody is charged for waiting while the server is at
+        the call of another; together they are what all took.
+        Nobody could say whose fault it is that something went wrong; nothing is said of mere noise. The connection is
+        given up where some answers may still be on their way. Raises ConnectError where there is no server to ask.
         """
         connection = await self.connection()
+        self._listen(connection)
         anomalies = connection.transport.peer.anomalies
         anomalies.clear()
+        last = perf_counter()
 
         async def one(method: str, params: dict[str, Any] | None) -> tuple[Reply, float]:
-            start = perf_counter()
+            nonlocal last
             answer = await connection.request(method, params, limit=self.limit)
-            return Reply("rejected" if is_refusal(answer) else "accepted", answer), perf_counter() - start
+            before, last = last, perf_counter()
+            return Reply("rejected" if is_refusal(answer) else "accepted", answer), last - before
 
         try:
             replies = await asyncio.gather(*(one(*each) for each in requests))
@@ -185,6 +203,7 @@ class Session:
         connection, self._connection = self._connection, None
         if connection is None:
             return None
+        self._listen(connection)
         if at_once:
             connection.transport.kill()
         return await connection.transport.close()

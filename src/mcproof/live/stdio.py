@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 64 * 1024 * 1024
 KEPT_STDERR = 64 * 1024
+LAST_LINES = 10
+"""How many lines of its standard error tell why a server did not start."""
 CHUNK = 256 * 1024
 MARK = "MCPROOF_SERVER"
 """The variable by which all that a server has started is known."""
 GRACE = 2.0
 """How long a process may take to end by itself, and again after it was asked to."""
 
+_started: dict[str, Stdio | None] = {}
+"""What is running, by its mark; programs of a suite are known by that alone."""
 _LOOKS_EVERY = 0.01
 _LOOKS_RARELY = 0.1
 """Seconds between two looks at whether a process has ended, while it is expected to and while it is not."""
@@ -63,6 +67,7 @@ class Stdio:
             if self._directory is not None and getattr(error, "filename", None) == self._directory:
                 raise ConnectError(f"cannot start in `{self._directory}`: {reason}") from None
             raise ConnectError(f"cannot start `{self._command[0]}`: {reason}") from None
+        _started[self._mark] = self
         self._tasks = [
             asyncio.create_task(self._read_lines()),
             asyncio.create_task(self._read_stderr()),
@@ -146,8 +151,17 @@ class Stdio:
 
     def last_words(self) -> str:
         """The end of what the server wrote to its standard error, for a message."""
-        lines = [line.strip() for line in self._stderr.decode(errors="backslashreplace").splitlines() if line.strip()]
-        return f"; its standard error ends: {cropped(lines[-1])}" if lines else ""
+        lines = self._lines()
+        return f"; its standard error ends: {cropped(lines[-1].strip())}" if lines else ""
+
+    def last_lines(self) -> str:
+        """The last lines that the server wrote to its standard error, where they are more than one."""
+        lines = self._lines()
+        return "\n".join(map(cropped, lines[-LAST_LINES:])) if len(lines) > 1 else ""
+
+    def _lines(self) -> list[str]:
+        said = self._stderr.decode(errors="backslashreplace").splitlines()
+        return [line.rstrip() for line in said if line.strip()]
 
     def kill(self) -> None:
         """End the process at once: one that hangs has had its time."""
@@ -172,6 +186,7 @@ class Stdio:
         finally:
             _signal_group(process, signal.SIGKILL)  # whatever it has started, or itself
             kill_marked(self._mark)
+            _started.pop(self._mark, None)
             await self._stop(process)
         if how == "killed" and process.returncode == -signal.SIGTERM:
             how = "terminated"  # it was on its way
@@ -205,9 +220,24 @@ def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -
         os.killpg(process.pid, number)
 
 
+def remember_mark(mark: str) -> None:
+    """Let what has a mark be ended with all else that was started."""
+    _started[mark] = None
+
+
+def kill_all_started() -> None:
+    """End at once all that was started and is not known to have ended; from any thread, as the last thing to do."""
+    for mark, transport in list(_started.items()):
+        if transport is not None:
+            transport.kill()
+        kill_marked(mark)
+
+
 def kill_marked(mark: str) -> None:
     """End what somebody has started and sent out of its group, by what it has inherited; where the system tells."""
     wanted = f"{MARK}={mark}".encode()
+    if _started.get(mark, mark) is None:
+        del _started[mark]
     try:
         numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     except OSError:

@@ -152,11 +152,28 @@ def _with_identities(
 ) -> list[Reported]:
     """With a live server's findings there is no file to edit."""
     identities = fingerprints(findings)
-    edits = _edits(catalog.document, findings) if catalog.origin is None and catalog.source is None else {}
+    if catalog.source is not None:
+        edits = _source_edits(catalog, findings, order, reported)
+    else:
+        edits = _edits(catalog.document, findings) if catalog.origin is None else {}
     return [
         each._replace(fingerprint=identities[at], fix=each.fix and each.fix._replace(edit=edits.get(at)))
         for at, each in zip(order, reported, strict=True)
     ]
+
+
+def _source_edits(
+    catalog: Catalog, findings: list[Finding], order: list[int], reported: list[Reported]
+) -> dict[int, TextEdit]:
+    """The same for Python source: of fixes that are certain, and change the file that the finding is in."""
+    from mcproof.source_fix import edits_of
+
+    files = {at: each.file for at, each in zip(order, reported, strict=True)}
+    return {
+        at: TextEdit(*edit.start, *edit.end, edit.replacement)
+        for at, edit in edits_of(catalog, findings).items()
+        if edit.file == files[at]
+    }
 
 
 def _edits(document: JsonText, findings: list[Finding]) -> dict[int, TextEdit]:

@@ -144,6 +144,8 @@ def _test_check(test: TestResult) -> Check:
     detail = "; ".join(told)
     detail = "" if detail == test.message else detail
     lines = [line for each in test.failures for line in (failure_sentence(each), *difference_of(each))]
+    if test.detail:
+        lines += [test.message, *test.detail.splitlines()]
     line = first_line(test)
     return Check(
         test.block, test.label, outcome, kind, test.message, detail, test.file, line, "", tuple(lines), test.seconds

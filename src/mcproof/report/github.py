@@ -8,7 +8,7 @@ from mcproof.finding import LEVELS
 from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
 from mcproof.report.terminal import safe, without_commands
-from mcproof.report.tests import difference_of, failure_sentence
+from mcproof.report.tests import difference_of, failure_sentence, told_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,12 +40,13 @@ def _notices(run: RunReport) -> Iterator[tuple[Level, str]]:
 
 
 def _tests(run: RunReport) -> Iterator[tuple[Level, str]]:
-    for test in (test for report in run.targets for test in report.tests):
+    for test in (test for report in run.targets for test in told_once(report.tests)):
         for each in test.failures:
             lines = [failure_sentence(each), *difference_of(each)]
             yield "error", _command(test.file, {"line": each.line or test.line}, test.label, *lines)
         if test.outcome in ("failed", "error") and not test.failures:
-            yield "error", _command(test.file, {"line": test.line}, test.label, test.message)
+            lines = [test.message, *test.detail.splitlines()]
+            yield "error", _command(test.file, {"line": test.line}, test.label, *lines)
 
 
 def _annotation(group: Group) -> tuple[Level, str]:

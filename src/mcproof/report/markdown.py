@@ -12,7 +12,7 @@ from mcproof.report.model import group_by_fault
 from mcproof.report.places import repository_path
 from mcproof.report.proof import TRYING, split_static, static_sentence, summary_sentence, told_by_failures
 from mcproof.report.terminal import safe
-from mcproof.report.tests import failure_sentence, first_line, sentence_of
+from mcproof.report.tests import failure_sentence, first_line, sentence_of, told_once
 from mcproof.report.text import plural, scope_of
 
 if TYPE_CHECKING:
@@ -119,12 +119,13 @@ _OUTCOMES = {"passed": "✅", "failed": "🔴", "error": "❗"}
 def _tests(report: TargetReport) -> Iterator[str]:
     """The tests that did not pass, one row each, and the others folded away."""
     yield f"\n## {escaped(report.target)}\n\n**{escaped(sentence_of(report.tests))}**\n"
-    bad = [test for test in report.tests if test.outcome in ("failed", "error")]
+    bad = [test for test in told_once(report.tests) if test.outcome in ("failed", "error")]
     others = [test for test in report.tests if test.outcome not in ("failed", "error")]
     if bad:
         yield "\n| | test | where | why |\n| --- | --- | --- | --- |\n"
     for test in bad:
-        told = "<br>".join(escaped(failure_sentence(each)) for each in test.failures) or escaped(test.message)
+        lines = [failure_sentence(each) for each in test.failures] or [test.message, *test.detail.splitlines()]
+        told = "<br>".join(map(escaped, lines))
         where = code(_place(test.file, first_line(test))) if test.file is not None else ""
         yield f"| {_OUTCOMES[test.outcome]} | {escaped(test.label)} | {where} | {told} |\n"
     if others:

@@ -307,6 +307,9 @@ class TestResult(NamedTuple):
     file: str | None = None
     line: int | None = None
     seconds: float = 0.0
+    detail: str = ""
+    """More lines about it, such as the end of what a server wrote that could not be started; told with the first test
+    that needs it."""
 
     @property
     def label(self) -> str:
@@ -315,17 +318,18 @@ class TestResult(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something about the configuration, the baseline or a comment that somebody should tidy up."""
+    """Something that somebody should know: of the configuration, the baseline, a comment, the source or a server."""
 
     kind: str
-    """`unused-ignore`, `bad-ignore` (a comment that cannot be read), or `stale-baseline`, which fails the run."""
+    """`unused-ignore`, `bad-ignore` (a comment that cannot be read), `not-checked` (a part of the source that nothing
+    can be said about), `noise-on-stdout` (of a server in a suite), or `stale-baseline`, which fails the run."""
     message: str
     file: str
     line: int | None
 
     @property
     def level(self) -> Level:
-        return "error" if self.kind == "stale-baseline" else "warning"
+        return "error" if self.kind == "stale-baseline" else "note" if self.kind == "not-checked" else "warning"
 
     def __str__(self) -> str:
         return _placed(self.message, self.file, self.line)

@@ -28,9 +28,28 @@ def sentence_of(tests: list[TestResult]) -> str:
 def tests_text(report: TargetReport, style: Style) -> Iterator[str]:
     """A line for each test, the reasons below those that did not pass, and the sum."""
     yield style.paint(style.text(report.target), "bold") + "\n"
-    for test in report.tests:
+    for test in told_once(report.tests):
         yield from _lines(test, style)
     yield f"\n{style.paint(sentence_of(report.tests), 'bold')}\n"
+
+
+def told_once(tests: list[TestResult]) -> Iterator[TestResult]:
+    """The tests for people: those that one server could not be asked, for one reason, are one."""
+    groups: dict[tuple[str, str], list[TestResult]] = {}
+    for test in tests:
+        if _is_unmade(test):
+            groups.setdefault((test.server, test.message), []).append(test)
+    for test in tests:
+        group = groups.pop((test.server, test.message), None) if _is_unmade(test) else [test]
+        if group is not None and len(group) == 1:
+            yield test
+        elif group is not None:
+            what = f"{plural(len(group), 'test')} of {test.server} could not be made"
+            yield test._replace(name=what, block="", detail=next((each.detail for each in group if each.detail), ""))
+
+
+def _is_unmade(test: TestResult) -> bool:
+    return test.outcome == "error" and test.block not in ("setup", "teardown")
 
 
 def _lines(test: TestResult, style: Style) -> Iterator[str]:
@@ -47,6 +66,7 @@ def reasons(test: TestResult, style: Style) -> Iterator[str]:
     """Why a test did not pass, line by line, and where it stands."""
     if test.outcome == "error":
         yield style.text(test.message, 1000)
+        yield from (style.paint(f"  {style.text(line, 400)}", "dim") for line in test.detail.splitlines())
     for number, failure in enumerate(test.failures):
         yield style.text(failure_sentence(failure), 1000)
         if says_more(failure):
@@ -88,7 +108,7 @@ def says_more(failure: TestFailure) -> bool:
 
 def tests_concise(report: TargetReport, style: Style) -> Iterator[str]:
     """One line for each test that did not pass."""
-    for test in report.tests:
+    for test in told_once(report.tests):
         if test.outcome in ("failed", "error"):
             line = first_line(test)
             place = f"{test.file}:{line}: " if line is not None else ""
@@ -107,6 +127,7 @@ def record_of(test: TestResult) -> dict[str, Any]:
         "failures": [failure._asdict() for failure in test.failures],
         "file": test.file,
         "line": test.line,
+        **({"detail": test.detail} if test.detail else {}),
     }
 
 
@@ -122,9 +143,10 @@ def run_tests_document(run: RunReport) -> Iterator[str]:
     """What `run` prints."""
     from mcproof.report.records import SCHEMA_VERSION, documents, encode, listed, printable
 
-    def document(report: TargetReport, _: dict[str, Any]) -> Iterator[str]:
+    def document(report: TargetReport, notices: dict[str, Any]) -> Iterator[str]:
         yield f'{{"schema_version": {SCHEMA_VERSION},\n"target": {printable(encode(report.target))},\n'
         yield from listed("tests", (encode(record_of(test)) for test in report.tests))
-        yield f',\n"summary": {encode(counts_of(report.tests))}}}'
+        more = "".join(f",\n{encode(key)}: {printable(encode(value))}" for key, value in notices.items())
+        yield f',\n"summary": {encode(counts_of(report.tests))}{more}}}'
 
     return documents(run, document)

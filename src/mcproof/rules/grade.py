@@ -165,7 +165,7 @@ def tool_long_description(tool: Tool) -> Iterator[Problem]:
     """
     size = length(trim(tool.description))
     if size > LONG_DESCRIPTION:
-        yield Problem(f"the description has {size} characters; aim for under {GOOD_DESCRIPTION}", at="/description")
+        yield Problem(f"the description has {size:,} characters; aim for under {GOOD_DESCRIPTION}", at="/description")
 
 
 @rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.live.servers import Command
-from mcproof.suite.first import with_results
+from mcproof.suite.first_drafts import with_results
 from mcproof.suite.model import NegativePath, Place, ServerEntry, Suite, SuiteTest
 from mcproof.suite.runner import run_suite
 from mcproof.suite.snapshots import SnapshotStore
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mcproof.live.servers import Server
     from mcproof.report.model import TestResult
-    from mcproof.suite.first import Draft
+    from mcproof.suite.first_drafts import Draft
     from mcproof.suite.first_server import Way
     from mcproof.suite.runner import Running
 
@@ -54,7 +54,7 @@ def tried(
         again = []
         for at, number in places:
             before = found[at][number]
-            of = [results.get((f"{at} {number}", block)) for block in ("tools", "negative_path")]
+            of = [results.get((f"{at} {number}", block)) for block in (before.block, "negative_path")]
             after = found[at][number] = _judged(before, *of, is_last=turn == _ROUNDS - 1)
             if after.passing_checks and after.passing_checks != before.passing_checks:
                 again.append((at, number))
@@ -81,7 +81,8 @@ def _tests(name: str, server: str, draft: Draft, *, calls: bool) -> Iterator[Sui
     """The call and the probes, apart from each other: a call alone says best why it fails."""
     if not draft.is_on:
         return
-    test = SuiteTest("tools", name, server, _NOWHERE, draft.tool, draft.arguments)
+    arguments = draft.arguments if draft.block == "tools" else draft.arguments or None
+    test = SuiteTest(draft.block, name, server, _NOWHERE, draft.subject, arguments)
     if calls:
         yield test
     if draft.passing_checks:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from mcproof.answers import OutputContract, structured_flaws
 from mcproof.live.capture import capture_over
 from mcproof.live.connection import Limits
 from mcproof.live.errors import ConnectError, LostError
@@ -30,6 +32,10 @@ MOMENT = 0.3
 """How long a server may take at the end to show that it is still there, in seconds."""
 
 
+_NOISE = "writes to its standard output what is no message, for which clients give servers up (WIR-001)"
+_BROKEN = ("structured-invalid", "structured-missing")
+
+
 class UnableError(Exception):
     """A test cannot be made; the text says why."""
 
@@ -38,6 +44,7 @@ class Host:
     """One server; a time limit holds where the suite names none."""
 
     def __init__(self, entry: ServerEntry, suite: Suite, timeout: float | None) -> None:
+        self.entry = entry
         self.server = _server(entry, suite)
         seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
         limits = Limits() if seconds is None else Limits(max(seconds, 5.0), seconds)
@@ -50,8 +57,15 @@ class Host:
         self.hide_whole = hiding_whole(secrets)
         """What hides them in what is kept as it is."""
         self._trouble: str | None = None
+        self._last_lines = ""
         self._catalog: Catalog | None = None
+        self._unlisted: str | None = None
+        """Why there is no catalog, once that was tried."""
+        self._promises: dict[str, OutputContract] = {}
+        """What tools promise of their structured content, as far as somebody asked."""
         self._takes_several = True
+        self._shows_itself = True
+        """Whether it answers in a moment when it is asked whether it is there."""
         self._lock = asyncio.Lock()
         self._last: tuple[SuiteTest, Request] | None = None
         """The test that was answered last, and what it asked."""
@@ -73,30 +87,60 @@ class Host:
         try:
             return await self.session.connection()
         except ConnectError as error:
-            self._trouble = f"cannot reach the server: {self.hide(error.message)}"
+            self._trouble = unreachable(self.hide(error.message))
+            self._last_lines = self.hide(error.last_lines)
             raise UnableError(self._trouble) from None
 
+    def last_lines(self) -> str:
+        """The last lines of a server that could not be started, to be told once."""
+        lines, self._last_lines = self._last_lines, ""
+        return lines
+
     async def catalog(self) -> Catalog:
-        """Everything that it lists, asked for once."""
+        """Everything that it lists, asked for once. Raises UnableError where that is not to be had."""
         async with self._lock:
+            if self._catalog is None and self._unlisted is None:
+                await self._list()
             if self._catalog is None:
-                self._catalog = await self._listed()
+                raise UnableError(f"the tools cannot be listed: {self._unlisted}")
             return self._catalog
 
-    async def _listed(self) -> Catalog:
+    async def _list(self) -> None:
         connection = await self._connection()
         try:
             async with asyncio.timeout(self.asking.limits.total):
                 capture = await capture_over(self.server, connection)
         except (ConnectError, LostError, TimeoutError) as error:
             await self.session.leave(at_once=True)
-            why = "not done in time" if isinstance(error, TimeoutError) else self.hide(error.message)
-            raise UnableError(f"the tools cannot be listed: {why}") from None
+            self._unlisted = "not done in time" if isinstance(error, TimeoutError) else self.hide(error.message)
+            return
+        if capture.wire.unserved:  # it may have gone, and no test is to blame for that
+            await self.session.leave(at_once=True)
         catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), self.server.label)
         catalog.wire = capture.wire
-        if catalog.missing is not None:
-            raise UnableError(f"the tools cannot be listed: {self.hide(catalog.missing)}")
-        return catalog
+        if any(method == "tools/list" for method, _ in capture.wire.unserved):
+            self._unlisted = self.hide(catalog.missing or "")
+        else:
+            self._catalog = catalog
+
+    async def look(self) -> None:
+        """See what tools there are, where that can be seen; what is not known of a tool is not held against it."""
+        if self._catalog is None and self._unlisted is None:
+            with contextlib.suppress(UnableError):
+                await self.catalog()
+
+    def broken_promise(self, tool: str, result: dict[str, Any]) -> str | None:
+        """How a success breaks what the tool promises of its structured content; None where it does not."""
+        if self._catalog is None:
+            return None
+        if tool not in self._promises:
+            schema = next((each.fields.get("outputSchema") for each in self._catalog.tools if each.name == tool), None)
+            self._promises[tool] = OutputContract(schema)
+        promise = self._promises[tool]
+        if not promise.is_declared:
+            return None
+        flaws = structured_flaws(result, self._catalog.protocol or "", promise)
+        return next((flaw.detail for flaw in flaws if flaw.kind in _BROKEN), None)
 
     async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Reply, float]:
         """The reply to the call of a test, and its seconds.
@@ -150,17 +194,35 @@ class Host:
             self.ends += 1
         self._last = None
 
+    async def end_after_answer(self) -> str | None:
+        """How the server ended after its last answer; None while it is there, and where nobody can tell."""
+        if not (self.session.is_connected and self.session.can_restart and self._shows_itself):
+            return None
+        gone = await self.session.absence(MOMENT)
+        if gone is None or gone.outcome != "crash":
+            self._shows_itself = gone is None
+            return None
+        return gone.why
+
+    @property
+    def noise(self) -> str:
+        """What a server does that writes more than messages to its output, in words; empty where it does not."""
+        return f"{_NOISE}: {self.hide(self.session.noise)}" if self.session.noise else ""
+
+    async def settle(self) -> None:
+        """See whether the last test has ended the server."""
+        if self._last is not None and (why := await self.end_after_answer()) is not None:
+            self._blame(why)
+
     async def leave(self, *, at_once: bool) -> None:
         """Leave nothing running; before that, see whether the last test has ended the server."""
-        if self._last is not None and self.session.is_connected and self.session.can_restart and not at_once:
-            gone = await self.session.absence(MOMENT)
-            if gone is not None and gone.outcome == "crash":
-                self._blame(gone.why)
+        if not at_once:
+            await self.settle()
         await self.session.leave(at_once=at_once)
 
     def try_anew(self) -> None:
-        """Let a server be started again that could not be."""
-        self._trouble = None
+        """Let a server be started, or asked for its tools, again that could not be."""
+        self._trouble = self._unlisted = None
 
     async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Reply, float]] | str:
         """Replies to requests that are under way at once, each with its seconds; or why not all is well.
@@ -174,6 +236,12 @@ class Host:
         self._takes_several = not isinstance(replies, str)
         self._last = None if isinstance(replies, str) else (tests[-1], requests[-1])
         return replies
+
+
+def unreachable(why: str) -> str:
+    """That a server cannot be started or reached, and why."""
+    says_so = why.startswith(("cannot start", "the server cannot be reached"))
+    return why if says_so else f"cannot reach the server: {why}"
 
 
 def _server(entry: ServerEntry, suite: Suite) -> Server:

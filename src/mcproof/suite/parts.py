@@ -10,7 +10,7 @@ from mcproof.errors import nearest
 from mcproof.live.errors import ConnectError
 from mcproof.proof.safety import Permission
 from mcproof.report.model import TestFailure, TestResult
-from mcproof.suite.hosts import UnableError
+from mcproof.suite.hosts import UnableError, unreachable
 from mcproof.suite.judging import Judge, call_default, quality_default
 from mcproof.suite.matchers import shown
 from mcproof.suite.model import METHODS
@@ -29,6 +29,8 @@ MOST_FAILURES = 20
 """How many unmet expectations of one test are kept."""
 CALLED = ("tools", "resources", "prompts")
 """The parts that are one request on the connection of the server."""
+_STRUCTURED = "result.structuredContent"
+_PROMISE = "what the outputSchema allows"
 _CALLS = {"resources": ("resources/read", "uri"), "prompts": ("prompts/get", "name")}
 
 
@@ -40,18 +42,23 @@ def parts_of(test: SuiteTest) -> list[str]:
 
 
 async def run_part(test: SuiteTest, part: str, host: Host, store: SnapshotStore) -> TestResult:
-    """Make a part of a test, whatever comes of it."""
+    """Make a part of a test, whatever comes of it. That a server has to start first takes no test's time."""
     start = perf_counter()
     judge = Judge(host.hide, host.hide_whole, store)
     try:
+        if part not in _CALLS:
+            await host.look()
+        if part in CALLED:
+            await host.connect()
+        start = perf_counter()
         judged = await _made(test, part, host, judge)
     except _NoToolError as error:
         judged = Judged([judge.failure("", str(error))])
     except UnableError as error:
-        return unmade(test, part, "error", str(error), perf_counter() - start)
+        unable = unmade(test, part, "error", str(error), perf_counter() - start)
+        return unable._replace(detail=host.last_lines())
     except ConnectError as error:
-        why = f"cannot reach the server: {host.hide(error.message)}"
-        return unmade(test, part, "error", why, perf_counter() - start)
+        return unmade(test, part, "error", unreachable(host.hide(error.message)), perf_counter() - start)
     return _result(test, part, judged, perf_counter() - start)
 
 
@@ -65,7 +72,8 @@ async def _made(test: SuiteTest, part: str, host: Host, judge: Judge) -> Judged:
 
 def answered(test: SuiteTest, reply: Reply, seconds: float, host: Host, store: SnapshotStore) -> TestResult:
     """What a call came to that was made together with others."""
-    return _result(test, test.block, _judged(test, reply, seconds, Judge(host.hide, host.hide_whole, store)), seconds)
+    judge = Judge(host.hide, host.hide_whole, store)
+    return _result(test, test.block, _judged(test, reply, seconds, host, judge), seconds)
 
 
 def unmade(test: SuiteTest, part: str, outcome: TestOutcome, why: str, seconds: float = 0.0) -> TestResult:
@@ -97,10 +105,10 @@ def _result(test: SuiteTest, part: str, judged: Judged, seconds: float) -> TestR
 async def _call(test: SuiteTest, host: Host, judge: Judge) -> Judged:
     limit = test.timeout_ms / 1000 if test.timeout_ms is not None else None
     reply, seconds = await host.ask(test, request_of(test), limit)
-    return _judged(test, reply, seconds, judge)
+    return _judged(test, reply, seconds, host, judge)
 
 
-def _judged(test: SuiteTest, reply: Reply, seconds: float, judge: Judge) -> Judged:
+def _judged(test: SuiteTest, reply: Reply, seconds: float, host: Host, judge: Judge) -> Judged:
     if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
         return Judged([judge.failure("", unanswered(reply))])
     facts: dict[str, Any] = {"error": reply.answer.error, "duration_ms": round(seconds * 1000)}
@@ -109,7 +117,17 @@ def _judged(test: SuiteTest, reply: Reply, seconds: float, judge: Judge) -> Judg
     failures = judge.failures(test.expect or call_default(test.block), facts)
     if test.expect is None and failures:
         return Judged([judge.failure("", f"the call failed: {said_in(reply)}")])
+    if test.block == "tools" and reply.outcome == "accepted" and not _speaks_of(test, _STRUCTURED):
+        breach = host.broken_promise(test.subject, reply.result)
+        if breach is not None:
+            got = shown(reply.result["structuredContent"]) if "structuredContent" in reply.result else "nothing"
+            failures.append(judge.failure(_STRUCTURED, f"breaks the tool's own outputSchema: {breach}", _PROMISE, got))
     return Judged(failures)
+
+
+def _speaks_of(test: SuiteTest, target: str) -> bool:
+    """Whether a test says itself what a value must be."""
+    return test.expect is not None and any(each.target.text == target for each in test.expect.assertions)
 
 
 async def _quality(test: SuiteTest, host: Host, judge: Judge) -> Judged:

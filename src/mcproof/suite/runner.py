@@ -15,7 +15,7 @@ from mcproof.live.errors import ConnectError
 from mcproof.live.interrupts import Interruptible, all_of
 from mcproof.live.secrets import hiding, hiding_whole
 from mcproof.live.stdio import kill_marked
-from mcproof.report.model import TestFailure, TestResult
+from mcproof.report.model import Notice, TestFailure, TestResult
 from mcproof.suite.hosts import Host, UnableError
 from mcproof.suite.overlap import looking, may_look, stretches
 from mcproof.suite.parts import CALLED, answered, parts_of, request_of, run_part, said_in, unmade
@@ -33,6 +33,10 @@ PROCESSES_AT_ONCE = 4
 """How many probes and campaigns of one server, which have processes of their own, go on at once."""
 
 
+_DISTURBED = "it passes alone, and fails when other calls are under way with it"
+
+NOISE = "noise-on-stdout"
+"""The kind of a notice about a server that writes more than messages to its output."""
 EARLIER = "an earlier test failed (--fail-fast)"
 """Why a test is skipped."""
 
@@ -52,6 +56,7 @@ class Ran(NamedTuple):
 
     results: list[TestResult]
     interrupted: bool
+    notices: list[Notice]
 
 
 class Workbench:
@@ -81,7 +86,9 @@ class Workbench:
         """A result without values of the environment."""
         hide = self.hide
         failures = tuple(each._replace(target=hide(each.target)) for each in result.failures)
-        return result._replace(name=hide(result.name), message=hide(result.message), failures=failures)
+        return result._replace(
+            name=hide(result.name), message=hide(result.message), failures=failures, detail=hide(result.detail)
+        )
 
     async def set_up(self) -> TestResult | None:
         """Do what comes before the tests; the step that failed, after which nothing can be tested."""
@@ -95,6 +102,14 @@ class Workbench:
         """Do all that comes after the tests; the steps that failed."""
         tried = [(step, await self._step(step)) for step in self._suite.teardown]
         return [_step_result(step, "teardown", why) for step, why in tried if why is not None]
+
+    def notices(self) -> list[Notice]:
+        """What should be mended in servers, whatever came of the tests."""
+        noisy = [(host.entry, host.noise) for host in self.hosts.values() if host.noise]
+        return [
+            Notice(NOISE, self.hide(f"{entry.name} {noise}"), entry.place.file, entry.place.line)
+            for entry, noise in noisy
+        ]
 
     async def leave(self, *, at_once: bool = False) -> None:
         """Leave nothing running, whatever comes in between."""
@@ -112,6 +127,12 @@ class Workbench:
         """Make a part of a test, again where it does not pass, as often as is allowed."""
         first = await run_part(test, part, self.hosts[test.server], self.store)
         return self.hidden(await self.try_again(test, part, first))
+
+    async def test_to_the_end(self, test: SuiteTest, part: str) -> TestResult:
+        """Make a part of a test, and see before anything else is done whether it has ended the server."""
+        result = await self.test(test, part)
+        await self.hosts[test.server].settle()
+        return self.hidden(self.with_end(test, result))
 
     async def try_again(self, test: SuiteTest, part: str, result: TestResult) -> TestResult:
         """Make a part again that did not pass, as often as is allowed; what passes late says so."""
@@ -154,7 +175,7 @@ def run_suite(
     """Run these tests of a suite; an interrupt keeps what was found by then."""
     run = _Run(Workbench(suite, running, store, tests), tests, progress, fails_fast=running.fails_fast)
     run.work.run(run.everything)
-    return Ran(run.results(), run.work.is_interrupted)
+    return Ran(run.results(), run.work.is_interrupted, run.bench.notices())
 
 
 def skipped(tests: list[SuiteTest], suite: Suite, why: str) -> list[TestResult]:
@@ -181,7 +202,7 @@ class _Run:
         self, bench: Workbench, tests: list[SuiteTest], progress: Callable[[int, int, str], None], *, fails_fast: bool
     ) -> None:
         self.work = Interruptible()
-        self._bench = bench
+        self.bench = bench
         self._tests = tests
         self._progress = progress
         self._fails_fast = fails_fast
@@ -197,29 +218,29 @@ class _Run:
         """What came of every test, in the order of the suite."""
         why = "interrupted" if self.work.is_interrupted else self._stopped
         results = [self._done.get((id(test), part)) or unmade(test, part, "skipped", why) for test, part in self._parts]
-        outlived = [self._bench.with_end(test, result) for (test, _), result in zip(self._parts, results, strict=True)]
-        return list(map(self._bench.hidden, [*self._before, *outlived, *self._after]))
+        outlived = [self.bench.with_end(test, result) for (test, _), result in zip(self._parts, results, strict=True)]
+        return list(map(self.bench.hidden, [*self._before, *outlived, *self._after]))
 
     async def everything(self) -> None:
         """Set up, test, tear down, and leave nothing running."""
         try:
             try:
-                failed = await self._bench.set_up()
+                failed = await self.bench.set_up()
                 if failed is not None:
                     self._before.append(failed)
                     self._stopped = "the setup failed"
                 elif self._fails_fast:  # which tests are left out must not depend on which server is faster
                     await self._one_by_one(self._tests)
                 else:
-                    await all_of(*(partial(self._of_server, name) for name in self._bench.hosts))
+                    await all_of(*(partial(self._of_server, name) for name in self.bench.hosts))
             finally:  # an interrupt ends the tests, and a second one this as well
-                self._after += await self._bench.tear_down()
+                self._after += await self.bench.tear_down()
         finally:
-            await self._bench.leave(at_once=self.work.is_interrupted)
+            await self.bench.leave(at_once=self.work.is_interrupted)
 
     async def _of_server(self, name: str) -> None:
         tests = [test for test in self._tests if test.server == name]
-        for stretch in stretches(tests, await self._looking(self._bench.hosts[name], tests)):
+        for stretch in stretches(tests, await self._looking(self.bench.hosts[name], tests)):
             await (self._together if len(stretch) > 1 else self._one_by_one)(stretch)
 
     async def _looking(self, host: Host, tests: list[SuiteTest]) -> set[int]:
@@ -241,8 +262,8 @@ class _Run:
                 self._stopped = EARLIER
 
     async def _test(self, test: SuiteTest, part: str) -> TestResult:
-        self._progress(len(self._done), len(self._parts), self._bench.hide(test.name))
-        result = self._done[id(test), part] = await self._bench.test(test, part)
+        self._progress(len(self._done), len(self._parts), self.bench.hide(test.name))
+        result = self._done[id(test), part] = await self.bench.test(test, part)
         return result
 
     async def _together(self, tests: list[SuiteTest]) -> None:
@@ -261,7 +282,7 @@ class _Run:
         """Make calls together; where not all is well with some, each of those is made alone."""
         for start in range(0, len(tests), CALLS_AT_ONCE):
             batch = tests[start : start + CALLS_AT_ONCE]
-            host = self._bench.hosts[batch[0].server]
+            host = self.bench.hosts[batch[0].server]
             try:
                 replies = await host.ask_together(batch, [request_of(test) for test in batch])
             except (UnableError, ConnectError):  # which each of them is told on its own
@@ -274,6 +295,17 @@ class _Run:
                     self._after.append(_unexplained(batch, host.hide(replies)))
                 continue
             for test, (reply, seconds) in zip(batch, replies, strict=True):
-                self._progress(len(self._done), len(self._parts), self._bench.hide(test.name))
-                first = answered(test, reply, seconds, host, self._bench.store)
-                self._done[id(test), test.block] = await self._bench.try_again(test, test.block, first)
+                self._progress(len(self._done), len(self._parts), self.bench.hide(test.name))
+                first = answered(test, reply, seconds, host, self.bench.store)
+                self._done[id(test), test.block] = await self._once_more(test, first)
+
+    async def _once_more(self, test: SuiteTest, first: TestResult) -> TestResult:
+        """What came of a call that was made together with others; where it is the others' doing, it says so."""
+        result = await self.bench.try_again(test, test.block, first)
+        if result.outcome != "failed":
+            return result
+        alone = await self.bench.test(test, test.block)
+        if alone.outcome != "passed":
+            return result
+        more = TestFailure("", _DISTURBED, line=result.failures[-1].line)
+        return result._replace(message=f"{result.message}; {_DISTURBED}", failures=(*result.failures, more))

@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from mcproof.live.reach import INHERITED
-from mcproof.live.stdio import MARK
+from mcproof.live.stdio import MARK, remember_mark
 
 if TYPE_CHECKING:
     from mcproof.suite.model import Step
@@ -23,6 +23,7 @@ async def run_program(step: Step, folder: str, mark: str) -> str | None:
 
     What it has started may go on, for the tests; the mark tells what is to be ended after them.
     """
+    remember_mark(mark)
     environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | {MARK: mark}
     with tempfile.TemporaryFile() as said:
         try:

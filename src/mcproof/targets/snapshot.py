@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcproof.catalog import Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.catalog import OF_SOURCE, Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.errors import InputError
 from mcproof.jsontext import JsonText, kind_of
 
@@ -100,9 +100,16 @@ def _capture(name: str, document: JsonText, value: dict[str, Any], pointer: str)
         templates=entries("resourceTemplates", ResourceTemplate),
         prompts=entries("prompts", Prompt),
         server=Server(value, pointer),
-        speaks_of_server=any(key in value for key in _SPEAKS_OF_SERVER),
+        speaks_of_server=any(key in value for key in _SPEAKS_OF_SERVER) and not _is_of_source(value),
         has_more=bool(value.get("nextCursor")),
     )
+
+
+def _is_of_source(value: dict[str, Any]) -> bool:
+    """Whether what it says of the server was read from source code, which does not settle all of it."""
+    handshake = value.get("initialize")
+    meta = handshake.get("_meta") if isinstance(handshake, dict) else None
+    return isinstance(meta, dict) and meta.get(OF_SOURCE) is True
 
 
 def _entries(make: Callable[[Any, str, int], Entry], listed: list[Any], pointer: str) -> list[Entry]:

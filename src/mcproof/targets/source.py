@@ -11,11 +11,12 @@ from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.catalog import Catalog
+    from mcproof.targets.python_source.walking import Problem
 
 
 def holds_source(folder: str) -> bool:
     """Whether a folder holds Python that may register something with an MCP server."""
-    from mcproof.targets.python_source.walking import Problem, may_register, python_files, read_bytes
+    from mcproof.targets.python_source.walking import may_register, python_files, read_bytes
 
     problems: list[Problem] = []
     for file in python_files(folder, problems):
@@ -23,6 +24,28 @@ def holds_source(folder: str) -> bool:
         if data is not None and may_register(data, file):
             return True
     return False
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    """Why a file or a folder is not there to be read."""
+    import errno
+
+    what = (error.strerror or str(error)).lower()
+    if error.errno == errno.ELOOP:
+        what = "a link that leads back to itself"
+    elif os.path.islink(name):
+        what = f"a link to `{os.readlink(name)}`, where nothing is"
+    return InputError(f"cannot be read: {what}", file=name)
+
+
+def _problems_of_text(name: str) -> list[Problem]:
+    """What is wrong with the text of a file, of which nothing has been said where no word in it spoke of a server."""
+    from mcproof.targets.python_source.walking import decoded, read_bytes
+
+    problems: list[Problem] = []
+    if os.path.isfile(name) and (data := read_bytes(name, problems)) is not None:
+        decoded(data, name, problems)
+    return problems
 
 
 def read_source(name: str, *, whole: bool = False) -> Catalog:
@@ -33,13 +56,19 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
     """
     from mcproof.targets.python_source import discover
 
-    if not os.path.exists(name):
-        raise InputError("cannot be read: no such file or directory", file=name)
+    try:
+        os.stat(name)
+    except OSError as error:
+        raise _unreadable(name, error) from None
     found = discover(name, whole=whole)
     if not any(found.document.values()):
-        if found.problems:
-            first = found.problems[0]
+        problems = found.problems or _problems_of_text(name)
+        if problems:
+            first = problems[0]
             raise InputError(first.what, file=first.file, line=first.line, column=first.column)
+        if found.omissions:
+            first = found.omissions[0]
+            raise NoCatalogError(f"nothing to check: {first.what}", file=first.file, line=first.line)
         if not whole and os.path.isfile(name) and any(discover(name, whole=True).document.values()):
             message = "nothing to check: what this file serves is written in other files; name their folder"
             raise NoCatalogError(message, file=name)

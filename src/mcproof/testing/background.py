@@ -7,6 +7,8 @@ import atexit
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mcproof.testing.last_signals import mind_signals
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
@@ -56,6 +58,7 @@ class Background:
                 self._thread = threading.Thread(target=self._loop.run_forever, name="mcproof", daemon=True)
                 self._thread.start()
                 atexit.register(self.close)
+                mind_signals()
             return self._loop
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import pytest
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.report.model import TestResult
+    from mcproof.report.model import Notice, TestResult
     from mcproof.suite.model import Suite, SuiteTest
     from mcproof.suite.snapshots import SnapshotStore
 
@@ -56,6 +57,7 @@ class SuiteFile(pytest.File):
         self._bench: Workbench | None = None
         self._background: Background | None = None
         self._results: list[tuple[SuiteTest, TestResult]] = []
+        self._told: list[Notice] = []
 
     def collect(self) -> Iterator[SuiteItem]:
         """An item for each part of a test. What only the environment knows is not needed for that."""
@@ -89,9 +91,13 @@ class SuiteFile(pytest.File):
         assert self._bench is not None  # noqa: S101
         assert self._background is not None  # noqa: S101
         test = self._suite.tests[number]
-        result = self._background.run(self._bench.test(test, part))
+        result = self._background.run(self._bench.test_to_the_end(test, part))
         self._results.append((test, result))
-        return self._bench.hidden(result)
+        for notice in self._bench.notices():
+            if notice not in self._told:
+                self._told.append(notice)
+                warn(safe(str(notice)), stacklevel=2)
+        return result
 
     def teardown(self) -> None:
         """Do what comes after the tests, and leave nothing running; then it is known what ended a server."""

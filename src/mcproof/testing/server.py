@@ -7,13 +7,14 @@ import json
 import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
+from warnings import warn
 
 from mcproof.errors import McproofError
 from mcproof.live.errors import ConnectError, LostError
 from mcproof.live.listing import METHODS, list_everything
 from mcproof.live.secrets import plain_secrets
 from mcproof.report.terminal import safe
-from mcproof.suite.hosts import Host, UnableError
+from mcproof.suite.hosts import Host, UnableError, unreachable
 from mcproof.suite.matchers import cropped
 from mcproof.suite.model import Place, ServerEntry, Suite
 from mcproof.suite.parts import unanswered
@@ -65,6 +66,7 @@ class McpServer:
         entry = _entry(command, env or {}, cwd, headers or {}, timeout, protocol)
         self.host = Host(entry, Suite("", secrets=tuple(_secrets(entry.environment))), None)
         self._turn = asyncio.Lock()
+        self._is_warned = False
         self._background = Background(self._leave)
 
     def __repr__(self) -> str:
@@ -121,8 +123,7 @@ class McpServer:
         sent = _json(params)
         reply = self.run(lambda: self._ask(method, sent, timeout))
         if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
-            why = unanswered(reply) if reply.arrived else f"the server had ended before: {reply.why}"
-            raise ServerError(self._shown(f"{_subject(method, sent)}: {why}"))
+            raise ServerError(self._shown(f"{_subject(method, sent)}: {_trouble(reply)}"))
         error = reply.answer.error
         if error is None:
             return reply.result
@@ -158,17 +159,26 @@ class McpServer:
         if self._background.is_closed:
             raise ServerError("the server was closed")
         try:
-            return self._background.run(work())
+            done = self._background.run(work())
         except UnableError as error:
             why = str(error)
         except (ConnectError, LostError) as error:
-            why = f"cannot reach the server: {error.message}"
+            why = unreachable(error.message)
+        else:
+            self._warn_of_noise()
+            return done
         raise ServerError(self._shown(why))
+
+    def _warn_of_noise(self) -> None:
+        if self.host.noise and not self._is_warned:
+            self._is_warned = True
+            warn(self._shown(f"{self.host.server.label} {self.host.noise}"), stacklevel=4)
 
     async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Reply:
         async with self._turn:
             reply, _ = await self.host.ask(None, (method, params), timeout)
-            return reply
+            ended = await self.host.end_after_answer() if reply.answer is not None else None
+            return reply if ended is None else reply._replace(outcome="crash", why=f"it was answered, and then {ended}")
 
     def _listed(self, key: str) -> list[Any]:
         __tracebackhide__ = True
@@ -273,6 +283,13 @@ def _json(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     except (TypeError, ValueError) as error:
         raise TypeError(f"these are no arguments in JSON: {error}") from None
     return dict(params)
+
+
+def _trouble(reply: Reply) -> str:
+    """Why a reply is not to be relied on."""
+    if not reply.arrived:
+        return f"the server had ended before: {reply.why}"
+    return unanswered(reply) if reply.answer is None else reply.why
 
 
 def _subject(method: str, params: dict[str, Any] | None) -> str:

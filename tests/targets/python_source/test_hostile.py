@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import tracemalloc
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -65,6 +67,65 @@ def test_a_syntax_error_is_reported_and_hides_nothing_else(text: str, line: int,
     assert problem.file.endswith("broken.py")
     assert problem.line == line
     assert problem.what.startswith("is no valid Python: ")
+
+
+NEWER = pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
+
+
+@NEWER
+@pytest.mark.parametrize(
+    "line",
+    [
+        "type Name = int",
+        "type Many[T] = list[T]",
+        "def f[T](x: T) -> T: ...",
+        "class Box[T]: ...",
+        """x = f"{d["a"]}" """,
+        r"""x = f"{d['a\n']}" """,
+    ],
+)
+def test_what_only_a_newer_python_reads_is_not_called_wrong(line: str, tmp_path: Path) -> None:
+    result = found(tmp_path, GOOD, newer=f"from fastmcp import FastMCP\n{line}\n")
+    (problem,) = result.problems
+    assert problem.line == 2
+    assert problem.what.startswith(f"is no Python {sys.version_info[0]}.{sys.version_info[1]}, which mcproof runs on: ")
+    assert problem.what.endswith("; run mcproof with a newer Python")
+
+
+@pytest.mark.parametrize("line", ["type = = 3", 'x = f"{y"', "print 3", "def f(: ...", "class C(: ...", "except* x:"])
+def test_what_no_python_reads_is_called_wrong(line: str, tmp_path: Path) -> None:
+    (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
+    assert problem.what.startswith("is no valid Python: ")
+
+
+def test_a_hostile_line_is_not_looked_at_for_long(tmp_path: Path) -> None:
+    line = 'f"' * 20_000 + "{" + '"' * 40_000
+    started = process_time()
+    (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
+    assert problem.line == 2
+    assert process_time() - started < 15
+
+
+def test_a_place_without_a_column_has_none(tmp_path: Path) -> None:
+    (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\nx = {'1' * 5001}\n").problems
+    assert problem[1:3] == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "what"),
+    [
+        (b"from fastmcp import FastMCP\n\nx = '\xe4'\n", 3, "byte 0xe4 is no UTF-8"),
+        (b"# \xe4\nfrom fastmcp import FastMCP\n", 1, "byte 0xe4 is no UTF-8"),
+        (b"from fastmcp import FastMCP\r\rx = '\xe4'\r", 3, "byte 0xe4 is no UTF-8"),
+        (b"# coding: ascii\nfrom fastmcp import FastMCP\nx = '\xe4'\n", 3, "byte 0xe4 is no ascii"),
+        (b"# coding: klingon\nfrom fastmcp import FastMCP\n", 1, "unknown encoding: klingon"),
+    ],
+)
+def test_what_cannot_be_decoded_is_named_with_its_line(data: bytes, line: int, what: str, tmp_path: Path) -> None:
+    write(tmp_path, {"server.py": GOOD})
+    (tmp_path / "odd.py").write_bytes(data)
+    (problem,) = discover(str(tmp_path)).problems
+    assert problem[1:] == (line, None, f"cannot be decoded: {what}")
 
 
 def test_a_file_that_is_too_large_is_reported(tmp_path: Path) -> None:
@@ -306,3 +367,38 @@ def test_a_schema_that_doubles_with_each_level_comes_to_an_end(tmp_path: Path) -
     )
     assert names(result) == ["a"]
     assert result.tools[0].unknown
+
+
+DOUBLED = """
+import copy
+import os
+class K:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+d, e, l, k = {}, {}, [], None
+for i in range(40):
+    d, e, l, k = {"a": d, "b": d}, {"a": e, "b": e}, [l, l], K(k, k)
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "z = d if os.environ.get('X') else e",
+        "d['own'], e['own'] = d, e\nz = d if os.environ.get('X') else e",
+        "z = copy.deepcopy(d)",
+        "z = copy.deepcopy(l)",
+        "@mcp.tool\ndef t(x: dict = d): ...",
+        "@mcp.tool\ndef t(x: list = l): ...",
+        "@mcp.tool\ndef t(x: K = k): ...",
+    ],
+)
+def test_data_that_doubles_with_each_level_comes_to_an_end(use: str, tmp_path: Path) -> None:
+    result = found(tmp_path, f"{GOOD}{DOUBLED}{use}\n@mcp.tool\ndef last(): ...\n")
+    assert {"a", "last"} <= set(names(result))
+
+
+def test_a_deep_copy_is_as_connected_as_its_original(tmp_path: Path) -> None:
+    text = "import copy\nshared = []\nboth = copy.deepcopy([shared, shared])\nboth[0].append('b')\n"
+    register = "for each in (*shared, *both[1]):\n    mcp.tool(name=each)(a)\n"
+    assert names(found(tmp_path, GOOD + text + register)) == ["a", "b"]

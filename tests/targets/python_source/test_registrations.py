@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.engine import check
+from mcproof.registry import all_rules
 from mcproof.targets.python_source import discover
+from mcproof.targets.source import read_source
 
 from .sources import found, is_conditional, names, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcproof.targets.python_source import Discovered
 
 SERVER = """
 from mcp.server.fastmcp import FastMCP
@@ -275,6 +280,59 @@ def test_a_name_that_is_registered_twice_is_served_once(tmp_path: Path) -> None:
     assert names(found(tmp_path, source)) == ["a"]
 
 
+TWICE = """
+@mcp.tool(name="a")
+def first(x: int):
+    "First."
+@mcp.tool()
+def b(): ...
+"""
+SECOND = """
+@mcp.tool(name="a")
+def second(y: int):
+    "Second."
+"""
+
+
+@pytest.mark.parametrize(
+    ("server", "kept"),
+    [
+        ('mcp.server.fastmcp import FastMCP\nmcp = FastMCP("x")', "First."),
+        ('mcp.server.mcpserver import MCPServer\nmcp = MCPServer("x")', "First."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x")', "Second."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate="warn")', "Second."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_tools="replace")', "Second."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate="ignore")', "First."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_tools="error")', "First."),
+        ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_prompts="error")', "Second."),
+    ],
+)
+def test_of_two_tools_of_one_name_the_framework_says_which_is_served(server: str, kept: str, tmp_path: Path) -> None:
+    result = found(tmp_path, f"from {server}\n{TWICE}{SECOND}")
+    assert names(result) == ["a", "b"]
+    assert tool(result, "a")["description"] == kept
+    assert not result.tools[0].unknown
+
+
+@pytest.mark.parametrize(
+    ("server", "second"),
+    [
+        ('mcp = FastMCP("x", on_duplicate=os.environ["X"])', SECOND),
+        ('mcp = FastMCP("x")', "if os.environ.get('X'):" + SECOND.replace("\n", "\n    ")),
+    ],
+)
+def test_where_it_does_not_say_so_what_tells_them_apart_is_unknown(server: str, second: str, tmp_path: Path) -> None:
+    result = found(tmp_path, f"import os\nfrom fastmcp import FastMCP\n{server}\n{TWICE}{second}")
+    assert names(result) == ["a", "b"]
+    assert result.tools[0].unknown == {"/description", "/inputSchema"}
+    assert not is_conditional(result, "a")
+
+
+def test_resources_of_one_name_are_told_apart_by_their_uris(tmp_path: Path) -> None:
+    text = '@mcp.resource("a://1", name="r")\ndef f(): ...\n@mcp.resource("a://2", name="r")\ndef g(): ...\n'
+    assert [each["uri"] for each in found(tmp_path, SERVER + text).document["resources"]] == ["a://1", "a://2"]
+
+
 @pytest.mark.parametrize(
     "condition",
     [
@@ -286,6 +344,10 @@ def test_a_name_that_is_registered_twice_is_served_once(tmp_path: Path) -> None:
         "mcp.tool(enabled=flag())(a)",
         "match flag():\n    case 1:\n        mcp.tool()(a)",
         'mcp.tool()(a)\nif flag():\n    mcp.remove_tool("a")',
+        "flag() and mcp.tool()(a)",
+        'if os.environ["X"]:\n    mcp.tool()(a)',
+        "from elsewhere import settings\nif settings['x']:\n    mcp.tool()(a)",
+        "flag() or mcp.tool()(a)",
     ],
 )
 def test_a_condition_that_the_source_does_not_settle_is_marked(condition: str, tmp_path: Path) -> None:
@@ -536,6 +598,53 @@ def test_what_may_not_be_installed_casts_doubt_and_what_always_is_does_not(
     assert is_conditional(found(tmp_path, SERVER + text), "a") is not certain
 
 
+PERHAPS = """
+try:
+    import pandas as pd
+    HAS = True
+except ImportError:
+    pd = None
+    HAS = False
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PERHAPS + "if HAS:\n    mcp.tool()(a)",
+        PERHAPS + "if not HAS:\n    mcp.tool()(a)",
+        PERHAPS + "if pd is not None:\n    mcp.tool()(a)",
+        PERHAPS + "if pd is None:\n    mcp.tool()(a)",
+        PERHAPS + "if pd:\n    mcp.tool()(a)",
+        "HAS = False\ntry:\n    import pandas\n    HAS = True\nexcept Exception:\n    pass\nif HAS:\n    mcp.tool()(a)",
+        "try:\n    import pandas\nexcept:\n    mcp.tool()(a)",
+        "def go():\n    try:\n        import pandas\n    except ImportError:\n        return\n    mcp.tool()(a)\ngo()",
+        "import os\nextra = a if os.environ.get('X') else None\nif extra is not None:\n    mcp.tool()(extra)",
+    ],
+)
+def test_whether_something_is_installed_is_not_known_later_either(text: str, tmp_path: Path) -> None:
+    assert is_conditional(found(tmp_path, SERVER + "def a(): ...\n" + text), "a")
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "raise",
+        "sys.exit('pip install pandas')",
+        "if sys.flags.dev_mode:\n        raise\n    else:\n        sys.exit(1)",
+    ],
+)
+def test_what_a_server_does_not_start_without_is_certain(handler: str, tmp_path: Path) -> None:
+    text = f"import sys\ntry:\n    import pandas\n    HAS = True\nexcept ImportError:\n    HAS = False\n    {handler}\n"
+    result = found(tmp_path, f"{SERVER}{text}if HAS:\n    @mcp.tool()\n    def a(): ...\n")
+    assert not is_conditional(result, "a")
+
+
+def test_what_is_imported_from_one_of_two_places_is_that_of_the_project(tmp_path: Path) -> None:
+    text = "try:\n    from elsewhere.kit import a\nexcept ImportError:\n    from kit import a\nmcp.tool()(a)"
+    assert names(found(tmp_path, SERVER + text, kit="def a(): ...\n")) == ["a"]
+
+
 def test_hasattr_knows_the_methods_of_an_object(tmp_path: Path) -> None:
     result = found(
         tmp_path,
@@ -602,3 +711,147 @@ for number, name in enumerate(listed):
     mcp.tool(name=name)(f)
 """
     assert is_conditional(found(tmp_path, source), "b")
+
+
+def said(result: Discovered) -> dict[str, Any]:
+    """What the server says of itself, without the mark that source says so."""
+    return {key: value for key, value in result.document.get("initialize", {}).items() if key != "_meta"}
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ('FastMCP("x")', {"serverInfo": {"name": "x"}}),
+        ('FastMCP(name="x", version="1")', {"serverInfo": {"name": "x", "version": "1"}}),
+        ('FastMCP("x", "How to use it.")', {"serverInfo": {"name": "x"}, "instructions": "How to use it."}),
+        ("FastMCP()", {}),
+        ("FastMCP(os.environ['NAME'])", {}),
+        ('FastMCP("x" if os.environ.get("A") else "y")', {}),
+    ],
+)
+def test_what_the_constructor_of_a_server_says_of_it_is_known(
+    tmp_path: Path, made: str, expected: dict[str, Any]
+) -> None:
+    source = f"import os\nfrom fastmcp import FastMCP\nmcp = {made}\n@mcp.tool\ndef f(): ..."
+    assert said(found(tmp_path, source)) == expected
+
+
+def test_a_low_level_server_is_called_what_it_is_started_with(tmp_path: Path) -> None:
+    source = """
+        from mcp.server import Server
+        from mcp.server.models import InitializationOptions
+        from mcp.types import Tool
+        async def main():
+            server = Server("inner")
+            @server.list_tools()
+            async def list_tools():
+                return [Tool(name="f", inputSchema={})]
+            await server.run(InitializationOptions(server_name="outer", server_version="0.1.0"))
+    """
+    assert said(found(tmp_path, source)) == {"serverInfo": {"name": "outer", "version": "0.1.0"}}
+
+
+def test_instructions_that_are_set_later_are_those_that_count(tmp_path: Path) -> None:
+    source = """
+        import os
+        from mcp.server.mcpserver import MCPServer
+        mcp = MCPServer("x", instructions="First.")
+        mcp._lowlevel_server.instructions = "Then."
+        @mcp.tool()
+        def f(): ...
+    """
+    assert said(found(tmp_path, source))["instructions"] == "Then."
+    doubted = source.replace("mcp._low", 'if os.environ.get("A"): mcp._low')
+    assert "instructions" not in said(found(tmp_path, doubted))
+
+
+def test_of_several_servers_only_what_they_agree_on_is_said(tmp_path: Path) -> None:
+    one = 'from fastmcp import FastMCP\nmcp = FastMCP("one", version="2")\n@mcp.tool\ndef f(): ...'
+    two = 'from fastmcp import FastMCP\nmcp = FastMCP("two", version="2")\n@mcp.tool\ndef g(): ...'
+    assert said(found(tmp_path, one=one, two=two)) == {"serverInfo": {"version": "2"}}
+
+
+def test_a_mounted_server_does_not_speak_for_the_one_around_it(tmp_path: Path) -> None:
+    source = """
+        from fastmcp import FastMCP
+        mcp, sub = FastMCP("whole"), FastMCP("part")
+        @sub.tool
+        def f(): ...
+        mcp.mount(sub, "p")
+    """
+    assert said(found(tmp_path, source)) == {"serverInfo": {"name": "whole"}}
+
+
+def _served_by(name: str) -> str:
+    return f"""
+from fastmcp import FastMCP
+mcp = FastMCP("{name}")
+@mcp.tool
+def add_numbers(a: int, b: int) -> int:
+    "Adds two numbers, for a sum of two integers that the user of {name} asks for."
+@mcp.tool
+def list_{name}() -> str:
+    "Lists whatever the user wants to see, in no order, a hundred of them at a time."
+"""
+
+
+def test_tools_of_one_name_of_two_servers_are_both_found(tmp_path: Path) -> None:
+    result = found(tmp_path, one__server=_served_by("one"), two__server=_served_by("two"))
+    assert names(result) == ["add_numbers", "list_one", "add_numbers", "list_two"]
+    assert len({each.server for each in result.tools[:2]} | {each.server for each in result.tools[2:]}) == 2
+
+
+def test_two_servers_make_one_catalog_with_each_name_once(tmp_path: Path) -> None:
+    write(tmp_path, {"one/server.py": _served_by("one"), "two/server.py": _served_by("two")})
+    assert names(discover(str(tmp_path), whole=True)) == ["add_numbers", "list_one", "list_two"]
+
+
+def test_tools_of_one_name_of_two_low_level_servers_are_no_duplicates(tmp_path: Path) -> None:
+    text = """
+from mcp.server import Server
+from mcp.types import Tool
+server = Server("x")
+@server.list_tools()
+async def listed():
+    return [Tool(name="a", description="d", inputSchema={"type": "object"})]
+"""
+    result = found(tmp_path, one=text, two=text)
+    assert names(result) == ["a", "a"]
+    assert result.tools[0].server != result.tools[1].server
+
+
+def test_one_server_that_is_started_in_two_ways_is_found_once(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        kit='def install(mcp):\n    @mcp.tool()\n    def a(): ...\n    @mcp.tool(name="a")\n    def b(): ...\n',
+        one='from fastmcp import FastMCP\nfrom kit import install\nmcp = FastMCP("1")\ninstall(mcp)\n',
+        two='from fastmcp import FastMCP\nfrom kit import install\nmcp = FastMCP("2")\ninstall(mcp)\n',
+    )
+    assert names(result) == ["a"]
+
+
+def test_a_tool_hides_one_of_its_name_on_a_server_that_is_mounted(tmp_path: Path) -> None:
+    source = """
+from fastmcp import FastMCP
+mcp, sub = FastMCP("x"), FastMCP("sub")
+@sub.tool(name="a")
+def hidden():
+    "Sub."
+@mcp.tool(name="a")
+def shown():
+    "Main."
+mcp.mount(sub)
+"""
+    assert tool(found(tmp_path, source))["description"] == "Main."
+
+
+def test_tools_of_two_servers_are_no_siblings(tmp_path: Path) -> None:
+    write(tmp_path, {"one/server.py": _served_by("one"), "two/server.py": _served_by("two")})
+    both = {each.rule.id for each in check(read_source(str(tmp_path)), all_rules())}
+    assert not both & {"server-duplicate-tools", "MP033"}
+
+
+def test_tools_of_one_server_are_siblings_wherever_they_are_written(tmp_path: Path) -> None:
+    second = _served_by("two").replace('mcp = FastMCP("two")', "from one import mcp")
+    write(tmp_path, {"one.py": _served_by("one"), "two.py": second})
+    assert "MP033" in {each.rule.id for each in check(read_source(str(tmp_path)), all_rules())}

@@ -323,3 +323,157 @@ def test_a_member_of_a_list_that_is_only_sometimes_there_is_left_out_and_marked(
     )
     assert "b" not in tool(result)["inputSchema"].get("required", [])
     assert result.tools[0].unknown == {"/inputSchema/required"}
+
+
+CHOICES = {
+    "an expression": "schema = {one} if os.environ.get('X') else {other}",
+    "a statement": "if os.environ.get('X'):\n    schema = {one}\nelse:\n    schema = {other}",
+    "a function": "def pick():\n    if os.environ.get('X'):\n        return {one}\n    return {other}\nschema = pick()",
+}
+
+
+@pytest.mark.parametrize("form", CHOICES)
+@pytest.mark.parametrize(
+    ("one", "other", "unknown"),
+    [
+        (
+            '{"properties": {"a": {"type": "string"}, "c": {}}, "required": ["a", "c"]}',
+            '{"properties": {"b": {"type": "string"}, "c": {}}, "required": ["b", "c"]}',
+            {"/properties/a", "/properties/b", "/required"},
+        ),
+        (
+            '{"properties": {"a": {"type": "string"}}}',
+            '{"properties": {"a": {"type": "integer"}}}',
+            {"/properties/a/type"},
+        ),
+        ('{"properties": {"a": {}}}', '{"properties": {"a": {}}, "required": ["a"]}', {"/required"}),
+        ('{"properties": {"a": {}}}', '{"properties": {"a": {}}, **sometimes}', {"/title"}),
+        ('{"properties": {"a": {}}}', '{"properties": {"a": {}}, **unheard_of()}', {""}),
+        ('{"properties": {"a": {}}, "required": ["a"]}', '{"properties": {"a": {}}, "required": ["a"]}', set()),
+    ],
+)
+def test_what_only_one_of_two_schemas_has_is_marked(
+    form: str, one: str, other: str, unknown: set[str], tmp_path: Path
+) -> None:
+    before = "import os\nfrom elsewhere import unheard_of\nsometimes = {}\n"
+    before += "if os.environ.get('Y'):\n    sometimes['title'] = 'X'\n"
+    choice = CHOICES[form].replace("{one}", one).replace("{other}", other)
+    result = found(tmp_path, served('Tool(name="a", inputSchema=schema)', before + choice))
+    assert result.tools[0].unknown == {f"/inputSchema{each}" for each in unknown}
+
+
+UNSETTLED = """
+import json
+import os
+env = os.environ.get("X")
+extra = ["b"] if env else []
+letters = ["a", *extra]
+options = {"k": "x"} if env else {}
+class Kit:
+    kind = "plain"
+    def __init__(self):
+        self.size = "small"
+        if env:
+            self.kind, self.size, self.only = "fancy", "large", "o"
+kit = Kit()
+class Kind:
+    label = "one"
+def function():
+    "One."
+current = "one"
+def choose():
+    global current
+    if env:
+        current = "two"
+choose()
+if env:
+    Kind.label = "two"
+    function.__doc__ = "Two."
+firsts = ["x", "y"]
+if env:
+    firsts[0] = "z"
+words = ["b", "a"]
+words.sort(key=os.environ.get)
+sometimes = ["b", "a"]
+if env:
+    sometimes.sort()
+moved = ["b", *extra]
+moved.insert(0, "a")
+updated = {"k": "one"}
+if env:
+    updated.update(k="two")
+def either():
+    if env:
+        yield "a"
+    yield "b"
+"""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        '", ".join(letters)', "letters[1]", "str(len(letters))", '"".join(letters[:2])', '"".join(sorted(letters))',
+        '"".join(letters.copy())', '"".join(tuple(letters))', '"".join(dict.fromkeys(letters))', "json.dumps(letters)",
+        'f"{letters}"', 'str(letters == ["a", "b"])',
+        'str(any([each == "b" for each in letters]))',
+        'options.get("k", "y")', 'dict(options).pop("k", "y")', "json.dumps(options)", 'updated["k"]',
+        "kit.kind", "kit.size", 'getattr(kit, "kind", "d")', 'getattr(kit, "only", "d")', 'str(hasattr(kit, "only"))',
+        "Kind.label", "function.__doc__", "current", "firsts[0]", "words[0]", '"".join(words)', '"".join(sometimes)',
+        '"".join(moved)', '"".join({"a", "b"})', 'next(iter({"a", "b"}))', '"".join(either())',
+        '"".join(sorted(["b", "a"], key=unheard_of))',
+    ],
+)  # fmt: skip
+def test_what_depends_on_a_condition_is_not_taken_for_certain(expression: str, tmp_path: Path) -> None:
+    result = found(tmp_path, served(f'Tool(name="a", description={expression}, inputSchema={{}})', UNSETTLED))
+    assert "description" not in tool(result)
+    assert "/description" in result.tools[0].unknown
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("words.sort()", "a,bb,ccc"),
+        ("words.sort(reverse=True)", "ccc,bb,a"),
+        ("words.sort(key=len)", "a,bb,ccc"),
+        ("words.sort(key=lambda each: -len(each))", "ccc,bb,a"),
+        ("words = sorted(words, key=len, reverse=True)", "ccc,bb,a"),
+        ("words = sorted(set(words))", "a,bb,ccc"),
+        ("words.reverse()", "a,ccc,bb"),
+    ],
+)
+def test_lists_are_sorted_as_python_does(change: str, expected: str, tmp_path: Path) -> None:
+    before = f'words = ["bb", "ccc", "a"]\n{change}'
+    result = found(tmp_path, served('Tool(name="a", description=",".join(words), inputSchema={})', before))
+    assert tool(result)["description"] == expected
+
+
+def test_what_an_object_sets_while_it_is_made_under_a_condition_is_certain(tmp_path: Path) -> None:
+    before = """
+import os
+class Kit:
+    def __init__(self):
+        self.label = None
+        self.label = "Known."
+kit = Kit() if os.environ.get("X") else None
+"""
+    result = found(tmp_path, served('Tool(name="a", description=kit.label, inputSchema={})', before))
+    assert tool(result)["description"] == "Known."
+
+
+def test_of_one_of_two_functions_nothing_is_certain_but_the_name_that_is_given(tmp_path: Path) -> None:
+    source = """
+import os
+from mcp.server.fastmcp import FastMCP
+mcp = FastMCP("x")
+def one(a: int):
+    "One."
+def two(b: str):
+    "Two."
+either = one if os.environ.get("X") else two
+mcp.add_tool(either, name="given")
+mcp.add_tool(either)
+"""
+    result = found(tmp_path, source)
+    assert names(result) == ["given"]
+    assert result.tools[0].unknown >= {"/description", "/inputSchema", "/outputSchema"}
+    assert result.tools[0].required_by_signature == ()

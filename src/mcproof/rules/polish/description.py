@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcproof.finding import Problem
-from mcproof.javascript import is_blank
+from mcproof.javascript import is_blank, length, trim
 from mcproof.names import words_of
 from mcproof.registry import rule
 from mcproof.rules.polish.lexicon import USELESS, WHEN
-from mcproof.rules.polish.prose import has_any, is_latin, matches_from, pointer_of, read, size, unquoted
+from mcproof.rules.polish.prose import has_any, matches_from, may_be_english, pointer_of, read, size, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +50,14 @@ _SHOWING = (
     ),
 )
 """What a description has in it that shows a value or names the form of one."""
+_names_form = re.compile(
+    r"\b(?:\w*names?|paths?|urls?|uris?|ids?|identifiers?|uids?|uuids?|guids?|arns?|slugs?|regions?|emojis?|e-?mails?"
+    r"|json|yaml|xml|html|css|markdown|latex|base64|sql|cron|rfc ?\d+|unix|epoch|javascript|code|scripts?|source"
+    r"|reg(?:ular )?ex\w*|glob|sentences?|paragraphs?|text|descriptions?|human-readable|ip|sha"
+    r"|branch(?:es)?|address(?:es)?)\b"
+    r"|(?<!\S)\.[a-z0-9]{2,5}\b|: ?[\w/-]{1,40}, ?[\w/-]{1,40}, ?\w"
+).search
+"""What a description names that is written in one way only, or copied from elsewhere, or free text; or a list."""
 FREE_TEXT = _set(
     "text content contents body message comment comments note notes title description summary prompt reason question "
     "thought subject instructions instruction name query search answer context topic keyword keywords term terms "
@@ -68,7 +76,7 @@ _when = re.compile(
     r"|\bif (?:the user|you|users)\b"
     r"|\b(?:not|don't|never|avoid) (?:use|using|call|calling)\b"
     r"|\b(?:must|should) be (?:used|called)\b"
-    r"|\bbefore (?:using|calling)\b"
+    r"|\bbefore (?:using|calling)\b|\bconsider (?:using|calling)\b"
 ).match
 _useless = re.compile(
     r"\b(?:[Ss]imply|[Bb]asically|[Ee]ssentially|[Oo]bviously|[Rr]eally|[Ee]ffortlessly|awesome|amazing|convenient|"
@@ -102,6 +110,7 @@ _EMPHASIS = _set(
     name="description-too-short",
     severity="warn",
     category="description",
+    same_as="tool-short-description",
 )
 def description_too_short(tool: Tool) -> Iterator[Problem]:
     """A tool's description has fewer than 50 characters.
@@ -112,8 +121,8 @@ def description_too_short(tool: Tool) -> Iterator[Problem]:
     Fix: add the one or two sentences that a colleague would ask for.
     """
     if not is_blank(tool.description) and tool.knows("/description") and _is_short(tool.description):
-        found = size(tool.description)
-        yield Problem(f"the description has only {found} characters", at="/description")
+        found = min(size(tool.description), length(trim(tool.description)))
+        yield Problem(f"the description has only {found} character{'s' * (found > 1)}", at="/description")
 
 
 def _is_short(text: str) -> bool:
@@ -126,9 +135,12 @@ def _is_short(text: str) -> bool:
     name="description-too-long",
     severity="note",
     category="description",
+    same_as="tool-long-description",
 )
 def description_too_long(tool: Tool) -> Iterator[Problem]:
     """A tool's description has more than 1,500 characters.
+
+    Blanks that only lay it out do not count; ideographs count for three and syllable signs for two.
 
     Why: every description is sent with every request, and the important sentence drowns.
     Fix: move details of a parameter to that parameter, and long guides to a resource or a prompt.
@@ -137,9 +149,12 @@ def description_too_long(tool: Tool) -> Iterator[Problem]:
     if (
         len(text) > (LONG if text.isascii() else LONG // 3)
         and tool.knows("/description")
-        and (found := size(tool.description)) > LONG
+        and (found := size(text)) > LONG
     ):
-        yield Problem(f"the description has {found:,} characters", at="/description")
+        count = length(trim(text))
+        is_dense = count <= LONG
+        much = f"says as much as {found:,} letters would" if is_dense else f"has {count:,} characters"
+        yield Problem(f"the description {much}", at="/description")
 
 
 @rule(
@@ -153,16 +168,18 @@ def missing_example(tool: Tool) -> Iterator[Problem]:
     """A parameter's description leaves its format open and shows no example.
 
     It is about texts, lists and objects. A list of values, a format, a pattern, a default, declared properties and
-    anything that is quoted show what is meant; free text such as a title needs no example; a parameter without a
-    description is MP002's.
+    anything that is quoted show what is meant; free text such as a title needs no example, nor does what is copied or
+    always written in one way: a name, an id, a path, an address, code. A parameter without a description is MP002's.
 
     Why: one example tells a model more about a format than a paragraph does.
     Fix: add `examples`, or end the description with "such as `2024-05-01`".
     """
-    for name, schema, text in read(tool).parameters:
+    reading = read(tool)
+    for name, schema, text in () if reading.is_foreign else reading.parameters:
         if not text or schema.get("type") not in _OPEN or not _leaves_format_open(name, schema):
             continue
-        if not has_any(_SHOWING, text.lower()) and is_latin(text):
+        lowered = text.lower()
+        if not has_any(_SHOWING, lowered) and not _names_form(lowered) and may_be_english(text):
             pointer = pointer_of(name)
             if tool.knows_all(pointer):
                 yield Problem(f"parameter `{name}` has no example", pointer, name)
@@ -221,7 +238,7 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
     Fix: write them out at least once.
     """
     text = tool.description[:LOOKED_AT]
-    if not _has_capitals(text) or not tool.knows("/description"):
+    if not _has_capitals(text) or not read(tool).is_english:
         return
     plain = unquoted(text)
     words = _words(plain)

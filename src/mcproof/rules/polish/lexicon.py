@@ -18,7 +18,7 @@ COMING_BACK = _set(
 """How a word on what a tool returns begins (MP003)."""
 WHEN = _set(
     "use used call invoke run prefer choose try useful helpful appropriate ideal best perfect suitable intended "
-    "designed meant recommended only when whenever if not don never avoid must should before"
+    "designed meant recommended only when whenever if not don never avoid must should before consider"
 )
 """How a word on when to use a tool begins (MP023)."""
 USELESS = _set(
@@ -29,4 +29,23 @@ USELESS = _set(
 SPEAKING = _set("ignore disregard forget override bypass reveal not don never without you")
 """How a sentence begins that tells a model what to do (MP041)."""
 
-WATCHED = COMING_BACK | WHEN | USELESS | SPEAKING
+ENGLISH = _set(
+    "the of and to for with from this that these are by or it its be which when all if your you can has have not any "
+    "into is in on at as using use used returns return each other only must should"
+)
+"""Words that English texts are held together with."""
+FOREIGN = _set(
+    # Spanish, Portuguese, Italian
+    "el la los las un una unos unas del al de en con por para que su sus como este esta si se lo uma um dos das pelo "
+    "pela com ou il gli della delle dei nel nella che di sono "
+    # French
+    "le les des du et dans pour avec sur par est sont cette ces qui au aux une ou ne pas "
+    # German, Dutch
+    "der das dem den ein eine einen einer eines und oder mit von vom zum zur ist sind wird werden nicht auf aus bei "
+    "nach durch het een van voor naar deze wordt niet "
+    # Scandinavian, Polish, Turkish, Indonesian
+    "och att som ett til og af av jest nie dla oraz przez ve bir ile dan untuk yang dari dengan"
+)
+"""Such words of other languages in Latin letters, as far as they need no accents and are rare in English."""
+
+WATCHED = COMING_BACK | WHEN | USELESS | SPEAKING | FOREIGN

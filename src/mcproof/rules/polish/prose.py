@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, AnyStr
 
 from mcproof.javascript import is_blank
 from mcproof.jsontext import escape
-from mcproof.rules.polish.lexicon import WATCHED
+from mcproof.rules.polish.lexicon import ENGLISH, FOREIGN, WATCHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,24 +39,43 @@ def size(text: str) -> int:
 
 
 def is_latin(text: str) -> bool:
-    """Whether a text may be English; rules about English words are silent about what is not."""
+    """Whether a text is in letters that may be English."""
     return text.isascii() or len(text.encode("ascii", "ignore")) > 0.8 * len(text)
+
+
+def may_be_english(text: str) -> bool:
+    """Whether a text may be English; rules about English words are silent about what is not."""
+    words = _words_of(text)
+    return is_latin(text) and not _is_foreign(words, WATCHED.intersection(words))
+
+
+def _words_of(text: str) -> list[str]:
+    """The words of a text in small letters, without what is not ASCII."""
+    return text.encode("ascii", "replace").translate(_WORDS_ONLY).decode("ascii").split()
+
+
+def _is_foreign(words: list[str], watched: frozenset[str]) -> bool:
+    """Whether words are held together by those of another language: a guess, and in doubt it is English."""
+    foreign = FOREIGN & watched
+    return bool(foreign) and len(foreign) > len(ENGLISH.intersection(words))
 
 
 class Reading:
     """What rules about words ask of a tool: worked out once, for all of them."""
 
-    __slots__ = ("is_english", "lowered", "parameters", "words")
+    __slots__ = ("is_english", "is_foreign", "lowered", "parameters", "words")
 
     def __init__(self, tool: Tool) -> None:
         text = tool.description
-        self.is_english = tool.knows("/description") and not is_blank(text) and is_latin(text)
+        words = _words_of(text)
+        self.words = WATCHED.intersection(words)
+        """Which of the words that rules look for are in it."""
+        self.is_foreign = not is_latin(text) or _is_foreign(words, self.words)
+        """Whether the description is in another language than English, as what is said of parameters will be."""
+        self.is_english = tool.knows("/description") and not is_blank(text) and not self.is_foreign
         """Whether there is a description that can be judged by its English words."""
         self.lowered = text.lower()
         """The description in small letters."""
-        letters = text.encode("ascii", "replace").translate(_WORDS_ONLY)
-        self.words = WATCHED.intersection(letters.decode("ascii").split())
-        """Which of the words that rules look for are in it."""
         self.parameters = [
             (name, schema, description_of(schema))
             for name, schema in tool.parameters.items()

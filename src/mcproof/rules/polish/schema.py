@@ -22,6 +22,8 @@ _MOST_PARTS = 20
 """How many schemas are searched for a description."""
 ENOUGH_LISTS = 5
 """How many `required` lists show that whoever wrote the others knows of them."""
+FEW_LISTS = 3
+"""How many do where they are at least half of the tools that take something."""
 _comes_back = re.compile(
     r"\b(?:return(?:s|ed|ing)?|yield(?:s|ed|ing)?|respon(?:se|ses|ds)|outputs?|results?|produc(?:es|ing)|gives? back)\b"
 ).match
@@ -138,14 +140,17 @@ def require_required_array(catalog: Catalog) -> Iterator[Problem]:
 
     Where a schema comes from is known of source code only. One that a server serves is taken for a written one, unless
     every parameter has a default, admits null or is said to be optional, or the schema names its dialect: so looks what
-    a library derives. Where five other tools of the server have a list, its absence is taken for an answer.
+    a library derives. Where five other tools of the server have a list, or three and that is half of them, its
+    absence is taken for an answer.
 
     Why: a schema without `required` makes every parameter optional, which is rarely what was meant.
     Fix: list in `required` what a call can't do without; where that is nothing, an empty list says so.
     """
     listing = sum(tool.schema is not None and bool(tool.schema.get("required")) for tool in catalog.tools)
+    taking = sum(bool(tool.parameters) for tool in catalog.tools)
+    is_answer = listing >= ENOUGH_LISTS or (listing >= FEW_LISTS and 2 * listing >= taking)
     for tool in catalog.tools:
-        problem = _missing_list(tool, is_answer=listing >= ENOUGH_LISTS)
+        problem = _missing_list(tool, is_answer=is_answer)
         if problem is not None and _flaw(tool) is None:
             yield problem
 

@@ -9,7 +9,9 @@ from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.expressions import evaluate
 from mcproof.targets.python_source.imports import ModuleValue
+from mcproof.targets.python_source.parameters import signature_of
 from mcproof.targets.python_source.values import (
+    DOC_IN_DOUBT,
     MISSING,
     UNKNOWN,
     Class,
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
 def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
     """Bind a target to a value."""
     if isinstance(target, ast.Name):
-        holder = scope.module.scope if target.id in scope.shared else scope
-        holder.names[target.id] = value
+        if target.id in scope.shared:
+            _set_name(run, scope.module.scope, target.id, value)
+        else:
+            scope.names[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
         items = plain.items_of(run.settle(value))
         fits = items is not None and len(items) == len(target.elts)
@@ -44,25 +48,42 @@ def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
 def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
     holder = run.settle(holder)
     if isinstance(holder, Instance):
-        before = holder.attributes.get(name, MISSING)
-        doubtful = run.doubt and before is not MISSING
-        holder.attributes[name] = joined(before, value) if doubtful else value
-    elif isinstance(holder, Function):
-        if name == "__name__":
-            holder.name = value if isinstance(value, str) else "<unknown>"
-            holder.attributes["__name__"] = value
-        elif name == "__signature__":
-            holder.attributes["__signature__"] = value
+        if run.doubt > holder.doubt:
+            before = holder.attributes.get(name, MISSING)
+            if before is MISSING:
+                before = holder.cls.attribute(name)
+                holder.doubtful.add(name)
+            value = joined(before, value)
         else:
-            holder.attributes[name] = value
+            holder.doubtful.discard(name)
+        holder.attributes[name] = value
+    elif isinstance(holder, Function):
+        _set_attribute_of_function(holder, name, value, in_doubt=run.doubt > holder.doubt)
     elif isinstance(holder, Class):
-        holder.body.names[name] = value
+        _set_name(run, holder.body, name, value)
     elif isinstance(holder, ModuleValue):
         module = run.modules.load(holder.path)
         if module is not None:
-            module.scope.names[name] = value
+            _set_name(run, module.scope, name, value)
     else:
         run.servers.set_attribute(holder, name, value)
+
+
+def _set_attribute_of_function(holder: Function, name: str, value: Any, *, in_doubt: bool) -> None:
+    if in_doubt and name == "__doc__":
+        holder.attributes[DOC_IN_DOUBT] = True
+        return
+    if in_doubt:
+        before = holder.attributes.get(name, MISSING)
+        value = joined((signature_of(holder) or UNKNOWN) if name == "__signature__" else before, value)
+    holder.attributes[name] = value
+    if name == "__name__":
+        holder.name = value if isinstance(value, str) else "<unknown>"
+
+
+def _set_name(run: Interpreter, scope: Scope, name: str, value: Any) -> None:
+    """Bind a name of another scope than the one that is followed: under a condition it is one of two."""
+    scope.names[name] = joined(scope.names.get(name, MISSING), value) if run.doubt else value
 
 
 def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.Subscript, scope: Scope) -> None:
@@ -82,6 +103,6 @@ def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.S
     elif isinstance(holder, PlacedDict):
         holder.incomplete = True
     elif isinstance(holder, list) and isinstance(key, int) and -len(holder) <= key < len(holder):
-        holder[key] = value
+        holder[key] = joined(holder[key], value) if run.doubt else value
     else:
         run.servers.set_item(holder, key, value)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from mcproof.targets.python_source import parameters
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
+    DOC_IN_DOUBT,
     MISSING,
     UNKNOWN,
     Call,
@@ -17,6 +19,7 @@ from mcproof.targets.python_source.values import (
     Function,
     Instance,
     Method,
+    OneOfTwo,
     PlacedDict,
     SuperOf,
 )
@@ -45,6 +48,8 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
         return _super_attribute(run, value, name)
     if isinstance(value, Called):
         return run.servers.attribute_of_call(value, name)
+    if isinstance(value, (parameters.Parameter, parameters.Signature)):
+        return parameters.attribute(run, value, name)
     found = run.attribute_of(value, name)
     if found is not MISSING:
         return found
@@ -99,10 +104,12 @@ def _function_attribute(value: Function, name: str) -> Any:
     face = value.face()
     if name in value.attributes:
         return value.attributes[name]
+    if isinstance(value, OneOfTwo):
+        return UNKNOWN
     if name in ("__name__", "__qualname__"):
         return face.name
     if name == "__doc__":
-        return docstring_of(face)
+        return UNKNOWN if DOC_IN_DOUBT in value.attributes else docstring_of(face)
     if name == "__wrapped__":
         return value.wrapped if value.wrapped is not None else UNKNOWN
     if name == "__module__":

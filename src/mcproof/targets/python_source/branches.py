@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.imports import Lazy
+from mcproof.targets.python_source.parameters import Signature, either
 from mcproof.targets.python_source.servers import is_server
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -14,9 +15,11 @@ from mcproof.targets.python_source.values import (
     External,
     Function,
     Instance,
+    OneOfTwo,
     PlacedDict,
     PlacedList,
     Scope,
+    or_none,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
 """How a block of statements can be left before its end."""
+MOST_JOINED = 2_000
+"""How many dictionaries within two are put together."""
 
 
 def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
@@ -45,8 +50,14 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
     if outcomes & {RETURN, BREAK, CONTINUE}:
         if None not in outcomes:
             return RETURN if RETURN in outcomes else CONTINUE
-        run.doubt += 1  # until the call ends: what follows is reached only sometimes
-        run.frames[-1].doubt += 1
+        run.doubt += 1  # until the call, the loop or the round ends: what follows is reached only sometimes
+        frame = run.frames[-1]
+        if RETURN in outcomes:
+            frame.doubt += 1
+        elif BREAK in outcomes:
+            frame.breaks += 1
+        else:
+            frame.skips += 1
     return None
 
 
@@ -66,8 +77,14 @@ def _is_type(value: External) -> bool:
     return value.name.startswith("builtins.")
 
 
-def joined(left: Any, right: Any) -> Any:
-    """What is known of a value that is one of two."""
+def _look_alike(one: Function, other: Function) -> bool:
+    """Whether two functions have one face: the same function, wrapped under a condition."""
+    changed = [each.attributes.get("__signature__") for each in (one, other)]
+    return one.face().node is other.face().node and changed[0] is changed[1]
+
+
+def joined(left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None = None) -> Any:
+    """What is known of a value that is one of two; `done` are the pairs within them that are put together already."""
     if left is MISSING or left is right:
         return right
     if right is MISSING:
@@ -77,26 +94,74 @@ def joined(left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         if is_server(one):
             return one
-        if isinstance(one, (Function, Class)) and isinstance(other, type(one)):
+        if isinstance(one, Function) and isinstance(other, Function):
+            return one if _look_alike(one, other) else _one_of(one)
+        if isinstance(one, Class) and isinstance(other, Class):
             return UNKNOWN  # one of two, and nobody knows which
         if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
             return UNKNOWN
-        if isinstance(one, (Function, Class, Instance, External, Lazy)) and (
-            other is None or other is UNKNOWN or isinstance(other, type(one))
-        ):
-            return one
+        if isinstance(one, (Function, Class, Instance, External, Lazy)):
+            if other is None:
+                return or_none(one)
+            if other is UNKNOWN or isinstance(other, type(one)):
+                return one
+            if isinstance(one, Lazy) and isinstance(other, External):
+                return one  # of the two places that an import tries, the one in the project
+    if isinstance(left, Signature) and isinstance(right, Signature):
+        return either(left, right)
     if isinstance(left, list) and isinstance(right, list):
-        made = PlacedList(left)
-        made.extend(each for each in right if not any(each is known for known in left))
-        made.doubtful = plain.doubtful_positions(left) | set(range(len(left), len(made)))
-        made.doubtful |= {index for index, each in enumerate(left) if not any(each is known for known in right)}
-        made.incomplete = True
-        return made
+        return _joined_lists(left, right)
     if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
-        merged = left.copy()
-        merged.merge({key: value for key, value in right.items() if key not in left})
-        for key in left.keys() & right.keys():
-            merged[key] = joined(left[key], right[key])
-        merged.doubtful |= left.keys() ^ right.keys()
-        return merged
+        return _joined_dicts(left, right, {} if done is None else done)
     return UNKNOWN
+
+
+def _joined_dicts(left: PlacedDict, right: PlacedDict, done: dict[tuple[int, int], PlacedDict]) -> Any:
+    """All that is in one of two dictionaries; what is not for sure in both is in doubt."""
+    pair = id(left), id(right)
+    if pair in done:
+        return done[pair]
+    if len(done) > MOST_JOINED:
+        return UNKNOWN
+    merged = done[pair] = left.copy()
+    merged.merge({key: value for key, value in right.items() if key not in left})
+    for key in left.keys() & right.keys():
+        merged[key] = joined(left[key], right[key], done)
+    merged.places.update((key, place) for key, place in right.places.items() if key not in left)
+    merged.doubtful |= left.doubtful | right.doubtful | (left.keys() ^ right.keys())
+    merged.incomplete = left.incomplete or right.incomplete
+    return merged
+
+
+def _one_of(first: Function) -> OneOfTwo:
+    made = OneOfTwo(first.node, first.scope, first.defaults, first.kw_defaults)
+    made.bound_to, made.owner, made.wrapped, made.partial = first.bound_to, first.owner, first.wrapped, first.partial
+    made.attributes = {"__name__": UNKNOWN}
+    return made
+
+
+def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
+    """All that is in one of two lists, in the order of the longer; what is not for sure in both is in doubt."""
+    if len(left) < len(right):
+        left, right = right, left
+    ours, theirs = [list(map(_identity, each)) for each in (left, right)]
+    made = PlacedList(left, getattr(left, "module", None))
+    made.either = left, right
+    made.nodes = list(getattr(left, "nodes", ()))
+    made.doubtful = plain.doubtful_positions(left)
+    made.incomplete = getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
+    if ours == theirs:
+        made.doubtful |= plain.doubtful_positions(right)
+        return made
+    unsure = plain.doubtful_positions(right)
+    sure = {each for index, each in enumerate(theirs) if index not in unsure}
+    known = set(ours)
+    made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
+    made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
+    made.incomplete, made.lists_all = True, not (plain.may_hold_more(left) or plain.may_hold_more(right))
+    return made
+
+
+def _identity(value: Any) -> Any:
+    """What two values that are one have in common: plain data its content, anything else that it is the same."""
+    return (type(value), value) if isinstance(value, plain.PLAIN) else id(value)

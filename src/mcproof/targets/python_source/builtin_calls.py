@@ -7,8 +7,16 @@ import json
 import textwrap
 from typing import Any
 
-from mcproof.targets.python_source.plain import LONGEST, PLAIN, bare, doubtful_positions, is_short, items_of
-from mcproof.targets.python_source.values import UNKNOWN, PlacedDict, PlacedList, is_known, truth
+from mcproof.targets.python_source.plain import (
+    LONGEST,
+    PLAIN,
+    bare,
+    doubtful_positions,
+    is_settled,
+    is_short,
+    items_of,
+)
+from mcproof.targets.python_source.values import UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -29,20 +37,18 @@ def _as_list(value: Any = ()) -> Any:
         made = PlacedList()
         made.incomplete = True
         return made
-    made = PlacedList(items)
-    made.incomplete = getattr(value, "incomplete", False)
-    made.doubtful = doubtful_positions(value)
-    return made
+    return PlacedList(items).take_over(value, doubtful_positions(value))
 
 
 def _as_set(value: Any = ()) -> Any:
     """A set as a list in which every text and number stands once."""
     made = _as_list(value)
+    made.unordered = True
     plain = [each for each in made if isinstance(each, (str, int, float))]
     if len(plain) != len(made) or len(set(plain)) == len(plain):
         return made
     once = PlacedList(dict.fromkeys(made))
-    once.incomplete = made.incomplete
+    once.incomplete, once.unordered = made.incomplete, True
     once.doubtful = {once.index(made[at]) for at in made.doubtful} - {
         once.index(each) for at, each in enumerate(made) if at not in made.doubtful
     }
@@ -50,8 +56,8 @@ def _as_set(value: Any = ()) -> Any:
 
 
 def _as_tuple(value: Any = ()) -> Any:
-    items = items_of(value)
-    return UNKNOWN if items is None or getattr(value, "incomplete", False) else tuple(items)
+    made = _as_list(value)
+    return tuple(made) if is_settled(made) else made or UNKNOWN
 
 
 def _as_dict(*args: Any, **kwargs: Any) -> Any:
@@ -63,21 +69,23 @@ def _as_dict(*args: Any, **kwargs: Any) -> Any:
             items = items_of(value)
             pairs = [each for each in items or () if isinstance(each, tuple) and len(each) == 2]
             made.update((key, item) for key, item in pairs if isinstance(key, (str, int)))
-            made.incomplete = items is None or len(pairs) != len(items)
+            made.incomplete = items is None or len(pairs) != len(items) or getattr(value, "incomplete", False)
+            if doubtful_positions(value):
+                made.doubtful |= set(made)
     made.merge(kwargs)
     return made
 
 
-def _sorted(value: Any, **kwargs: Any) -> Any:
-    items = items_of(value)
-    if items is None:
-        return UNKNOWN
-    backwards = kwargs.get("reverse", False)
-    if kwargs.keys() <= {"reverse"} and isinstance(backwards, bool):
-        for kind in (str, (int, float)):
-            if all(isinstance(each, kind) for each in items):
-                return PlacedList(sorted(items, reverse=backwards))
-    return PlacedList(items)
+def _from_keys(keys: Any, value: Any = None) -> Any:
+    items, doubtful = _as_list(keys), doubtful_positions(keys)
+    made = PlacedDict()
+    made.incomplete = items.incomplete or not all(isinstance(each, (str, int)) for each in items)
+    sure = {each for index, each in enumerate(items) if index not in doubtful and isinstance(each, (str, int))}
+    for each in items:
+        if isinstance(each, (str, int)):
+            made.setdefault(each, value)
+    made.doubtful = set(made) - sure
+    return made
 
 
 def _changed(value: Any, change: Any) -> Any:
@@ -86,23 +94,24 @@ def _changed(value: Any, change: Any) -> Any:
     if items is None:
         return UNKNOWN
     made = PlacedList(change(items))
-    made.incomplete = getattr(value, "incomplete", False)
-    made.doubtful = set(range(len(made))) if doubtful_positions(value) else set()
-    return made
+    return made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
 
 
 def _length(value: Any) -> Any:
     items = items_of(value)
     if isinstance(value, str):
         return len(value)
-    return UNKNOWN if items is None or getattr(value, "incomplete", False) else len(items)
+    return UNKNOWN if items is None or is_open(value) else len(items)
 
 
 def _zip(*values: Any, **_: Any) -> Any:
     lists = [items_of(value) for value in values]
     if any(each is None for each in lists):
         return UNKNOWN
-    return PlacedList(zip(*(each or [] for each in lists), strict=False))
+    made = PlacedList(zip(*(each or [] for each in lists), strict=False))
+    for value in values:
+        made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    return made
 
 
 def _text(value: Any = "") -> Any:
@@ -133,10 +142,12 @@ def _of_strings(function: Any) -> Any:
 def _all_of(decisive: bool) -> Any:
     def apply(value: Any) -> Any:
         items = items_of(value)
+        doubtful = doubtful_positions(value)
         known = [truth(each) for each in items or ()]
-        if decisive in known:
+        if any(each is decisive for index, each in enumerate(known) if index not in doubtful):
             return decisive
-        return UNKNOWN if items is None or None in known or getattr(value, "incomplete", False) else not decisive
+        is_unsure = None in known or decisive in known or getattr(value, "incomplete", False)
+        return UNKNOWN if items is None or is_unsure else not decisive
 
     return apply
 
@@ -144,7 +155,8 @@ def _all_of(decisive: bool) -> Any:
 def _extreme(function: Any) -> Any:
     def apply(*values: Any) -> Any:
         given = items_of(values[0]) if len(values) == 1 else list(values)
-        if not given or not all(isinstance(each, (int, float)) for each in given):
+        is_unsure = len(values) == 1 and is_open(values[0])
+        if not given or is_unsure or not all(isinstance(each, (int, float)) for each in given):
             return UNKNOWN
         return function(given)
 
@@ -169,7 +181,7 @@ def _dumps(value: Any, **options: Any) -> Any:
         if key not in ("indent", "sort_keys", "ensure_ascii") or not isinstance(option, (int, type(None))):
             return UNKNOWN
     indent = options.get("indent") or 0
-    if indent > 16 or not is_short(value, indent) or not is_known(value):
+    if indent > 16 or not is_short(value, indent) or not is_known(value) or not is_settled(value):
         return UNKNOWN
     return json.dumps(value, **options)
 
@@ -177,25 +189,22 @@ def _dumps(value: Any, **options: Any) -> Any:
 def _shallow(value: Any) -> Any:
     if isinstance(value, PlacedList):
         made = PlacedList(value, value.module)
-        made.nodes, made.incomplete, made.doubtful = list(value.nodes), value.incomplete, set(value.doubtful)
-        return made
+        made.nodes = list(value.nodes)
+        return made.take_over(value, value.doubtful)
     return value.copy() if isinstance(value, dict) else value
 
 
-def _copied(value: Any, depth: int = 0) -> Any:
-    """A copy all the way down, so that a change of one leaves the other alone."""
-    if depth > 40:
-        return UNKNOWN
-    if isinstance(value, PlacedDict):
-        made = value.copy()
-        for key, item in value.items():
-            made[key] = _copied(item, depth + 1)
-        return made
-    if isinstance(value, PlacedList):
-        copy = PlacedList((_copied(item, depth + 1) for item in value), value.module)
-        copy.nodes, copy.incomplete, copy.doubtful = value.nodes, value.incomplete, set(value.doubtful)
-        return copy
-    return value
+def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> Any:
+    """A copy all the way down, so that a change of one leaves the other alone; what occurs twice is copied once."""
+    if not isinstance(value, (PlacedDict, PlacedList)):
+        return value
+    done = {} if done is None else done
+    if depth > 40 or id(value) in done:
+        return done.get(id(value), UNKNOWN)
+    made = done[id(value)] = _shallow(value)
+    for key, item in list(made.items() if isinstance(made, dict) else enumerate(made)):
+        made[key] = _copied(item, depth + 1, done)
+    return made
 
 
 def _range(*bounds: Any) -> Any:
@@ -214,7 +223,7 @@ _BUILTINS: dict[str, Any] = {
     "builtins.dict": _as_dict,
     "collections.OrderedDict": _as_dict,
     "types.MappingProxyType": _as_dict,
-    "builtins.sorted": _sorted,
+    "builtins.dict.fromkeys": _from_keys,
     "builtins.reversed": lambda value: _changed(value, lambda items: items[::-1]),
     "builtins.enumerate": lambda value, start=0: _changed(value, lambda items: list(enumerate(items, start))),
     "builtins.zip": _zip,

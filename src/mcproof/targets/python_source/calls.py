@@ -6,9 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import builtin_calls, plain, plain_methods
+from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.objects import call_above, instantiate
-from mcproof.targets.python_source.special_calls import SPECIAL
+from mcproof.targets.python_source.parameters import Parameter, Signature, replaced
+from mcproof.targets.python_source.special_calls import SPECIAL, ordered
 from mcproof.targets.python_source.values import (
     UNKNOWN,
     Call,
@@ -56,7 +58,7 @@ def _called_again(run: Interpreter, func: Called, call: Call) -> Any:
     if func.func.name == "functools.wraps" and args and isinstance(args[0], Function):
         made = args[0].copy()
         made.attributes = dict(args[0].attributes)
-        made.wrapped = func.args[0] if func.args and isinstance(func.args[0], Function) else None
+        made.wrapped = func.args[0] if func.args and isinstance(func.args[0], Function) else UNKNOWN
         return made
     if func.func.name == "functools.partial" and func.args:
         return run.call(func.args[0], Call([*func.args[1:], *args], {**func.kwargs, **kwargs}))
@@ -97,17 +99,32 @@ def _method(run: Interpreter, func: Method, call: Call) -> Any:
         return plain_method(run, holder, name, call.args, call.kwargs)
     if isinstance(holder, SuperOf):
         return call_above(run, holder, name, call)
+    if isinstance(holder, (Parameter, Signature)):
+        return replaced(holder, call)
     if isinstance(holder, Class):
         if name in ("model_json_schema", "schema"):
             return run.servers.model_schema(holder)
-        return instantiate(run, holder, call) if name in ("model_construct", "construct") else UNKNOWN
+        if name in ("model_construct", "construct"):
+            return instantiate(run, holder, call)
+        return run.servers.made_by_subclass(holder, name, call)
     return run.servers.method(holder, name, call)
+
+
+_CHANGING = frozenset(("append", "extend", "add", "update", "insert", "remove", "discard", "pop", "clear"))
 
 
 def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a method of plain data; what it changes under a condition is in doubt."""
+    if isinstance(holder, PlacedList) and holder.either is not None and name in _CHANGING:
+        with run.in_doubt():
+            for each in holder.either:
+                plain_method(run, each, name, args, kwargs)
     if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
         return _perhaps_removed(holder, name, args)
+    if name == "sort" and isinstance(holder, PlacedList):
+        return _sort(run, holder, kwargs)
+    if run.doubt and name == "update" and isinstance(holder, PlacedDict):
+        return _perhaps_updated(holder, args, kwargs)
     before = len(holder) if isinstance(holder, PlacedList) else 0
     result = plain_methods.method(holder, name, args, kwargs)
     if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
@@ -115,11 +132,37 @@ def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwar
         holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
         if run.doubt:
             holder.doubtful |= set(range(before, len(holder)))
-    elif isinstance(holder, PlacedList) and run.doubt and name in ("insert", "reverse"):
+        if name in ("extend", "update") and args and getattr(args[0], "unordered", False):
+            holder.unordered = True
+    elif isinstance(holder, PlacedList) and run.doubt and name == "insert":
         holder.doubtful = set(range(len(holder)))
-    elif isinstance(holder, PlacedDict) and run.doubt and name == "update":
-        holder.doubtful |= {key for each in args if isinstance(each, dict) for key in each}
+    elif isinstance(holder, PlacedList) and run.doubt and name == "reverse":
+        holder.unordered = True
     return result
+
+
+def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None:
+    """`list.sort`: where the order is not known, or only sometimes this one, nobody may speak of it."""
+    in_order = ordered(run, list(holder), options)
+    holder.nodes = []
+    if in_order is None or run.doubt:
+        holder.unordered = True
+        return
+    if holder.doubtful:
+        holder.doubtful = set(range(len(holder)))
+    holder[:] = in_order
+    holder.unordered = False
+
+
+def _perhaps_updated(holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """What is merged into a dictionary under a condition is in doubt, or one of two where it had something before."""
+    changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
+    before = {key: holder[key] for key in changed if key in holder}
+    sure = before.keys() - holder.doubtful
+    plain_methods.method(holder, "update", args, kwargs)
+    for key, value in before.items():
+        holder[key] = joined(value, holder[key])
+    holder.doubtful |= changed - sure
 
 
 def _perhaps_removed(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import docstrings, plain
 from mcproof.targets.python_source.attributes import docstring_of
+from mcproof.targets.python_source.parameters import written_parameters
 from mcproof.targets.python_source.places import name_place
-from mcproof.targets.python_source.signatures import derive, parameters_of
+from mcproof.targets.python_source.signatures import derive
 from mcproof.targets.python_source.values import Called, External, Generic, is_known
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def prompt(run: Interpreter, item: Item, framework: str, prefix: str, writer: Wr
 
 
 def _arguments(run: Interpreter, item: Item, framework: str) -> list[dict[str, Any]]:
-    if item.function is None or not parameters_of(item.function):
+    if item.function is None or not written_parameters(item.function):
         return []
     derived = derive(run, item.function, framework, structured=False)
     found = []
@@ -118,7 +118,7 @@ def _describe(made: dict[str, Any], item: Item, framework: str) -> None:
     elif given is None and item.function is not None:
         text = docstring_of(item.function) or docstring_of(item.function.face())
         if framework == "fastmcp":
-            text = docstrings.split(inspect.cleandoc(text)).description if text else None
+            text = docstrings.described(text)
         if text is not None or framework != "fastmcp":
             made["description"] = text or ""
 
@@ -129,6 +129,8 @@ def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer:
     written = writer.write(meta, "/_meta") if isinstance(meta, dict) else None
     if isinstance(written, dict):
         raw["_meta"] = written
+    elif meta is not None:
+        writer.unknown.add("/_meta")
     if framework == "fastmcp":
         tags = plain.items_of(given.get("tags")) or []
         if is_known(tags):
@@ -142,9 +144,9 @@ def locate(item: Item, writer: Writer) -> None:
     """Where a resource or prompt is written."""
     if item.module is not None and item.node is not None:
         writer.place("", item.module, item.node)
-        for key in ("name", "description", "uri"):
-            if key in item.nodes:
-                writer.place(f"/{key}", item.module, item.nodes[key])
+    for key in ("name", "title", "description", "uri"):
+        if item.given.get(key) is not None:
+            writer.place_value(f"/{key}", item.given[key], item.module, item.nodes.get(key))
     function = item.function.face() if item.function is not None else None
     if function is not None and isinstance(function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         named = name_place(function.module, function.node)

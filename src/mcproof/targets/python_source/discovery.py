@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import rendering
@@ -12,6 +13,7 @@ from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter
 from mcproof.targets.python_source.modules import Module, Modules
 from mcproof.targets.python_source.objects import instantiate
+from mcproof.targets.python_source.omissions import NO_END
 from mcproof.targets.python_source.registrations import Servers
 from mcproof.targets.python_source.values import UNKNOWN, Call, Class, Function, Instance, TooMuchError
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
@@ -32,8 +34,11 @@ class Discovered(NamedTuple):
     """Where each part of the document is written, by its JSON pointer."""
     tools: list[SourceTool]
     """What only the source knows, in the order of the document's tools."""
-    lines: dict[str, tuple[int, ...]]
-    """The lines that register each tool, resource and prompt, by its pointer: a decorator, a `def`, a constructor."""
+    lines: dict[str, tuple[tuple[str, int], ...]]
+    """The lines that register each tool, resource and prompt, by its pointer: a decorator, a `def`, a constructor.
+
+    Each with its file.
+    """
     comments: dict[str, list[tuple[int, str]]]
     """Comments that mention mcproof, by file: line and text."""
     problems: list[Problem]
@@ -42,14 +47,18 @@ class Discovered(NamedTuple):
     """The files that hold something."""
     partial: frozenset[str]
     """The lists of the document that may lack something: what registers it could not be followed to the end."""
-    continued: dict[str, dict[int, int]]
-    """Of each item, the further lines of parameters that take several, with the line that each begins on."""
+    continued: dict[str, dict[tuple[str, int], int]]
+    """Of each item, the further lines of what takes several, as a parameter or a docstring, each with the line that it
+    begins on."""
+    omissions: list[Problem]
+    """What is not checked, because the source does not settle it or because it is too much."""
 
 
 def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:
     """The catalog that the Python source at `target` would serve. Nothing of it is imported or run.
 
-    Of a file it is what is written in that file; with `whole`, what the modules that it imports register as well.
+    Of a file it is what is written in that file; with `whole`, what the modules that it imports register as well, and
+    all servers that there are make one catalog.
     `instead` is what to read as the content of files, by their real paths, to see what a change would do.
     """
     collecting = gc.isenabled()
@@ -74,7 +83,8 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None, *, whole: bool
     servers.run = run
     if speaks_of_mcp:
         _follow_everything(run, candidates, problems, target)
-    rendered = rendering.render(run, servers, None if whole or os.path.isdir(target) else os.path.abspath(target))
+    only = None if whole or os.path.isdir(target) else os.path.abspath(target)
+    rendered = rendering.render(run, servers, only, as_one=whole)
     comments = {}
     for file in rendered.files:
         module = modules.load(os.path.abspath(file))
@@ -91,6 +101,7 @@ def _discovered(target: str, instead: Mapping[str, bytes] | None, *, whole: bool
         rendered.files,
         frozenset(rendered.partial),
         rendered.continued,
+        [each for each in run.omissions.told() if only is None or os.path.abspath(each.file) == only],
     )
 
 
@@ -102,16 +113,16 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
     """Follow the modules, then the functions that register something and that nothing has called so far."""
     loaded: list[Module] = []
     for path in (*candidates, *run.modules.importers(candidates)):
-        _root(run, problems, target, lambda path=path: run.module(path))
         module = run.modules.load(path)
         if module is not None:
             loaded.append(module)
+            _root(run, problems, target, (module, None), lambda path=path: run.module(path))
     tools = {
         id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None
     }
     run.followed |= tools  # a tool that runs is no part of what registers it
     for each in entries(run, loaded):
-        _root(run, problems, target, lambda each=each: _enter(run, each))
+        _root(run, problems, target, (each.module, each.node), lambda each=each: _enter(run, each))
     _doubt_imports(run)
 
 
@@ -134,10 +145,30 @@ def _doubt_imports(run: Interpreter) -> None:
         if not more:
             break
         doubtful |= more
+    doubtful |= _never_imported(run)
     for server in run.servers.made:
         for item in server.items:
             if item.module is not None and item.module.path in doubtful:
                 item.doubtful = True
+
+
+_LOADS_BY_NAME = re.compile(rb"\b(?:import_module|iter_modules|walk_packages|__import__|spec_from_file_location)\b")
+_STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
+
+
+def _never_imported(run: Interpreter) -> set[str]:
+    """The files whose tools are for the server of another file, that nothing imports and that start nothing."""
+    modules = run.modules
+    made_in = {
+        item.module.path
+        for server in run.servers.made
+        for item in server.items
+        if item.module is not None and server.module is not None and server.module is not item.module
+    }
+    lonely = {path for path in made_in if path not in run.imports and not _STARTS.search(modules.data(path) or b"")}
+    if not lonely or any(_LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
+        return set()
+    return lonely
 
 
 def _needed_by(path: str, needs: Mapping[str, set[str]]) -> set[str]:
@@ -151,16 +182,19 @@ def _needed_by(path: str, needs: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _root(run: Interpreter, problems: list[Problem], target: str, follow: Any) -> None:
-    """Follow one thing within its bounds."""
+def _root(run: Interpreter, problems: list[Problem], target: str, place: tuple[Module, Any], follow: Any) -> None:
+    """Follow one thing, which stands at a place, within its bounds."""
     run.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.steps))
     try:
         follow()
     except TooMuchError:
         if run.steps >= MOST_STEPS:
             problems.append(Problem(target, None, None, "too much to follow; some of it was not looked at"))
-    except RecursionError:
-        pass  # nested beyond what is followed; what was seen so far stands
+        run.omissions.note(NO_END, *place)
+        run.servers.is_partial = True
+    except RecursionError:  # nested beyond what is followed; what was seen so far stands
+        run.omissions.note(NO_END, *place)
+        run.servers.is_partial = True
     except Exception as error:
         problems.append(Problem(target, None, None, f"a part could not be followed: {type(error).__name__}: {error}"))
     run.depth = run.doubt = run.calls = 0

@@ -37,6 +37,11 @@ class Split(NamedTuple):
     parameters: dict[str, str]
 
 
+def described(text: str | None) -> str | None:
+    """The description that fastmcp takes from a docstring as it stands."""
+    return split(inspect.cleandoc(text)).description if text else None
+
+
 def split(text: str) -> Split:
     """The parts of a docstring whose indentation is already gone."""
     lines = text.split("\n")

@@ -15,6 +15,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source.modules import Module, stem_of
+from mcproof.targets.python_source.omissions import TOO_MANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,9 +68,16 @@ def entries(run: Interpreter, loaded: list[Module]) -> Iterator[Definition]:
     definitions = [each for module in loaded for each in _definitions(module, holders, run.followed)]
     registering = [each for each in definitions if each.registers]
     found = [*_roots(definitions, registering), *registering] if registering else []
-    for each in found[:MOST_ENTRIES]:
-        if id(each.node) not in run.followed and not _is_dead(run, each):
-            yield each
+    done = 0
+    for each in {id(each.node): each for each in found}.values():
+        if id(each.node) in run.followed or _is_dead(run, each):
+            continue
+        if done == MOST_ENTRIES:
+            run.omissions.note(TOO_MANY, each.module, each.node)
+            run.servers.is_partial = True
+            break
+        done += 1
+        yield each
 
 
 def _is_dead(run: Interpreter, each: Definition) -> bool:

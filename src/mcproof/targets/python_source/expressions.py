@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
-from mcproof.targets.python_source.attributes import attribute
+from mcproof.targets.python_source.attributes import attribute, docstring_of
 from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
@@ -15,7 +15,9 @@ from mcproof.targets.python_source.values import (
     Called,
     Class,
     External,
+    Function,
     Generic,
+    Method,
     PlacedDict,
     PlacedList,
     Scope,
@@ -41,6 +43,8 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     kind: Any = type(node)
     if kind is ast.Constant:
         value = node.value  # type: ignore[union-attr]
+        if type(value) is str:
+            run.written[id(value)] = value, node, scope.module
         return UNKNOWN if type(value) is complex else value
     handler = _HANDLERS.get(kind)
     if handler is None:
@@ -73,7 +77,14 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     if isinstance(func, External) and func.name in ("builtins.globals", "builtins.locals", "builtins.vars"):
         holder = scope.module.scope if func.last == "globals" or (call.args == [] and scope.parent is None) else None
         return run.names_of(holder) if holder is not None else UNKNOWN
-    return run.call(func, call)
+    result = run.call(func, call)
+    if (type(result) is str or type(result) is PlacedDict) and id(result) not in run.written:
+        origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
+        if isinstance(origin, Function):  # `inspect.getdoc(f)`
+            origin = docstring_of(origin.face())
+        _, at, module = run.written.get(id(origin), (None, node, scope.module))
+        run.made_at(result, at, module)
+    return result
 
 
 def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
@@ -107,7 +118,9 @@ def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) 
     nodes: list[ast.AST] = []
     for each in node.elts:
         if isinstance(each, ast.Starred):
-            items = plain.items_of(run.settle(evaluate(run, each.value, scope)))
+            value = run.settle(evaluate(run, each.value, scope))
+            items = plain.items_of(value)
+            made.take_over(value, (len(made) + index for index in plain.doubtful_positions(value)))
             made.extend(items or ())
             nodes.extend([each] * len(items or ()))
             made.incomplete = made.incomplete or items is None
@@ -115,9 +128,8 @@ def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) 
             made.append(run.settle(evaluate(run, each, scope)))
             nodes.append(each)
     made.nodes = nodes
-    if isinstance(node, ast.Tuple) and not made.incomplete:
-        return tuple(made)
-    return made
+    made.unordered = made.unordered or isinstance(node, ast.Set)
+    return tuple(made) if isinstance(node, ast.Tuple) and plain.is_settled(made) else made
 
 
 def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
@@ -136,6 +148,7 @@ def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
             made.places[key] = (scope.module, key_node, value_node)
         else:
             made.incomplete = True
+    run.made_at(made, node, scope.module)
     return made
 
 
@@ -153,7 +166,9 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
         if text is None or length > plain.LONGEST:
             return UNKNOWN
         parts.append(text)
-    return "".join(parts)
+    made = "".join(parts)
+    run.made_at(made, node, scope.module)
+    return made
 
 
 def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
@@ -165,6 +180,8 @@ def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
     value = run.settle(evaluate(run, left, scope))
     for each in reversed(spine):
         value = _combined(value, each.op, run.settle(evaluate(run, each.right, scope)))
+    if type(value) is str:
+        run.made_at(value, node, scope.module)
     return value
 
 
@@ -181,13 +198,24 @@ def _combined(left: Any, operator: ast.operator, right: Any) -> Any:
 def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
     decisive = isinstance(node.op, ast.Or)
     value: Any = UNKNOWN
-    for each in node.values:
+    for index, each in enumerate(node.values):
         value = run.settle(evaluate(run, each, scope))
         known = truth(value)
         if known is decisive:
             return value
         if known is None:
-            return UNKNOWN if len(node.values) > 1 and not isinstance(value, Called) else value
+            with run.in_doubt():
+                rest = [run.settle(evaluate(run, other, scope)) for other in node.values[index + 1 :]]
+            return _first_or(value, rest) if decisive else UNKNOWN if rest else value
+    return value
+
+
+def _first_or(value: Any, rest: list[Any]) -> Any:
+    """`value or ...` where nobody knows the value: a server, an object or a function that stands in for it is one."""
+    if isinstance(value, Called) or not rest:
+        return value
+    for each in rest:
+        value = joined(value, each)
     return value
 
 
@@ -239,6 +267,8 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     index = run.settle(evaluate(run, node.slice, scope))
     if isinstance(value, Class) and is_enum(value):
         return next((member for member in members_of(value) if member.name == index), UNKNOWN)
+    if isinstance(value, External) and value.name in ("os.environ", "sys.argv"):
+        return UNKNOWN
     if isinstance(value, (External, Class, TypeAlias)):
         return Generic(value, index if isinstance(index, tuple) else (index,))
     return plain.item(value, plain.bare(index))
@@ -268,7 +298,8 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
     inner = Scope(scope.module, scope)
     is_dict = isinstance(node, ast.DictComp)
     made_dict, made_list = PlacedDict(module=scope.module), PlacedList(module=scope.module)
-    for certain in _rounds(run, node.generators, 0, inner):
+    is_open: list[bool] = []
+    for certain in _rounds(run, node.generators, 0, inner, made_list, is_open):
         if is_dict:
             key = plain.bare(run.settle(evaluate(run, node.key, inner)))
             value = run.settle(evaluate(run, node.value, inner))
@@ -284,19 +315,34 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
         if not certain:
             made_list.doubtful.add(len(made_list))
         made_list.append(value)
-        made_list.incomplete = made_list.incomplete or not certain
+    made_dict.incomplete = made_dict.incomplete or any(is_open)
+    made_list.incomplete = bool(made_list.doubtful) or any(is_open)
+    made_list.lists_all = not any(is_open)
+    made_list.unordered = made_list.unordered or isinstance(node, ast.SetComp)
     return made_dict if is_dict else made_list
 
 
-def _rounds(run: Interpreter, generators: list[ast.comprehension], index: int, scope: Scope) -> Iterator[bool]:
-    """Bind the names of a comprehension for each of its rounds; whether the round is certain."""
+def _rounds(
+    run: Interpreter,
+    generators: list[ast.comprehension],
+    index: int,
+    scope: Scope,
+    made: PlacedList,
+    is_open: list[bool],
+) -> Iterator[bool]:
+    """Bind the names of a comprehension for each of its rounds; whether the round is certain.
+
+    `made` learns whether its order is known, `is_open` whether there may be rounds that nobody knows of.
+    """
     if index == len(generators):
         yield True
         return
     generator = generators[index]
     iterated = run.settle(evaluate(run, generator.iter, scope))
     items = plain.items_of(iterated)
+    is_open.append(items is None or len(items) > LONGEST_LOOP or plain.may_hold_more(iterated))
     iterated_in_doubt = plain.doubtful_positions(iterated)
+    made.unordered = made.unordered or getattr(iterated, "unordered", False)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
         certain = items is not None and position not in iterated_in_doubt
         run.step()
@@ -306,10 +352,10 @@ def _rounds(run: Interpreter, generators: list[ast.comprehension], index: int, s
             continue
         sure = certain and all(known)
         if sure:
-            yield from _rounds(run, generators, index + 1, scope)
+            yield from _rounds(run, generators, index + 1, scope, made, is_open)
             continue
         with run.in_doubt():
-            for _ in _rounds(run, generators, index + 1, scope):
+            for _ in _rounds(run, generators, index + 1, scope, made, is_open):
                 yield False
 
 

@@ -6,7 +6,7 @@ import ast
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source.branches import joined
+from mcproof.targets.python_source.branches import RAISE, joined
 from mcproof.targets.python_source.expressions import evaluate
 from mcproof.targets.python_source.servers import Pending, ServerValue
 from mcproof.targets.python_source.values import (
@@ -16,6 +16,7 @@ from mcproof.targets.python_source.values import (
     Frame,
     Function,
     Method,
+    OneOfTwo,
     PlacedDict,
     Scope,
     TooMuchError,
@@ -31,6 +32,8 @@ STEPS_OF_A_BYSTANDER = 2_000
 
 def follow(run: Interpreter, function: Function, call: Call) -> Any:
     """Follow a function of the project with these arguments."""
+    if isinstance(function, OneOfTwo):
+        return UNKNOWN
     node = function.node
     run.followed.add(id(node))
     again = run.active.count(id(node))
@@ -109,12 +112,12 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
         run.calls -= 1
         run.active.pop()
         run.frames.pop()
-        run.doubt -= frame.doubt
+        run.doubt -= frame.doubt + frame.breaks + frame.skips
     if frame.yields is not None:
         return frame.yields
     returns = frame.returns
     if not returns:
-        return None
+        return UNKNOWN if outcome == RAISE else None
     if outcome is None:
         returns = [*returns, None]
     value = returns[0]

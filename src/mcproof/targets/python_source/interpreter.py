@@ -7,6 +7,7 @@ depth and loops are bounded.
 
 from __future__ import annotations
 
+import ast
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from mcproof.targets.python_source import builtin_calls, calls, plain
 from mcproof.targets.python_source.assignments import assign
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import Lazy, ModuleValue
+from mcproof.targets.python_source.omissions import Omissions
 from mcproof.targets.python_source.statements import STATEMENTS
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -34,7 +36,6 @@ from mcproof.targets.python_source.values import (
 )
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
 
     from mcproof.targets.python_source.modules import Module, Modules
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 400_000
 STEPS_OF_ONE_ROOT = 40_000
+MOST_KEPT = 8 << 20
+"""How much is kept only to know where it was made, about in letters."""
 
 _EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
 
@@ -73,8 +76,12 @@ class Interpreter:
         self.decorating = False
         self.instances: dict[int, Instance] = {}
         """The first object of each class, by the identity of the class."""
+        self.omissions = Omissions()
         self.answers: dict[Any, Any] = {}
         """What calls with plain arguments returned, so that none is followed twice."""
+        self.written: dict[int, tuple[Any, Any, Module]] = {}
+        """Where texts and dictionaries are written, by their identity: the value itself, its node and its module."""
+        self._kept = 0
 
     def step(self) -> None:
         self.steps += 1
@@ -84,6 +91,19 @@ class Interpreter:
     def allow(self, steps: int) -> None:
         """Start something new, that may take this many steps."""
         self.limit = self.limit_of_root = self.steps + steps
+
+    def written_at(self, value: Any) -> tuple[ast.AST, Module] | None:
+        """Where a text or a dictionary is written, however many names it went through."""
+        known = self.written.get(id(value))
+        if known is None or (isinstance(value, str) and len(value) < 2):  # texts of one letter are all one and the same
+            return None
+        return known[1:]
+
+    def made_at(self, value: Any, node: ast.AST, module: Module) -> None:
+        """Remember where a value that no constant is was made: to remember it is to keep it."""
+        self._kept += len(value) + 100
+        if self._kept < MOST_KEPT:
+            self.written[id(value)] = value, node, module
 
     @contextmanager
     def in_doubt(self) -> Iterator[None]:
@@ -199,7 +219,11 @@ class Interpreter:
         kw_defaults = [
             MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
         ]
-        return Function(node, scope, defaults, kw_defaults)
+        if not isinstance(node, ast.Lambda) and type(text := ast.get_docstring(node, clean=False)) is str:
+            self.written[id(text)] = text, node.body[0], scope.module
+        made = Function(node, scope, defaults, kw_defaults)
+        made.doubt = self.doubt
+        return made
 
     def call(self, func: Any, call: Call) -> Any:
         """What a call returns, its effects on servers included."""
@@ -215,6 +239,9 @@ class Interpreter:
         if items is None or len(frame.yields) > LONGEST_LOOP:
             frame.yields.incomplete = True
         else:
+            before = len(frame.yields)
+            in_doubt = range(len(items)) if self.doubt else plain.doubtful_positions(value) if whole else ()
+            frame.yields.take_over(value if whole else None, (before + index for index in in_doubt))
             frame.yields.extend(items)
 
     def super_of(self, args: list[Any]) -> Any:

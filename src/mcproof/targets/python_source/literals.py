@@ -50,6 +50,14 @@ class Writer:
         if place is not None:
             self.places[pointer] = place
 
+    def place_value(self, pointer: str, value: Any, module: Module | None, node: ast.AST | None) -> None:
+        """Note where a text or a dictionary is written, or else where it is used."""
+        written = self.run.written_at(plain.bare(value))
+        if written is not None:
+            node, module = written
+        if node is not None and module is not None:
+            self.place(pointer, module, node)
+
     def write(self, value: Any, pointer: str, depth: int = 0) -> Any:
         """A value as JSON; UNKNOWN, and marked, where nothing of it is known."""
         if value is None or isinstance(value, (str, bool, int)):

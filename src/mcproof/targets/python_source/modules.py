@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 from mcproof.targets.python_source.locations import Locations
 from mcproof.targets.python_source.values import Scope
-from mcproof.targets.python_source.walking import MOST_FILES, Problem, decoded, is_test, may_register, read_bytes
+from mcproof.targets.python_source.walking import (
+    MOST_FILES,
+    Problem,
+    decoded,
+    is_test,
+    may_register,
+    read_bytes,
+    unparsed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -186,7 +194,7 @@ class Modules:
                 warnings.simplefilter("ignore")  # an odd escape in somebody's string is not our news
                 tree = ast.parse(text)
         except SyntaxError as error:
-            self.problems.append(Problem(file, error.lineno, error.offset, f"is no valid Python: {error.msg}"))
+            self.problems.append(unparsed(text, file, error))
             return None
         except (RecursionError, MemoryError):
             self.problems.append(Problem(file, None, None, "is nested too deeply to be read"))

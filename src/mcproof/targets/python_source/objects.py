@@ -21,17 +21,18 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
         wanted = plain.bare(call.args[0]) if call.args else UNKNOWN
         return next((member for member in members_of(cls) if member.value == wanted), UNKNOWN)
     made = Instance(cls, call.node)
+    made.doubt = run.doubt
     run.instances.setdefault(id(cls), made)
     made.server = run.servers.instance_server(cls, call)
     own = cls.attribute("__init__")
     if isinstance(own, Function):
         follow(run, own.bound(made), call)
-        return made
-    if made.server is None:
+    elif made.server is None:
         fill(run, made, call)
         after = cls.attribute("__post_init__")
         if isinstance(after, Function):
             follow(run, after.bound(made), Call([], {}))
+    made.doubt = 0
     return made
 
 
@@ -62,4 +63,4 @@ def call_above(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:
         elif any(base.last in _DATA_BASES for base in holder.cls.external_bases()):
             fill(run, holder.instance, call)
         return None
-    return UNKNOWN
+    return run.servers.made_by_subclass(holder.cls, name, call)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from mcproof.targets.python_source import made_types, models
 from mcproof.targets.python_source.fastmcp_schema import inlined, untitled
 from mcproof.targets.python_source.fields import has_late_annotations, has_slots
+from mcproof.targets.python_source.parameters import signature_of
 from mcproof.targets.python_source.pydantic_schema import Generator, Schema, ordered
-from mcproof.targets.python_source.values import MISSING, Called, Class, External, Function, Generic, UnionOf
+from mcproof.targets.python_source.values import MISSING, UNKNOWN, Called, Class, External, Function, Generic, UnionOf
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
@@ -39,11 +40,17 @@ _WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
 def output_schema(run: Interpreter, function: Function, framework: str) -> tuple[Schema | None, set[str]]:
     """The schema, None where there is none, and the pointers of what is not known in it."""
     face = function.face()
+    signature = signature_of(function)
     node = face.node.returns if not isinstance(face.node, ast.Lambda) else None
-    if node is None:
+    kind = signature.returns if signature is not None else UNKNOWN
+    if kind is None:
+        kind = run.annotation(node, face.scope) if node is not None else MISSING
+    if kind is MISSING:
         return None, set()
+    if kind is UNKNOWN:
+        return None, {""}
     maker = Generator(run, is_written=framework == "fastmcp")
-    kind = maker.resolved(run.annotation(node, face.scope), face.scope)
+    kind = maker.resolved(kind, face.scope)
     if framework != "mcp1":
         kind = _without_signal(kind)
     if _is_signal(kind):

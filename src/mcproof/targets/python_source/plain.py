@@ -15,10 +15,13 @@ from mcproof.targets.python_source.values import (
     External,
     Function,
     Generic,
+    Instance,
     PlacedDict,
     PlacedList,
     TypeAlias,
     UnionOf,
+    is_open,
+    may_be_none,
 )
 
 if TYPE_CHECKING:
@@ -94,12 +97,22 @@ def items_of(value: Any) -> list[Any] | None:
     return None
 
 
+def may_hold_more(value: Any) -> bool:
+    """Whether a list or dictionary may hold what nobody knows of."""
+    return getattr(value, "incomplete", False) is True and not getattr(value, "lists_all", False)
+
+
 def doubtful_positions(value: Any) -> set[int]:
     """The positions, in the order of iteration, of what is there only under a condition."""
     doubtful = getattr(value, "doubtful", None)
     if not doubtful:
         return set()
     return {index for index, key in enumerate(value) if key in doubtful} if isinstance(value, dict) else set(doubtful)
+
+
+def is_settled(value: Any) -> bool:
+    """Whether all items of a list or dictionary are known to be there, and in which order."""
+    return not is_open(value) and not getattr(value, "unordered", False)
 
 
 def combined(left: Any, op: ast.operator, right: Any) -> Any:
@@ -115,7 +128,7 @@ def combined(left: Any, op: ast.operator, right: Any) -> Any:
         names = {ast.BitOr: "union", ast.BitAnd: "intersection", ast.Sub: "difference"}
         return set_algebra(left, names[type(op)], [right])
     if isinstance(left, list) and isinstance(op, ast.Add):
-        made_list = PlacedList(left)
+        made_list = PlacedList(left).take_over(left, doubtful_positions(left))
         made_list.incomplete = True
         return made_list
     if isinstance(left, (str, bytes)) and isinstance(op, ast.Mod):
@@ -163,9 +176,9 @@ def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> Placed
     made.nodes = [*getattr(left, "nodes", []), *getattr(right, "nodes", [])][:MOST_ITEMS]
     made.module = getattr(left, "module", None)
     too_long = len(left) + len(right) > MOST_ITEMS
-    made.incomplete = too_long or getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
-    made.doubtful = doubtful_positions(left) | {len(left) + index for index in doubtful_positions(right)}
-    return made
+    made.incomplete = too_long
+    made.take_over(left, doubtful_positions(left))
+    return made.take_over(right, (len(left) + index for index in doubtful_positions(right)))
 
 
 def _percent(text: str, value: Any) -> Any:
@@ -212,6 +225,8 @@ def is_short(value: Any, indent: int = 0) -> bool:
             items = each.values()
         elif isinstance(each, (list, tuple, set, frozenset)):
             items = each
+        elif isinstance(each, Instance):
+            items = each.attributes.values()
         elif each is not None and not isinstance(each, (bool, float)):
             left -= _size(each)
         left -= len(items) * (4 + (depth + 1) * indent)
@@ -244,7 +259,7 @@ def formatted(value: Any, conversion: int, spec: Any) -> str | None:
 
 
 def _is_all_plain(value: Any) -> bool:
-    if getattr(value, "incomplete", False):
+    if not is_settled(value):
         return False
     items = [*value, *value.values()] if isinstance(value, dict) else value
     return all(isinstance(item, PLAIN) for item in items)
@@ -293,14 +308,30 @@ def _identical(left: Any, right: Any) -> Any:
     if left is UNKNOWN or right is UNKNOWN:
         return UNKNOWN
     if left is None or right is None or isinstance(left, bool) or isinstance(right, bool):
-        if isinstance(left, Called) or isinstance(right, Called):
+        if isinstance(left, Called) or isinstance(right, Called) or may_be_none(left) or may_be_none(right):
             return UNKNOWN
         return left is right
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):
         return left.cls is right.cls and left.name == right.name
+    if is_empty(left) or is_empty(right):
+        return UNKNOWN if isinstance(left, Called) or isinstance(right, Called) else is_empty(left) and is_empty(right)
     if isinstance(left, External) and isinstance(right, External):
         return left == right or UNKNOWN
+    if left is not right and isinstance(left, _APART) and isinstance(right, _APART) and type(left) is not type(right):
+        return False
     return True if left is right else UNKNOWN
+
+
+_APART = (str, dict, list, tuple, Function, Class, EnumMember)
+"""Kinds of values of which none is ever one of another kind."""
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a value is what `inspect` puts where a parameter has no default or no type."""
+    return isinstance(value, External) and value.name in _EMPTY
+
+
+_EMPTY = frozenset(("inspect.Parameter.empty", "inspect.Signature.empty", "inspect._empty"))
 
 
 def _contains(holder: Any, item: Any) -> Any:
@@ -325,7 +356,7 @@ def item(value: Any, index: Any) -> Any:
     try:
         if isinstance(value, dict) and isinstance(index, (*PLAIN, tuple)):
             return value.get(index, UNKNOWN)
-        if isinstance(value, (list, tuple, str)) and isinstance(index, int) and not getattr(value, "incomplete", False):
+        if isinstance(value, (list, tuple, str)) and isinstance(index, int) and is_settled(value):
             return value[index]
     except (IndexError, TypeError):
         pass
@@ -333,12 +364,23 @@ def item(value: Any, index: Any) -> Any:
 
 
 def sliced(value: Any, bounds: list[Any]) -> Any:
-    if isinstance(value, (list, tuple, str)) and all(each is None or isinstance(each, int) for each in bounds):
-        try:
-            return value[slice(*bounds)]
-        except ValueError:
-            pass
-    return UNKNOWN
+    if not isinstance(value, (list, tuple, str)) or not all(each is None or isinstance(each, int) for each in bounds):
+        return UNKNOWN
+    try:
+        part = value[slice(*bounds)]
+    except ValueError:
+        return UNKNOWN
+    return _part_of(value, part) if isinstance(value, list) else part
+
+
+def _part_of(value: list[Any], items: Iterable[Any]) -> PlacedList:
+    """Some items of a list; which ones they are is in doubt where the list itself is not settled."""
+    made = PlacedList(items)
+    made.take_over(value, ())
+    if not is_settled(value):
+        made.incomplete = True
+        made.doubtful = set(range(len(made)))
+    return made
 
 
 def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
@@ -350,5 +392,12 @@ def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
     if not all(isinstance(each, PLAIN) for each in (*value, *theirs)):
         return UNKNOWN
     if name == "union":
-        return PlacedList(dict.fromkeys((*value, *theirs)))
-    return PlacedList(each for each in value if (each in theirs) is (name == "intersection"))
+        made = PlacedList(dict.fromkeys((*value, *theirs)))
+    else:
+        those = set(theirs)
+        made = PlacedList(each for each in value if (each in those) is (name == "intersection"))
+    if any(map(is_open, (value, *args))):
+        made.incomplete = True
+        made.doubtful = set(range(len(made)))
+    made.unordered = True
+    return made

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.plain import (
     LONGEST,
     PLAIN,
     bare,
+    doubtful_positions,
     fits,
+    is_settled,
     items_of,
     set_algebra,
 )
@@ -66,7 +69,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         return UNKNOWN
     if name == "join":
         items = items_of(args[0]) if args else None
-        if items is None or getattr(args[0], "incomplete", False):
+        if items is None or not is_settled(args[0]):
             return UNKNOWN
         args = [[bare(each) for each in items]]
         if not all(isinstance(each, str) for each in args[0]):
@@ -126,7 +129,7 @@ def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict
             return UNKNOWN
         default = args[1] if len(args) > 1 else None
         if key in value:
-            return value.pop(key) if name == "pop" else value[key]
+            return _perhaps(value, name, key, default)
         if name == "setdefault":
             value[key] = default
         return default if complete or name == "setdefault" else UNKNOWN
@@ -147,7 +150,28 @@ def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict
     return UNKNOWN
 
 
+def _perhaps(value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
+    """What a dictionary holds under a key; the default may take its place where the key is there only sometimes."""
+    found = value[key]
+    if key in getattr(value, "doubtful", ()):
+        found = joined(found, default)
+        if isinstance(value, PlacedDict) and name != "get":
+            value.doubtful.discard(key)
+            value[key] = found
+    if name == "pop":
+        del value[key]
+    return found
+
+
+_MOVING = frozenset(("insert", "reverse", "pop", "remove", "discard"))
+"""The methods of a list after which items stand elsewhere."""
+
+
 def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
+    if isinstance(value, PlacedList) and name in _MOVING:
+        value.nodes = []
+        if value.doubtful or value.unordered:
+            return _moved_in_doubt(value, name, args)
     if name in ("append", "add") and args and len(value) < 50_000:
         if name == "append" or not any(args[0] is each or _same(args[0], each) for each in value):
             value.append(args[0])
@@ -160,9 +184,13 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
     elif name == "insert" and len(args) == 2 and isinstance(args[0], int):
         value.insert(args[0], args[1])
     elif name == "copy":
-        return PlacedList(value)
-    elif name in ("reverse", "clear"):
-        getattr(value, name)()
+        return PlacedList(value).take_over(value, doubtful_positions(value))
+    elif name == "clear":
+        value.clear()
+        if isinstance(value, PlacedList):
+            value.doubtful, value.incomplete, value.unordered = set(), False, False
+    elif name == "reverse":
+        value.reverse()
     elif name == "pop" and value and not args:
         return value.pop()
     elif name in ("remove", "discard") and args:
@@ -171,11 +199,23 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
             del value[found]
     elif name in ("union", "intersection", "difference"):
         return set_algebra(value, name, args)
-    elif name != "sort":
+    else:
         if isinstance(value, PlacedList) and name not in ("count", "index", "issubset", "issuperset", "isdisjoint"):
             value.incomplete = True
         return UNKNOWN
     return None
+
+
+def _moved_in_doubt(value: PlacedList, name: str, args: list[Any]) -> Any:
+    """A change of a list that is not settled: what is where is not known, and what is gone even less."""
+    if name == "insert" and len(args) == 2:
+        value.append(args[1])
+        value.unordered = True
+        return None
+    if name != "reverse" and len(value.doubtful) < len(value):
+        value.doubtful = set(range(len(value)))
+    value.unordered = True
+    return None if name in ("reverse", "remove", "discard") else UNKNOWN
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import plain
+from mcproof.targets.python_source import docstrings, plain, visibility
 from mcproof.targets.python_source.attributes import docstring_of
+from mcproof.targets.python_source.omissions import TOO_MANY
 from mcproof.targets.python_source.pydantic_schema import Generator
 from mcproof.targets.python_source.servers import (
     FRAMEWORKS,
@@ -17,6 +20,7 @@ from mcproof.targets.python_source.servers import (
     Registered,
     ServerValue,
     framework_of,
+    introduce,
     name_of,
 )
 from mcproof.targets.python_source.values import (
@@ -47,6 +51,17 @@ _REQUESTS = {"ListToolsRequest": "tools", "ListResourcesRequest": "resources", "
 _SERVED_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
 
 
+_LISTING = ("on_list_tools", "list_tools", "_list_tools", "_list_tools_mcp", "_mcp_list_tools", "get_tools")
+"""Methods of a middleware, or of a server class, that can change what a server lists."""
+_SCHEMA_WORDS = re.compile(r"\binput_?[sS]chema\b|\.parameters\b|['\"]parameters['\"]")
+
+
+def _rewrites_schemas(cls: Class, methods: tuple[str, ...]) -> bool:
+    """Whether a class of the project has one of these methods, in a module that speaks of the schemas of tools."""
+    own = (cls.attribute(name) for name in methods)
+    return any(isinstance(each, Function) and _SCHEMA_WORDS.search(each.module.text) is not None for each in own)
+
+
 class Servers:
     """Every server of a project."""
 
@@ -57,6 +72,12 @@ class Servers:
         """Stands for a server that a function was given and whose class nothing tells."""
         self.spelt_out: list[Called] = []
         """Every `Tool(...)` of the protocol's types that was made."""
+        self.announced: list[Called] = []
+        """Every `InitializationOptions(...)`: what a low-level server is called when a client connects."""
+        self.registered = 0
+        """How often something was registered, or a tool spelt out."""
+        self.is_partial = False
+        """Whether something may have been registered that was not seen."""
         self._given: dict[str, ServerValue] = {}
         self._doubtful: set[int] = set()
 
@@ -82,6 +103,7 @@ class Servers:
             return None
         server = self._new(framework, call.node, cls.module)
         self.configure(server, call.args, call.kwargs)
+        server.rewrites = server.rewrites or _rewrites_schemas(cls, _LISTING)
         return server
 
     def _new(self, framework: str, node: ast.AST | None, module: Module | None) -> ServerValue:
@@ -92,13 +114,19 @@ class Servers:
 
     def configure(self, server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
         """What the constructor of a server is told."""
-        server.name = args[0] if args else kwargs.get("name", server.name)
+        introduce(server, args, kwargs)
+        for kind in (*_KINDS.values(), "templates"):
+            told = kwargs.get("on_duplicate", kwargs.get(f"on_duplicate_{kind}"))
+            server.on_duplicate[kind] = plain.bare(told)
         for name, kind in _LISTS.items():
             handler = kwargs.get(f"on_{name}")
             if isinstance(handler, Function):
                 server.handlers.append((kind, handler, self.run.doubt > 0))
         for each in plain.items_of(kwargs.get("tools")) or ():
             self._add(server, "tools", each, {}, Call([], {}))
+        server.switches += visibility.switches_of_constructor(kwargs, doubtful=self.run.doubt > 0)
+        for each in plain.items_of(kwargs.get("middleware")) or ():
+            self._add_middleware(server, each)
 
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, Instance):
@@ -121,6 +149,8 @@ class Servers:
                 return value.kwargs[name]
             if value.func.last == "from_function":
                 return self._attribute_of_tool(value, name)
+        if _is_adk_tool(value) and name in ("name", "description"):
+            return _adk_tool_says(value, name)
         return Method(value, name)
 
     def _attribute_of_tool(self, value: Called, name: str) -> Any:
@@ -132,13 +162,17 @@ class Servers:
         if name == "name":
             return value.argument(1, "name") or (face.name if face is not None else UNKNOWN)
         if name == "description":
-            text = docstring_of(face) if face is not None else UNKNOWN
-            return UNKNOWN if text is UNKNOWN else text or ""
+            if face is None:
+                return UNKNOWN
+            text = docstring_of(face)
+            return text or "" if value.func.package != "fastmcp" else docstrings.described(text)
         return None if name in ("title", "annotations", "meta", "icons") else Method(value, name)
 
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
         if isinstance(holder, Called):
             holder.kwargs[name] = value
+        elif isinstance(holder, ServerValue) and name in ("name", "version", "instructions"):
+            setattr(holder, name, UNKNOWN if self.run.doubt else value)
 
     def doubt(self, values: list[Any]) -> None:
         """Note that these values get somewhere only under a condition."""
@@ -178,9 +212,25 @@ class Servers:
             if self.run.doubt:
                 self._doubtful.add(id(made))
             self.spelt_out.append(made)
+            self.registered += 1
+        if last == "InitializationOptions":
+            self.announced.append(made)
+        if last == "adk_to_mcp_tool_type" and made.args and _is_adk_tool(made.args[0]):
+            tool = made.args[0]
+            said = {key: _adk_tool_says(tool, key) for key in ("name", "description")}
+            made = Called(External("mcp.types.Tool"), [], {**said, "inputSchema": UNKNOWN}, tool.node, tool.module)
+            self.spelt_out.append(made)
         if made.func.last in ("from_fastmcp", "as_proxy") and made.args and isinstance(made.args[0], ServerValue):
             return made.args[0]
         return made
+
+    def made_by_subclass(self, cls: Class, name: str, call: Call) -> Any:
+        """What a class method of a framework's class makes for a class of the project that inherits from it."""
+        for base in cls.external_bases():
+            if name == "from_function" and base.package in FRAMEWORKS:
+                made = External(f"{base.name}.{name}")
+                return Called(made, call.args, call.kwargs, call.node, call.module, complete=call.complete)
+        return UNKNOWN
 
     def model_schema(self, cls: Class) -> Any:
         """`Model.model_json_schema()`."""
@@ -232,8 +282,10 @@ class Servers:
 
     def _method_of_call(self, holder: Called, name: str, call: Call) -> Any:
         func = holder.func
-        if name in ("model_dump", "dict", "model_copy", "copy"):
-            return PlacedDict(holder.kwargs) if name in ("model_dump", "dict") else holder
+        if name in ("model_dump", "dict"):
+            return PlacedDict(holder.kwargs)
+        if name in ("model_copy", "copy"):
+            return _copied(holder, call.kwargs.get("update"))
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
             return self.model_schema(holder.args[0])
         if name == "run_until_complete" and call.args:
@@ -257,14 +309,22 @@ class Servers:
         if name == "add_resource_fn" and len(args) > 1:
             self._add(server, "resources", args[0], {"uri": args[1], **kwargs}, call)
         if name in ("mount", "import_server", "include_server", "add_server"):
-            self._mount(server, args, kwargs)
+            self._mount(server, call)
         if name == "get_tool" and args:
             return Registered(server, args[0])
         if name in ("remove_tool", "disable_tool") and args:
             self._remove(server, args[0])
+        if name == "add_middleware" and args:
+            self._add_middleware(server, args[0])
+        if name in ("enable", "disable"):
+            server.switches += visibility.switches_of_call(name, call, doubtful=self.run.doubt > 0)
+            return server
         if name in _LISTS and not args:
             return Pending(server, name, call)
         return UNKNOWN
+
+    def _add_middleware(self, server: ServerValue, value: Any) -> None:
+        server.rewrites = server.rewrites or (isinstance(value, Instance) and _rewrites_schemas(value.cls, _LISTING))
 
     def _remove(self, server: ServerValue, name: Any) -> None:
         if isinstance(name, str):
@@ -276,7 +336,8 @@ class Servers:
                     if each.kind == "tools" and name_of(each) == name:
                         each.doubtful = True
 
-    def _mount(self, server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
+    def _mount(self, server: ServerValue, call: Call) -> None:
+        args, kwargs = call.args, call.kwargs
         values = [*args, *(kwargs[key] for key in ("server", "app") if key in kwargs)]
         values = [each.server if isinstance(each, Instance) and each.server is not None else each for each in values]
         sub = next((each for each in values if isinstance(each, ServerValue)), None)
@@ -286,7 +347,7 @@ class Servers:
         prefix = kwargs.get("prefix", kwargs.get("namespace", rest[0] if rest else None))
         sub.mounted = True
         if len(server.mounts) < MOST_ITEMS:
-            server.mounts.append(Mount(sub, prefix, self.run.doubt > 0))
+            server.mounts.append(Mount(sub, prefix, self.run.doubt > 0, call))
 
     def _add_pending(self, pending: Pending, value: Any) -> None:
         server, kind, call = pending
@@ -300,8 +361,15 @@ class Servers:
     def _add(self, server: ServerValue, kind: str, value: Any, given: dict[str, Any], call: Call) -> None:
         """Register a function, a tool object or a callable object."""
         doubtful = self.run.doubt > 0 or self.is_doubtful(value)
+        if isinstance(value, Function) and value.face().wrapped is UNKNOWN:
+            value = UNKNOWN
         enabled = given.get("enabled")
-        if enabled is False or len(server.items) >= MOST_ITEMS:
+        if enabled is False:
+            return
+        self.registered += 1
+        if len(server.items) >= MOST_ITEMS:
+            self.run.omissions.note(TOO_MANY, call.module, call.node)
+            self.is_partial = True
             return
         doubtful = doubtful or (enabled is not None and truth(enabled) is None)
         function: Function | None = None
@@ -334,8 +402,32 @@ class Servers:
             if isinstance(own, Function):
                 function = own.bound(value)
             given = {"name": value.name, "description": ast.get_docstring(value.node, clean=False), **given}
-        elif value is not UNKNOWN or not isinstance(given.get("name"), str):
+        elif value is not UNKNOWN:
             return
         server.items.append(
             Item(kind, given, function=function, node=node, module=module, doubtful=doubtful, complete=complete)
         )
+
+
+def _copied(made: Called, update: Any) -> Called:
+    """`tool.model_copy(update={…})`."""
+    if update is None:
+        return made
+    is_known = isinstance(update, dict) and not getattr(update, "incomplete", False)
+    kwargs = {**made.kwargs, **update} if is_known else made.kwargs
+    return Called(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
+
+
+def _is_adk_tool(value: Any) -> bool:
+    """Whether a value is a tool of Google's Agent Development Kit, which has a converter to MCP."""
+    return isinstance(value, Called) and value.func.last == "FunctionTool" and value.func.name.startswith("google.adk.")
+
+
+def _adk_tool_says(tool: Called, name: str) -> Any:
+    """The name or the description of such a tool."""
+    function = tool.argument(0, "func")
+    if name in tool.kwargs:
+        return tool.kwargs[name]
+    if not isinstance(function, Function):
+        return UNKNOWN
+    return function.face().name if name == "name" else inspect.cleandoc(docstring_of(function.face()) or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.catalog import OF_SOURCE
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.values import UNKNOWN, Call, Called, External, Function, PlacedList, argument_nodes
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     import ast
 
     from mcproof.targets.python_source.modules import Module
+    from mcproof.targets.python_source.visibility import Switch
 
 
 MOST_ITEMS = 20_000
@@ -52,12 +54,16 @@ class Mount(NamedTuple):
     server: Any
     prefix: Any
     doubtful: bool
+    call: Call
 
 
 class ServerValue:
     """A server that the program makes, or is given."""
 
-    __slots__ = ("framework", "handlers", "is_given", "items", "module", "mounted", "mounts", "name", "node", "removed")
+    __slots__ = (
+        "framework", "handlers", "instructions", "is_given", "items", "module", "mounted", "mounts", "name", "node",
+        "on_duplicate", "removed", "rewrites", "switches", "version",
+    )  # fmt: skip
 
     def __init__(self, framework: str, *, is_given: bool = False) -> None:
         self.framework = framework
@@ -65,13 +71,30 @@ class ServerValue:
         self.is_given = is_given
         """Whether it only stands for a parameter that nobody filled."""
         self.name: Any = UNKNOWN
+        self.version: Any = UNKNOWN
+        self.instructions: Any = UNKNOWN
         self.items: list[Item] = []
         self.mounts: list[Mount] = []
         self.handlers: list[tuple[str, Function, bool]] = []
         self.mounted = False
         self.removed: list[tuple[str, bool]] = []
+        self.rewrites = False
+        """Whether code of the project changes the schemas of its tools when they are listed."""
+        self.switches: list[Switch] = []
+        """What shows or hides some of its items, in the order of the program."""
         self.node: ast.AST | None = None
         self.module: Module | None = None
+        self.on_duplicate: dict[str, Any] = {}
+        """For a kind of item, what its constructor says of two of one name."""
+
+    def keeps_last(self, kind: str, framework: str) -> bool | None:
+        """Whether of two items of one name the later one is served; None where that is not known."""
+        if framework != "fastmcp":
+            return kind == "templates"
+        told = self.on_duplicate.get(kind)
+        if told is None or told in ("replace", "warn"):
+            return True
+        return False if told in ("ignore", "error") else None
 
     def holds(self, other: ServerValue) -> bool:
         """Whether another server is this one or part of it."""
@@ -116,6 +139,48 @@ def framework_of(value: Any) -> str | None:
     if value.last == "MCPServer":
         return "mcp"
     return "lowlevel" if value.last == "Server" and value.package in FRAMEWORKS else None
+
+
+_INTRODUCTIONS = {
+    "fastmcp": ("name", "instructions"),
+    "mcp1": ("name", "instructions"),
+    "mcp": ("name", "title", "description", "instructions"),
+    "lowlevel": ("name",),  # what follows differs between its versions
+}
+"""What the constructor of a server takes by position, as far as it is about what the server says of itself."""
+
+
+def introduce(server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """What the constructor of a server is told that it says of itself."""
+    given = {**dict(zip(_INTRODUCTIONS.get(server.framework, ("name",)), args, strict=False)), **kwargs}
+    server.name = given.get("name", server.name)
+    server.version = given.get("version", server.version)
+    server.instructions = given.get("instructions", server.instructions)
+
+
+def introduction(servers: list[ServerValue], announced: list[Called]) -> dict[str, Any]:
+    """What a project's server says of itself before it lists anything; of several, what they agree on.
+
+    The options that a low-level server is started with have the last word.
+    """
+    made = [each for each in servers if not each.mounted and not each.is_given]
+    serving = [each for each in made if each.items or each.mounts or each.handlers] or made
+    if not serving:
+        return {}
+    known: dict[str, str] = {}
+    for key in ("name", "version", "instructions"):
+        values = [getattr(each, key) for each in serving]
+        if announced and serving[0].framework == "lowlevel":
+            values = [each.kwargs.get(key if key == "instructions" else f"server_{key}") for each in announced]
+        said = {value if isinstance(value := plain.bare(each), str) else None for each in values}
+        only = said.pop()
+        if only and not said:
+            known[key] = str(only)
+    info = {key: known[key] for key in ("name", "version") if key in known}
+    answer: dict[str, Any] = {"serverInfo": info} if info else {}
+    if "instructions" in known:
+        answer["instructions"] = known["instructions"]
+    return {**answer, "_meta": {OF_SOURCE: True}} if answer else {}
 
 
 def name_of(item: Item) -> Any:

@@ -10,6 +10,7 @@ from mcproof.targets.python_source import docstrings
 from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.fastmcp_schema import as_fastmcp
 from mcproof.targets.python_source.outputs import output_schema
+from mcproof.targets.python_source.parameters import signature_of, written_parameters
 from mcproof.targets.python_source.pydantic_schema import Generator, Schema
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -28,15 +29,6 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
 
 
-class Parameter(NamedTuple):
-    """One parameter of a function, as callers see it."""
-
-    name: str
-    node: ast.arg
-    default: Any
-    """What it is where nobody gives it; `MISSING` where it must be given."""
-
-
 class Derived(NamedTuple):
     """What the framework derives from a function."""
 
@@ -46,34 +38,6 @@ class Derived(NamedTuple):
     parameters: dict[str, ast.arg]
     unknown: frozenset[str]
     description: str | None
-
-
-def parameters_of(function: Function) -> list[Parameter]:
-    """The parameters that a caller can give, in order."""
-    face = function.face()
-    spec = face.node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    first_default = len(positional) - len(face.defaults)
-    found = [
-        Parameter(each.arg, each, face.defaults[index - first_default] if index >= first_default else MISSING)
-        for index, each in enumerate(positional)
-    ]
-    if (function.bound_to is not None or face.bound_to is not None) and found:
-        found = found[1:]
-    if spec.vararg is not None:
-        found.append(Parameter(spec.vararg.arg, spec.vararg, MISSING))
-    found += [
-        Parameter(each.arg, each, default) for each, default in zip(spec.kwonlyargs, face.kw_defaults, strict=True)
-    ]
-    if spec.kwarg is not None:
-        found.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING))
-    if function.partial is not None:
-        given = len(function.partial[0])
-        found = [
-            each._replace(default=function.partial[1][each.name]) if each.name in function.partial[1] else each
-            for each in found[given:]
-        ]
-    return found
 
 
 def is_context(kind: Any) -> bool:
@@ -123,9 +87,12 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     required: list[str] = []
     nodes: dict[str, ast.arg] = {}
     context_seen = False
-    for name, node, default in parameters_of(function):
-        kind = run.annotation(node.annotation, face.scope) if node.annotation is not None else MISSING
-        kind = maker.resolved(kind, face.scope)
+    signature = signature_of(function)
+    if signature is None:
+        maker.unknown.add("")
+    for each in signature.parameters if signature is not None else written_parameters(function):
+        name, default = each.name, each.default
+        kind = maker.resolved(each.type_in(run), face.scope)
         if is_context(kind) and (is_fastmcp or not context_seen):
             context_seen = True
             continue
@@ -141,7 +108,10 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
         else:
             entry = maker.field(shown, kind, default, face.scope, place)
         properties[shown] = entry.schema
-        nodes[shown] = node
+        if each.node is not None:
+            nodes[shown] = each.node
+        if signature is not None and name in signature.doubtful:
+            maker.unknown |= {place, "/required"}
         if entry.required:
             required.append(shown)
     made: Schema = {"properties": properties, "type": "object"}

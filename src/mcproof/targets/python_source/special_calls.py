@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import builtin_calls, plain
+from mcproof.targets.python_source import builtin_calls, parameters, plain
 from mcproof.targets.python_source.assignments import set_attribute
 from mcproof.targets.python_source.attributes import attribute
+from mcproof.targets.python_source.branches import joined
+from mcproof.targets.python_source.expressions import LONGEST_LOOP
 from mcproof.targets.python_source.imports import ModuleValue
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -20,24 +23,33 @@ from mcproof.targets.python_source.values import (
     Function,
     Instance,
     Method,
+    PlacedList,
     truth,
 )
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
 
+_PLAIN = (str, int, float, dict, list, tuple, type(None))
+
 
 def _getattr(run: Interpreter, call: Call) -> Any:
     if len(call.args) < 2 or not isinstance(call.args[1], str):
         return UNKNOWN
-    found = run.settle(attribute(run, call.args[0], call.args[1]))
-    if (
-        (found is UNKNOWN or isinstance(found, Method))
-        and len(call.args) > 2
-        and isinstance(call.args[0], (Function, Instance))
-    ):
-        return call.args[2]
-    return found
+    holder, name = call.args[:2]
+    found = run.settle(attribute(run, holder, name))
+    if len(call.args) < 3:
+        return found
+    if isinstance(holder, (Function, Instance)) and name not in holder.attributes:
+        has_it = isinstance(holder, Instance) and holder.cls.attribute(name) is not MISSING
+        if not has_it and (found is UNKNOWN or isinstance(found, Method)):
+            return call.args[2]
+    return joined(found, call.args[2]) if _is_doubtful(holder, name) else found
+
+
+def _is_doubtful(holder: Any, name: str) -> bool:
+    """Whether an object has an attribute only under a condition."""
+    return isinstance(holder, Instance) and name in holder.doubtful and holder.cls.attribute(name) is MISSING
 
 
 def _setattr(run: Interpreter, call: Call) -> Any:
@@ -51,6 +63,8 @@ def _hasattr(_: Interpreter, call: Call) -> Any:
         return call.args[1] in call.args[0].attributes or call.args[1].startswith("__")
     if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Instance):
         made, name = call.args
+        if _is_doubtful(made, name):
+            return UNKNOWN
         if name in made.attributes or made.cls.attribute(name) is not MISSING:
             return True
         knows_all = not made.cls.external_bases() and made.cls.attribute("__getattr__") is MISSING
@@ -58,13 +72,38 @@ def _hasattr(_: Interpreter, call: Call) -> Any:
     return UNKNOWN
 
 
+def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list[Any] | None:
+    """The items sorted as Python does, with `key` and `reverse`; None where nobody knows their order."""
+    key, backwards = options.get("key"), options.get("reverse", False)
+    if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
+        return None
+    run.steps += len(items)
+    keys = [plain.bare(each if key is None else run.call(key, Call([each], {}))) for each in items]
+    for kind in (str, (int, float)):
+        if all(isinstance(each, kind) for each in keys):
+            return [items[index] for index in sorted(range(len(items)), key=keys.__getitem__, reverse=bool(backwards))]
+    return None
+
+
+def _sorted(run: Interpreter, call: Call) -> Any:
+    value = call.args[0] if len(call.args) == 1 else UNKNOWN
+    items = plain.items_of(value)
+    if items is None:
+        return UNKNOWN
+    in_order = ordered(run, items, call.kwargs)
+    made = PlacedList(items if in_order is None else in_order)
+    made.take_over(value, range(len(made)) if plain.doubtful_positions(value) else ())
+    made.unordered = in_order is None
+    return made
+
+
 def _map(run: Interpreter, call: Call) -> Any:
     items = plain.items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
-    return builtin_calls.builtin(
-        "builtins.list", [tuple(run.call(call.args[0], Call([each], {})) for each in items[:2000])], {}
-    )
+    made = PlacedList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
+    made.incomplete = len(items) > LONGEST_LOOP
+    return made.take_over(call.args[1], plain.doubtful_positions(call.args[1]))
 
 
 def _filter(run: Interpreter, call: Call) -> Any:
@@ -72,13 +111,15 @@ def _filter(run: Interpreter, call: Call) -> Any:
     if items is None:
         return UNKNOWN
     kept = []
-    for each in items[:2000]:
+    for each in items[:LONGEST_LOOP]:
         known = truth(each if call.args[0] is None else run.call(call.args[0], Call([each], {})))
         if known is None:
             return UNKNOWN
         if known:
             kept.append(each)
-    return builtin_calls.builtin("builtins.list", [tuple(kept)], {})
+    made = PlacedList(kept)
+    made.incomplete = len(items) > LONGEST_LOOP
+    return made.take_over(call.args[1], range(len(made)) if plain.doubtful_positions(call.args[1]) else ())
 
 
 def _partial(_: Interpreter, call: Call) -> Any:
@@ -108,7 +149,7 @@ def _isinstance(_: Interpreter, call: Call) -> Any:
     kinds = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
     known = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
     types = [known.get(kind.last) for kind in kinds if isinstance(kind, External)]
-    plain_value = isinstance(call.args[0], (str, dict, list, int, float, bool, tuple, type(None), Function))
+    plain_value = isinstance(call.args[0], (*_PLAIN, Function))
     if len(types) == len(kinds) and None not in types and plain_value:
         return isinstance(call.args[0], tuple(each for each in types if each is not None))
     if isinstance(call.args[0], Instance) and any(
@@ -121,9 +162,42 @@ def _isinstance(_: Interpreter, call: Call) -> Any:
 def _callable(_: Interpreter, call: Call) -> Any:
     if len(call.args) == 1 and isinstance(call.args[0], (Function, Class)):
         return True
+    return False if call.args and isinstance(call.args[0], _PLAIN) else UNKNOWN
+
+
+def _is_function(_: Interpreter, call: Call) -> Any:
+    """`inspect.isfunction` and its like; whether a function is bound is not told apart."""
+    known = call.args[0] if len(call.args) == 1 else UNKNOWN
+    if isinstance(known, Function):
+        return True
     return (
-        False if call.args and isinstance(call.args[0], (str, int, float, dict, list, tuple, type(None))) else UNKNOWN
+        False if known is None or isinstance(known, (str, int, float, dict, list, tuple, Class, Instance)) else UNKNOWN
     )
+
+
+def _is_coroutine_function(_: Interpreter, call: Call) -> Any:
+    known = call.args[0] if len(call.args) == 1 else UNKNOWN
+    if isinstance(known, Function) and known.wrapped is None:
+        return isinstance(known.node, ast.AsyncFunctionDef)
+    return UNKNOWN
+
+
+def _is_class(_: Interpreter, call: Call) -> Any:
+    known = call.args[0] if len(call.args) == 1 else UNKNOWN
+    if isinstance(known, Class):
+        return True
+    return False if isinstance(known, (*_PLAIN, Function)) else UNKNOWN
+
+
+def _replace(_: Interpreter, call: Call) -> Any:
+    """`dataclasses.replace(object, **changes)`."""
+    first = call.args[0] if call.args else None
+    if not isinstance(first, Instance) or not call.complete:
+        return UNKNOWN
+    made = Instance(first.cls, first.node)
+    made.attributes, made.server = {**first.attributes, **call.kwargs}, first.server
+    made.doubtful = first.doubtful - set(call.kwargs)
+    return made
 
 
 def _dir(run: Interpreter, call: Call) -> Any:
@@ -149,7 +223,8 @@ def _type_of(_: Interpreter, call: Call) -> Any:
 def _next(_: Interpreter, call: Call) -> Any:
     items = plain.items_of(call.args[0]) if call.args else None
     if items:
-        return items[0]
+        first_is_known = 0 not in plain.doubtful_positions(call.args[0])
+        return items[0] if first_is_known and not getattr(call.args[0], "unordered", False) else UNKNOWN
     return (
         call.args[1]
         if items is not None and len(call.args) > 1 and not getattr(call.args[0], "incomplete", False)
@@ -177,6 +252,7 @@ SPECIAL: dict[str, Any] = {
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
     "builtins.hasattr": _hasattr,
+    "builtins.sorted": _sorted,
     "builtins.map": _map,
     "builtins.filter": _filter,
     "builtins.isinstance": _isinstance,
@@ -185,10 +261,19 @@ SPECIAL: dict[str, Any] = {
     "builtins.type": _type_of,
     "builtins.next": _next,
     "builtins.iter": _pass_on,
+    "dataclasses.replace": _replace,
     "functools.partial": _partial,
     "functools.update_wrapper": _pass_on,
     "importlib.import_module": _import_module,
+    "asyncio.iscoroutinefunction": _is_coroutine_function,
+    "inspect.Parameter": parameters.made_parameter,
+    "inspect.Signature": parameters.made_signature,
     "inspect.getdoc": _getdoc,
+    "inspect.isclass": _is_class,
+    "inspect.iscoroutinefunction": _is_coroutine_function,
+    "inspect.isfunction": _is_function,
+    "inspect.isroutine": _is_function,
+    "inspect.signature": parameters.signature_called,
     "inspect.unwrap": _pass_on,
     "asyncio.run": _apply,
     "anyio.run": _apply,

@@ -9,6 +9,7 @@ from mcproof.targets.python_source import calls, plain
 from mcproof.targets.python_source.branches import BREAK, CONTINUE, RAISE, RETURN, branch
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import import_from, import_modules
+from mcproof.targets.python_source.omissions import TOO_MANY
 from mcproof.targets.python_source.values import (
     UNKNOWN,
     Call,
@@ -31,13 +32,14 @@ def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:
         return None
     value = node.value.value if isinstance(node.value, ast.Await) else node.value
     evaluate(run, node.value, scope)
-    if isinstance(value, ast.Call) and isinstance(value.func, (ast.Attribute, ast.Name)):
-        func = value.func
-        if (isinstance(func, ast.Attribute) and func.attr == "exit") or (
-            isinstance(func, ast.Name) and func.id == "exit"
-        ):
-            return RAISE
-    return None
+    return RAISE if _exits(value) else None
+
+
+def _exits(value: ast.expr) -> bool:
+    """Whether an expression is a call that ends the program."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, (ast.Attribute, ast.Name)):
+        return False
+    return (value.func.attr if isinstance(value.func, ast.Attribute) else value.func.id) in ("exit", "_exit")
 
 
 def _assignment(run: Interpreter, node: ast.Assign, scope: Scope) -> None:
@@ -81,62 +83,113 @@ def _is_entry(test: ast.expr) -> bool:
 def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
     iterated = run.settle(evaluate(run, node.iter, scope))
     items, doubtful = plain.items_of(iterated), plain.doubtful_positions(iterated)
+    frame = run.frames[-1]
+    breaks = frame.breaks
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
-        outcome = branch(run, [node.body, []], scope)
-        return None if outcome in (BREAK, CONTINUE) else outcome
-    for index, item in enumerate(items[:LONGEST_LOOP]):
+        outcome = _round(run, node.body, scope, is_certain=False)
+    elif len(items) > LONGEST_LOOP:
+        outcome = _long_loop(run, node, items, doubtful, scope)
+    else:
+        outcome = _rounds(run, node, items, doubtful, scope)
+    run.doubt -= frame.breaks - breaks
+    frame.breaks = breaks
+    if outcome in (RETURN, RAISE):
+        return outcome
+    return None if outcome == BREAK or items is None else run.block(node.orelse, scope)
+
+
+def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
+    """The beginning of a loop that is too long, with a word about the rest where it would register something."""
+    before = run.servers.registered
+    outcome = _rounds(run, node, items[:LONGEST_LOOP], doubtful, scope)
+    if run.servers.registered > before:
+        run.omissions.note(TOO_MANY, scope.module, node)
+        run.servers.is_partial = True
+    return outcome
+
+
+def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
+    """Follow the rounds of a loop; how the last of them was left."""
+    outcome: str | None = None
+    for index, item in enumerate(items):
         run.step()
         run.assign(node.target, item, scope)
-        if index in doubtful:
-            with run.in_doubt():
-                outcome = run.block(node.body, scope)
-        else:
-            outcome = run.block(node.body, scope)
-        if outcome in (RETURN, RAISE):
-            return outcome
-        if outcome == BREAK:
-            return None
-    return run.block(node.orelse, scope)
+        outcome = _round(run, node.body, scope, is_certain=index not in doubtful)
+        if outcome in (RETURN, RAISE, BREAK):
+            break
+    return outcome
 
 
 def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
     known = truth(run.settle(evaluate(run, node.test, scope)))
     if known is False:
         return run.block(node.orelse, scope)
-    outcome = run.block(node.body, scope) if known else branch(run, [node.body, []], scope)
+    frame = run.frames[-1]
+    breaks = frame.breaks
+    outcome = _round(run, node.body, scope, is_certain=known is True)
+    run.doubt -= frame.breaks - breaks
+    frame.breaks = breaks
     return None if outcome in (BREAK, CONTINUE) else outcome
 
 
+def _round(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
+    """Follow the body of a loop once; a condition that may have ended it says nothing of the next round."""
+    frame = run.frames[-1]
+    skips = frame.skips
+    outcome = run.block(body, scope) if is_certain else branch(run, [body, []], scope)
+    run.doubt -= frame.skips - skips
+    frame.skips = skips
+    return outcome
+
+
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
-    certain = _before_doubtful_import(run, node, scope)
-    outcome = run.block(node.body[:certain], scope)
-    if outcome is None and certain is not None:
-        with run.in_doubt():
-            outcome = run.block([*node.body[certain:], *node.orelse], scope)
-    elif outcome is None:
-        outcome = run.block(node.orelse, scope)
+    handler = _handler_of_missing(node)
+    before = _before_doubtful_import(run, node, scope) if handler is not None else len(node.body)
+    outcome = run.block(node.body[:before], scope)
+    if outcome is None:
+        rest = [*node.body[before:], *node.orelse]
+        if handler is None or before == len(node.body) or _leaves(handler.body):
+            outcome = run.block(rest, scope)
+        else:
+            outcome = branch(run, [rest, handler.body], scope)
     elif outcome == RAISE and node.handlers:
-        outcome = branch(run, [handler.body for handler in node.handlers], scope)
+        outcome = branch(run, [each.body for each in node.handlers], scope)
     return run.block(node.finalbody, scope) or outcome
 
 
-def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int | None:
-    """How many statements of a `try` there are up to the import of something that may not be installed, if any."""
-    caught = {each.id for handler in node.handlers for each in _caught(handler.type) if isinstance(each, ast.Name)}
-    if caught.isdisjoint(("ImportError", "ModuleNotFoundError")):
-        return None
+_MISSING = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+"""What the import of something that is not installed raises, and what catches that."""
+
+
+def _handler_of_missing(node: Any) -> ast.ExceptHandler | None:
+    """What a `try` does when something is not installed: the first handler that catches that."""
+    handlers: list[ast.ExceptHandler] = node.handlers
+    return next((each for each in handlers if each.type is None or not _MISSING.isdisjoint(_caught(each.type))), None)
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block always ends in an exception or the end of the program."""
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and _leaves(last.body) and _leaves(last.orelse)
+    return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and _exits(last.value))
+
+
+def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int:
+    """How many statements of a `try` there are before the import of something that may not be installed."""
     for index, each in enumerate(node.body):
         names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
         if isinstance(each, ast.ImportFrom) and not each.level:
             names = [each.module or ""]
         if any(not run.modules.locations.is_certain(scope.module.path, name) for name in names):
-            return index + 1
-    return None
+            return index
+    return len(node.body)
 
 
-def _caught(kind: ast.expr | None) -> list[ast.expr]:
-    return kind.elts if isinstance(kind, ast.Tuple) else [] if kind is None else [kind]
+def _caught(kind: ast.expr) -> list[str]:
+    """The names of the exceptions in an `except`."""
+    return [each.id for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind]) if isinstance(each, ast.Name)]
 
 
 def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:

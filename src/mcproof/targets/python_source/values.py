@@ -46,10 +46,12 @@ class Scope:
 class External:
     """Something from outside the project, by its full name: `mcp.server.fastmcp.FastMCP`, `builtins.str`."""
 
-    __slots__ = ("name",)
+    __slots__ = ("may_be_none", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.may_be_none = False
+        """Whether there may be None in its place, as for a package that may not be installed."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, External) and self.name == other.name
@@ -157,12 +159,16 @@ class TypeAlias:
         self.module = scope.module
 
 
+DOC_IN_DOUBT = "<doc in doubt>"
+"""Among the attributes of a function: another docstring is put in the place of its own under a condition."""
+
+
 class Function:
     """A function of the project, with the scope that it was defined in."""
 
     __slots__ = (
-        "attributes", "bound_to", "decorators", "defaults", "kw_defaults", "name", "node", "owner",
-        "partial", "scope", "wrapped",
+        "attributes", "bound_to", "decorators", "defaults", "doubt", "kw_defaults", "may_be_none", "name", "node",
+        "owner", "partial", "scope", "wrapped",
     )  # fmt: skip
 
     def __init__(self, node: FunctionNode, scope: Scope, defaults: list[Any], kw_defaults: list[Any]) -> None:
@@ -177,16 +183,20 @@ class Function:
         self.owner: Class | None = None
         """The class that it is defined in."""
         self.wrapped: Any = None
-        """The function whose face it wears (`functools.wraps`)."""
+        """The function whose face it wears (`functools.wraps`); UNKNOWN where nobody knows which."""
         self.partial: tuple[list[Any], dict[str, Any]] | None = None
         self.attributes: dict[str, Any] = {}
         self.decorators: set[str] = set()
+        self.may_be_none = False
+        self.doubt = 0
+        """Under how many conditions it is defined."""
 
     def copy(self) -> Function:
-        made = Function(self.node, self.scope, self.defaults, self.kw_defaults)
+        made = type(self)(self.node, self.scope, self.defaults, self.kw_defaults)
         made.name = self.name
         made.bound_to, made.owner, made.wrapped = self.bound_to, self.owner, self.wrapped
         made.partial, made.attributes, made.decorators = self.partial, self.attributes, self.decorators
+        made.doubt = self.doubt
         return made
 
     def bound(self, to: Any) -> Function:
@@ -207,6 +217,12 @@ class Function:
         return seen
 
 
+class OneOfTwo(Function):
+    """One of two functions, and nobody knows which: it has the face of the first, and none of it is certain."""
+
+    __slots__ = ()
+
+
 class Missing:
     """No default at all."""
 
@@ -219,7 +235,7 @@ MISSING = Missing()
 class Class:
     """A class of the project."""
 
-    __slots__ = ("annotations", "bases", "body", "decorators", "keywords", "members", "node", "scope")
+    __slots__ = ("annotations", "bases", "body", "decorators", "keywords", "may_be_none", "members", "node", "scope")
 
     def __init__(self, node: ast.ClassDef, scope: Scope, bases: list[Any], keywords: dict[str, Any]) -> None:
         self.node = node
@@ -232,6 +248,7 @@ class Class:
         self.decorators: list[Any] = []
         self.members: list[EnumMember] | None = None
         """Those of an enumeration, once somebody asked."""
+        self.may_be_none = False
 
     @property
     def name(self) -> str:
@@ -270,7 +287,7 @@ class Class:
 class Instance:
     """An object of a project class."""
 
-    __slots__ = ("attributes", "cls", "node", "server")
+    __slots__ = ("attributes", "cls", "doubt", "doubtful", "may_be_none", "node", "server")
 
     def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
         self.cls = cls
@@ -278,6 +295,11 @@ class Instance:
         self.attributes: dict[str, Any] = {}
         self.server: Any = None
         """The server that it is, where its class inherits from one."""
+        self.may_be_none = False
+        self.doubt = 0
+        """Under how many conditions it is made, as long as that is under way: what it sets meanwhile, it has."""
+        self.doubtful: set[str] = set()
+        """The attributes that it has only under a condition."""
 
 
 class EnumMember:
@@ -323,11 +345,16 @@ class TooMuchError(Exception):
 class Frame:
     """One call under way."""
 
-    __slots__ = ("doubt", "function", "returns", "yields")
+    __slots__ = ("breaks", "doubt", "function", "returns", "skips", "yields")
 
     def __init__(self, function: Function | None, doubt: int) -> None:
         self.function = function
         self.doubt = doubt
+        """How many conditions may have ended it already."""
+        self.breaks = 0
+        """How many conditions may have ended the loop that is under way."""
+        self.skips = 0
+        """How many conditions may have ended the round of the loop that is under way."""
         self.returns: list[Any] = []
         self.yields: PlacedList | None = None
 
@@ -358,6 +385,7 @@ class PlacedDict(dict[Any, Any]):
         self.update(other)
         for key in other:
             self.places.pop(key, None)
+        self.doubtful.difference_update(other)
         if isinstance(other, PlacedDict):
             self.places.update(other.places)
             self.incomplete = self.incomplete or other.incomplete
@@ -367,42 +395,92 @@ class PlacedDict(dict[Any, Any]):
 class PlacedList(list[Any]):
     """A list that remembers where its items are written."""
 
-    __slots__ = ("doubtful", "incomplete", "module", "nodes")
+    __slots__ = ("doubtful", "either", "incomplete", "lists_all", "module", "nodes", "unordered")
 
     def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
         super().__init__(items)
         self.module = module
         self.nodes: list[ast.AST] = []
         self.incomplete = False
+        """Whether nobody knows what exactly it holds: how much, and where."""
+        self.lists_all = False
+        """Whether, all the same, it can hold nothing that is not here."""
+        self.either: tuple[Any, Any] | None = None
+        """The two lists of which it is one; what it is changed by changes one of them."""
         self.doubtful: set[int] = set()
         """The positions of items that are there only under a condition."""
+        self.unordered = False
+        """Whether its items may stand in another order: those of a set, or sorted by what is not known."""
+
+    def take_over(self, value: Any, doubtful: Iterable[int]) -> PlacedList:
+        """Be as unsure as what it is made of, with these positions in doubt."""
+        self.incomplete = self.incomplete or getattr(value, "incomplete", False)
+        self.unordered = self.unordered or getattr(value, "unordered", False)
+        self.doubtful.update(doubtful)
+        return self
 
     def node(self, index: int) -> ast.AST | None:
         return self.nodes[index] if len(self.nodes) == len(self) else None
 
 
-def is_known(value: Any, depth: int = 0) -> bool:
-    """Whether a value is plain data all the way down."""
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return True
-    if depth > 60:
-        return False
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return not getattr(value, "incomplete", False) and all(is_known(item, depth + 1) for item in value)
-    if isinstance(value, dict):
-        incomplete = getattr(value, "incomplete", False)
-        return not incomplete and all(isinstance(k, str) and is_known(v, depth + 1) for k, v in value.items())
-    return isinstance(value, EnumMember) and is_known(value.value, depth + 1)
+def or_none(value: Any) -> Any:
+    """What is there only under a condition, and else None: it may be used, but whether it is there is not known."""
+    if isinstance(value, External):
+        value = External(value.name)
+    if isinstance(value, (External, Function, Class, Instance)):
+        value.may_be_none = True
+    return value
+
+
+def may_be_none(value: Any) -> bool:
+    """Whether a value may be None where this is asked."""
+    return isinstance(value, (External, Function, Class, Instance)) and value.may_be_none
+
+
+def is_open(value: Any) -> bool:
+    """Whether it is not settled what is in a list or dictionary."""
+    return bool(getattr(value, "incomplete", False) or getattr(value, "doubtful", False))
+
+
+MOST_KNOWN = 20_000
+"""How many values data may hold, each counted as often as it occurs, to be taken for known."""
+
+
+def is_known(value: Any) -> bool:
+    """Whether a value is plain data all the way down, and not too much of it."""
+    waiting = [(value, 0)]
+    seen = 0
+    while waiting:
+        each, depth = waiting.pop()
+        seen += 1
+        if isinstance(each, EnumMember):
+            each = each.value
+        if each is None or isinstance(each, (str, int, float, bool)):
+            continue
+        if not isinstance(each, (list, tuple, set, frozenset, dict)) or is_open(each) or depth > 60:
+            return False
+        if isinstance(each, dict):
+            if not all(isinstance(key, str) for key in each):
+                return False
+            each = each.values()
+        if seen + len(waiting) + len(each) > MOST_KNOWN:
+            return False
+        waiting += [(item, depth + 1) for item in each]
+    return True
 
 
 def truth(value: Any) -> bool | None:
     """Whether a value counts as true; None where that is not known."""
-    if value is UNKNOWN or isinstance(value, (Called, Method)):
-        return None
+    if value is None or isinstance(value, (str, int)):
+        return bool(value)
+    if value is UNKNOWN or isinstance(value, (Called, Method, Generic)):
+        return None  # what looks like `list[int]` may be an item of something external
     if isinstance(value, (PlacedDict, PlacedList)):
         if len(value.doubtful) >= len(value) and (value or value.incomplete):
             return None  # whatever is in it may not be there
         return bool(value)
+    if may_be_none(value):
+        return None
     if isinstance(value, EnumMember):
         return truth(value.value) if value.cls.external_bases() else True
     try:

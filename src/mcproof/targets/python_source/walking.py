@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import re
 import stat
+import sys
 import tokenize
 from typing import NamedTuple
 
@@ -20,6 +22,18 @@ _SKIPPED_FOLDERS = frozenset(
 )
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup\.py")
 _TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptools)\b", re.MULTILINE)
+_LINE_END = re.compile(rb"\r\n?|\n")
+_DECLARATION = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*coding[:=]")
+"""An encoding that is declared on one of the first two lines."""
+LONGEST_LOOKED_AT = 400
+"""How much of a line is looked at for what a newer Python reads; more takes time where the line is hostile."""
+_NEWER = (
+    ((3, 12), re.compile(r"[ \t]*type[ \t]+\w+[ \t]*(?:\[.*\])?[ \t]*=").match),
+    ((3, 12), re.compile(r"[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*\[").match),
+    ((3, 12), re.compile(r"\b[fF][rR]?([\"']).*?\{[^{}]*(?:\1|\\)[^{}]*\}").search),
+    ((3, 14), re.compile(r"\b[tT][rR]?[\"']|[ \t]*except[ \t]+[\w.]+(?:,[ \t]*[\w.]+)+[ \t]*:").search),
+)
+"""How lines look that only a newer Python reads: type parameters, quotes within an f-string, templates."""
 _SERVER = rb"(?:[(\[.]| as |(?<=\(%b)|(?<=import %b)|(?<=[., ]%b)\):)"
 _ACTS = {
     b"tool": rb"tool(?:(?<=[.@]tool)\b|(?<=\btool)\(|(?<=add_tool)\(|(?<=register_tool)\()",
@@ -127,6 +141,9 @@ def is_test(path: str, data: bytes) -> bool:
 
 def decoded(data: bytes, file: str, problems: list[Problem]) -> str | None:
     """The text of a source file in the encoding that it declares, or None with a problem."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        problems.append(Problem(file, None, None, "is UTF-16, which Python does not read; save it as UTF-8"))
+        return None
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         problems.append(Problem(file, line, None, "holds a null byte, so it is no Python source"))
@@ -134,10 +151,35 @@ def decoded(data: bytes, file: str, problems: list[Problem]) -> str | None:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return io.IncrementalNewlineDecoder(None, translate=True).decode(data.decode(encoding), final=True)
-    except (SyntaxError, LookupError, UnicodeError, ValueError) as error:
-        what = error.msg if isinstance(error, SyntaxError) else str(error)
-        problems.append(Problem(file, 1, None, f"cannot be decoded: {what}"))
-        return None
+    except UnicodeDecodeError as error:
+        line, what = _undecoded(data, error)
+    except (SyntaxError, LookupError, ValueError) as error:
+        line, what = 1, error.msg if isinstance(error, SyntaxError) else str(error)
+        if not _DECLARATION.match(data):
+            try:  # what is wrong with it is said before where
+                data.decode()
+            except UnicodeDecodeError as undecoded:
+                line, what = _undecoded(data, undecoded)
+    problems.append(Problem(file, line, None, f"cannot be decoded: {what}"))
+    return None
+
+
+def _undecoded(data: bytes, error: UnicodeDecodeError) -> tuple[int, str]:
+    """The line of the byte that is no part of a character, and what to say of it."""
+    name = "UTF-8" if error.encoding in ("utf-8", "utf8") else error.encoding
+    line = len(_LINE_END.findall(data[: error.start])) + 1
+    return line, f"byte 0x{data[error.start]:02x} is no {name}"
+
+
+def unparsed(text: str, file: str, error: SyntaxError) -> Problem:
+    """What kept a text from being parsed, which may be that it is written for a newer Python than runs here."""
+    what = f"is no valid Python: {error.msg}"
+    line = error.lineno or None
+    written = text.split("\n")[line - 1] if line is not None and line <= text.count("\n") + 1 else ""
+    if any(sys.version_info < since and found(written[:LONGEST_LOOKED_AT]) for since, found in _NEWER):
+        running = "{}.{}".format(*sys.version_info)
+        what = f"is no Python {running}, which mcproof runs on: {error.msg}; run mcproof with a newer Python"
+    return Problem(file, line, error.offset or None, what)
 
 
 def comments_about_us(text: str) -> list[tuple[int, str]]:

@@ -1,0 +1,147 @@
+"""Tools that are objects before they are registered, and functions that are wrapped on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .sources import found, is_conditional, names, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVER = """
+import os
+from functools import wraps
+from textwrap import dedent
+from somewhere import flag
+from fastmcp import FastMCP
+from fastmcp.tools import FunctionTool, Tool
+mcp = FastMCP("demo")
+def add(a: int, b: int) -> int:
+    '''
+    Add two numbers.
+
+    Args:
+        a: One.
+    '''
+"""
+
+MADE = {
+    "a class of the project that inherits": "class Own(FunctionTool): ...\nmcp.add_tool(Own.from_function(add))",
+    "a class that makes it itself": """
+class Own(FunctionTool):
+    @classmethod
+    def from_function(cls, fn, **kwargs):
+        return super().from_function(fn, **kwargs)
+mcp.add_tool(Own.from_function(add))
+""",
+    "a copy": "mcp.add_tool(FunctionTool.from_function(add).model_copy())",
+    "a server class that looks at it": """
+class Server(FastMCP):
+    def add_tool(self, tool):
+        if tool.description:
+            said = dedent(tool.description).strip()
+            if said != tool.description:
+                tool = tool.model_copy(update={"description": said})
+        super().add_tool(tool)
+own = Server("own")
+own.add_tool(FunctionTool.from_function(add))
+""",
+}
+
+
+@pytest.mark.parametrize("made", MADE.values(), ids=MADE)
+def test_a_tool_is_made_of_a_function_by(made: str, tmp_path: Path) -> None:
+    result = found(tmp_path, SERVER + made)
+    assert names(result) == ["add"]
+    assert not is_conditional(result, "add")
+    assert list(tool(result)["inputSchema"]["properties"]) == ["a", "b"]
+    assert tool(result)["description"] == "Add two numbers."
+
+
+def test_a_copy_says_what_it_was_told(tmp_path: Path) -> None:
+    copied = "mcp.add_tool(FunctionTool.from_function(add).model_copy(update={'name': 'sum', 'description': 'Sums.'}))"
+    result = found(tmp_path, SERVER + copied)
+    assert (names(result), tool(result)["description"]) == (["sum"], "Sums.")
+
+
+def test_a_copy_that_nobody_can_follow_makes_no_name(tmp_path: Path) -> None:
+    assert (
+        names(found(tmp_path, SERVER + "mcp.add_tool(FunctionTool.from_function(add).model_copy(update=flag()))")) == []
+    )
+
+
+WRAPPING = """
+def logged(fn):
+    @wraps(fn)
+    def wrapper(*args, **kwargs):
+        return fn(*args, **kwargs)
+    return wrapper
+wrapped = logged(add)
+if flag():
+    wrapped = logged(wrapped)
+"""
+
+
+def test_a_function_that_is_wrapped_under_a_condition_keeps_its_face(tmp_path: Path) -> None:
+    result = found(tmp_path, SERVER + WRAPPING + "mcp.add_tool(wrapped)")
+    assert names(result) == ["add"]
+    assert not is_conditional(result, "add")
+    assert list(tool(result)["inputSchema"]["properties"]) == ["a", "b"]
+
+
+def test_one_of_two_functions_is_neither(tmp_path: Path) -> None:
+    either = "def other(c: str): ...\nchosen = add\nif flag():\n    chosen = other\nmcp.add_tool(chosen)"
+    assert names(found(tmp_path, SERVER + either)) == []
+
+
+@pytest.mark.parametrize(
+    ("chosen", "certain", "conditional"),
+    [
+        ("[each for each in (add, other)]", ["add", "other"], []),
+        ("[each for each in (add, other) if each.__name__ != 'add']", ["other"], []),
+        ("[each for each in (add, other) if each.__name__ not in flag()]", [], ["add", "other"]),
+        ("[each for each in ([add] if flag() else [add, other])]", ["add"], ["other"]),
+    ],
+)
+def test_what_a_comprehension_keeps_is_registered(
+    chosen: str, certain: list[str], conditional: list[str], tmp_path: Path
+) -> None:
+    result = found(tmp_path, SERVER + f"def other(): ...\nfor one in {chosen}:\n    mcp.tool(one)\n")
+    assert names(result) == sorted([*certain, *conditional])
+    assert [name for name in names(result) if is_conditional(result, name)] == conditional
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["f'n{len(xs)}'", "xs[-1]", "'_'.join(xs)", "'yes' if xs == ['a', 'b'] else 'no'", "f'{len([x for x in xs])}'"],
+)
+def test_of_a_list_that_is_one_of_two_only_what_is_certain_is_known(named: str, tmp_path: Path) -> None:
+    source = (
+        SERVER
+        + f"xs = ['a']\nif flag():\n    xs = ['a', 'b']\nmcp.add_tool(FunctionTool.from_function(add, name={named}))"
+    )
+    assert names(found(tmp_path, source)) == []
+
+
+def test_a_tool_of_googles_kit_is_known_by_name_and_text_alone(tmp_path: Path) -> None:
+    source = """
+        from google.adk.tools.function_tool import FunctionTool
+        from google.adk.tools.mcp_tool.conversion_utils import adk_to_mcp_tool_type
+        from mcp.server.lowlevel import Server
+        def report(day: str) -> str:
+            '''Report of a day.'''
+        def other(day: str) -> str: ...
+        tools = [FunctionTool(report), FunctionTool(func=other)]
+        tools[1].description = "Something else."
+        server = Server("x")
+        @server.list_tools()
+        async def listed():
+            return [adk_to_mcp_tool_type(each) for each in tools]
+    """
+    result = found(tmp_path, source)
+    said = [(each["name"], each["description"], "inputSchema" in each) for each in result.document["tools"]]
+    assert said == [("report", "Report of a day.", False), ("other", "Something else.", False)]
+    assert "/inputSchema" in result.tools[0].unknown
