@@ -56,6 +56,13 @@ def test_a_type_that_doubles_with_every_step_is_bounded(tmp_path: Path) -> None:
     assert unknown_of(result)
 
 
+@pytest.mark.parametrize("pair", ["[V{0}, V{0}]", "(V{0}, V{0})", "{{'a': V{0}, 'b': V{0}}}", "Two(a=V{0}, b=V{0})"])
+def test_a_default_that_doubles_with_every_step_is_bounded(pair: str, tmp_path: Path) -> None:
+    steps = "\n".join(f"V{n + 1} = {pair.format(n)}" for n in range(25))
+    source = f"class Two(BaseModel):\n    a: Any\n    b: Any\nV0 = 1\n{steps}\n@mcp.tool()\ndef f(a: Any = V25): ...\n"
+    assert unknown_of(served(tmp_path, source)) == {"/inputSchema/properties/a/default"}
+
+
 @pytest.mark.parametrize("framework", SERVERS)
 def test_what_is_not_known_in_a_definition_is_not_known_where_it_ends_up(framework: str, tmp_path: Path) -> None:
     source = """

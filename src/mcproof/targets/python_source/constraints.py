@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from mcproof.jsontext import escape
 from mcproof.targets.python_source.basic_types import DecimalNumber
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -14,7 +15,6 @@ from mcproof.targets.python_source.values import (
     Function,
     Generic,
     Missing,
-    is_known,
 )
 
 if TYPE_CHECKING:
@@ -140,18 +140,23 @@ def _rewritten(maker: Generator, schema: Schema, extra: Called, at: str) -> Sche
     return maker.unknown_at(at) if scope is None else {**maker.schema(kind, scope, at), **kept}
 
 
+def add_known(maker: Generator, made: Schema, said: dict[Any, Any], at: str) -> None:
+    """Add to a schema what somebody says in so many words; what is not known of it is marked."""
+    from mcproof.targets.python_source.defaults import encode
+
+    for key, value in said.items():
+        encoded = encode(value)
+        if encoded is UNKNOWN:
+            made.pop(key, None)
+            maker.unknown.add(f"{at}/{escape(str(key))}")
+        else:
+            made[str(key)] = encoded
+
+
 def _described(maker: Generator, schema: Schema, info: Called, at: str) -> Schema:
     made = dict(schema)
-    for key in _PLACED_BY_FIELD:
-        value = info.kwargs.get(key)
-        if value is None:
-            continue
-        if is_known(value):
-            from mcproof.targets.python_source.defaults import encode
-
-            made[key] = encode(value)
-        else:
-            maker.unknown.add(f"{at}/{key}")
+    said = {key: info.kwargs[key] for key in _PLACED_BY_FIELD if info.kwargs.get(key) is not None}
+    add_known(maker, made, said, at)
     discriminator = info.kwargs.get("discriminator")
     if isinstance(discriminator, str):
         made = _discriminated(maker, made, discriminator)
@@ -161,11 +166,9 @@ def _described(maker: Generator, schema: Schema, info: Called, at: str) -> Schem
         made["deprecated"] = True
     extra = info.kwargs.get("json_schema_extra")
     if isinstance(extra, dict):
-        for key, value in extra.items():
-            if is_known(value):
-                made[key] = value
-            else:
-                maker.unknown.add(f"{at}/{key}")
+        add_known(maker, made, extra, at)
+        if getattr(extra, "incomplete", False):
+            maker.unknown.add(at)
     elif extra is UNKNOWN or isinstance(extra, (Function, External)):
         maker.unknown.add(at)
     if not info.complete:

@@ -6,7 +6,7 @@ import datetime
 import math
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import aliases, fields, models, plain, serializers
+from mcproof.targets.python_source import aliases, fields, models, serializers
 from mcproof.targets.python_source.basic_types import SETS
 from mcproof.targets.python_source.model_config import configuration
 from mcproof.targets.python_source.values import (
@@ -20,41 +20,54 @@ from mcproof.targets.python_source.values import (
     PlacedDict,
     Scope,
     UnionOf,
-    is_known,
 )
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.pydantic_schema import Generator
 
 DEEPEST = 30
+MOST_VALUES = 2_000
+"""How many values a default may have: a list that holds another twice, and so on, doubles with every step."""
 
 
-def encode(value: Any, maker: Generator | None = None, depth: int = 0) -> Any:
+class Room:
+    """How much more may be written."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MOST_VALUES
+
+
+def encode(value: Any, maker: Generator | None = None, depth: int = 0, room: Room | None = None) -> Any:
     """A value as JSON, UNKNOWN where it is not known; who makes the schema tells how an object is written."""
+    room = Room() if room is None else room
+    room.left -= 1
+    if depth > DEEPEST or room.left < 0:
+        return UNKNOWN
     if value is None or isinstance(value, (str, bool, int)):
         return value
-    if depth > DEEPEST or (depth == 0 and not plain.is_short(value)):
-        return UNKNOWN
     if isinstance(value, EnumMember):
-        return encode(value.value, maker, depth + 1)
+        return encode(value.value, maker, depth + 1, room)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
         if isinstance(value, PlacedDict) and (value.incomplete or value.doubtful):
             return UNKNOWN
-        made = {key: encode(item, maker, depth + 1) for key, item in value.items()}
-        return UNKNOWN if any(item is UNKNOWN for item in made.values()) or not is_known(made) else made
+        made = {key: encode(item, maker, depth + 1, room) for key, item in value.items()}
+        is_plain = all(isinstance(key, str) for key in made)
+        return UNKNOWN if any(item is UNKNOWN for item in made.values()) or not is_plain else made
     if isinstance(value, (list, tuple, set, frozenset)):
         if getattr(value, "incomplete", False) or getattr(value, "doubtful", False):
             return UNKNOWN
-        items = [encode(item, maker, depth + 1) for item in value]
+        items = [encode(item, maker, depth + 1, room) for item in value]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if isinstance(value, bytes):
         return _text(value)
     if isinstance(value, Called):
         return _called(value)
     if isinstance(value, Instance) and maker is not None:
-        return _object(maker, value, depth)
+        return _object(maker, value, depth, room)
     return UNKNOWN
 
 
@@ -122,11 +135,11 @@ def _moment(value: Called) -> Any:
 # --- objects of the project
 
 
-def _object(maker: Generator, value: Instance, depth: int) -> Any:
+def _object(maker: Generator, value: Instance, depth: int, room: Room) -> Any:
     kind = models.kind_of(value.cls)
     declared = fields.fields(value.cls, kind or "hints")
     if kind == "tuple":
-        items = [encode(value.attributes.get(each.name, UNKNOWN), maker, depth + 1) for each in declared]
+        items = [encode(value.attributes.get(each.name, UNKNOWN), maker, depth + 1, room) for each in declared]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if kind not in ("model", "dataclass") or serializers.changes_values(maker, value.cls):
         return UNKNOWN
@@ -136,9 +149,11 @@ def _object(maker: Generator, value: Instance, depth: int) -> Any:
         return UNKNOWN
     made: dict[str, Any] = {}
     for each in declared:
+        if room.left < 0:
+            return UNKNOWN
         annotation = maker.run.annotation(each.node.annotation, each.owner.body)
         given = _given(maker, value, each, annotation, config)
-        encoded = encode(given, maker, depth + 1)
+        encoded = encode(given, maker, depth + 1, room)
         if is_checked and encoded is not UNKNOWN:
             encoded = _checked(maker, given, encoded, annotation, each.owner.body)
         written = _written_name(maker, each, annotation, config) if is_checked else each.name

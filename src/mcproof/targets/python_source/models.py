@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.jsontext import escape
 from mcproof.targets.python_source import aliases, generics, serializers
-from mcproof.targets.python_source.constraints import is_skipped
+from mcproof.targets.python_source.constraints import add_known, is_skipped
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.fields import (
     Declared,
@@ -151,7 +151,9 @@ def _root(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> S
     described = clean_docstring(cls.node)
     if described:
         made["description"] = described
-    return {**made, "title": cls.name, **_extras(maker, configuration(cls), at)}
+    made["title"] = cls.name
+    _add_extras(maker, made, configuration(cls), at)
+    return made
 
 
 def _named_tuple(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
@@ -224,7 +226,7 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
     described = clean_docstring(cls.node)
     if described and kind not in ("hints", "typed hints"):
         made["description"] = described
-    made.update(_extras(maker, config, at))
+    _add_extras(maker, made, config, at)
     if "model_title_generator" in config and made.get("title") == cls.name:
         del made["title"]
         maker.unknown.add(f"{at}/title")
@@ -289,8 +291,8 @@ def _shown(
     return name if made is None else made
 
 
-def _extras(maker: Generator, config: dict[str, Any], at: str) -> Schema:
-    made: Schema = {}
+def _add_extras(maker: Generator, made: Schema, config: dict[str, Any], at: str) -> None:
+    """Add what the configuration of a class says of its schema."""
     extra = config.get("extra")
     if extra is UNKNOWN:
         maker.unknown.add(f"{at}/additionalProperties")
@@ -300,7 +302,6 @@ def _extras(maker: Generator, config: dict[str, Any], at: str) -> Schema:
         made["title"] = config["title"]
     more = config.get("json_schema_extra")
     if isinstance(more, dict):
-        made.update(more)
-    elif more is not None:
+        add_known(maker, made, more, at)
+    if more is not None and (not isinstance(more, dict) or getattr(more, "incomplete", False)):
         maker.unknown.add(at)
-    return made

@@ -291,10 +291,11 @@ class Generator:
         """A reference to a definition, made once."""
         known = self._names.get(id(kind))
         if known is None:
-            known = name
+            namesakes = self._namesakes.setdefault(name, [])
+            known = f"{name}__{len(namesakes) + 1}" if namesakes else name
             while known in self.definitions:
                 known += "_"
-            self._namesakes.setdefault(name, []).append((known, kind))
+            namesakes.append((known, kind))
             self._names[id(kind)] = known
             self.definitions[known] = {}
             self.definitions[known].update(make(f"/$defs/{escape(known)}"))
