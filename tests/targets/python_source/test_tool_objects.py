@@ -145,3 +145,49 @@ def test_a_tool_of_googles_kit_is_known_by_name_and_text_alone(tmp_path: Path) -
     said = [(each["name"], each["description"], "inputSchema" in each) for each in result.document["tools"]]
     assert said == [("report", "Report of a day.", False), ("other", "Something else.", False)]
     assert "/inputSchema" in result.tools[0].unknown
+
+
+MIXIN = """
+from fastmcp import FastMCP
+from fastmcp.contrib.mcp_mixin import MCPMixin, mcp_prompt, mcp_resource, mcp_tool
+class Files(MCPMixin):
+    @mcp_tool(description="Write it.")
+    def write(self, path: str) -> str: ...
+    @mcp_tool("get")
+    def read(self, path: str) -> str:
+        '''Read it.'''
+    @mcp_tool(enabled=False)
+    def gone(self): ...
+    @mcp_resource("notes://all")
+    def notes(self) -> str: ...
+    @mcp_prompt()
+    def ask(self) -> str: ...
+    def plain(self): ...
+mcp = FastMCP("x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("registered", "tools", "resources", "prompts"),
+    [
+        ("Files().register_all(mcp)", ["get", "write"], ["notes://all"], ["ask"]),
+        ("Files().register_all(mcp, 'my')", ["my_get", "my_write"], ["my+notes://all"], ["my_ask"]),
+        ("Files().register_tools(mcp, prefix='my', separator='-')", ["my-get", "my-write"], [], []),
+        ("Files().register_resources(mcp_server=mcp)", [], ["notes://all"], []),
+        ("Files().register_all(mcp, prefix=unheard_of())", [], [], []),
+        ("Files()", [], [], []),
+    ],
+)
+def test_what_a_mixin_marks_it_registers(
+    registered: str, tools: list[str], resources: list[str], prompts: list[str], tmp_path: Path
+) -> None:
+    document = found(tmp_path, MIXIN + registered).document
+    assert [each["name"] for each in document["tools"]] == tools
+    assert [each["uri"] for each in document["resources"]] == resources
+    assert [each["name"] for each in document["prompts"]] == prompts
+
+
+def test_a_method_that_a_mixin_marks_has_no_self(tmp_path: Path) -> None:
+    result = found(tmp_path, MIXIN + "Files().register_all(mcp)")
+    assert [list(each["inputSchema"]["properties"]) for each in result.document["tools"]] == [["path"], ["path"]]
+    assert [each["description"] for each in result.document["tools"]] == ["Read it.", "Write it."]

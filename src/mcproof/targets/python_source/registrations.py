@@ -7,7 +7,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import docstrings, plain, visibility
+from mcproof.targets.python_source import docstrings, mixins, plain, visibility
 from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.omissions import TOO_MANY
 from mcproof.targets.python_source.pydantic_schema import Generator
@@ -263,6 +263,9 @@ class Servers:
         if marks and args and isinstance(args[0], Function):
             args[0].attributes["__fastmcp__"] = func
             return args[0]
+        if mixins.is_mark(func) and args and isinstance(args[0], Function):
+            mixins.mark(func, args[0])
+            return args[0]
         return UNKNOWN
 
     def method(self, holder: Any, name: str, call: Call) -> Any:
@@ -271,6 +274,8 @@ class Servers:
             return self._method_of_call(holder, name, call)
         if isinstance(holder, ServerValue):
             return self._method_of_server(holder, name, call)
+        if isinstance(holder, Instance) and name in mixins.REGISTERING:
+            self._add_marked(holder, name, call)
         if holder is UNKNOWN and name in (*_KINDS, "add_tool", *_LISTS):
             if self.unnamed is None:
                 self.unnamed = ServerValue("", is_given=True)
@@ -325,6 +330,14 @@ class Servers:
 
     def _add_middleware(self, server: ServerValue, value: Any) -> None:
         server.rewrites = server.rewrites or (isinstance(value, Instance) and _rewrites_schemas(value.cls, _LISTING))
+
+    def _add_marked(self, holder: Instance, name: str, call: Call) -> None:
+        """`object.register_all(server)` of fastmcp's mixin."""
+        server = call.args[0] if call.args else call.kwargs.get("mcp_server")
+        server = server.server if isinstance(server, Instance) else server
+        if isinstance(server, ServerValue) and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
+            for kind, method, given in mixins.marked(holder, name, call):
+                self._add(server, kind, method, given, Call([], {}))
 
     def _remove(self, server: ServerValue, name: Any) -> None:
         if isinstance(name, str):
