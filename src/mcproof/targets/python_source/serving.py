@@ -1,0 +1,148 @@
+"""Which items the servers of a project serve: their own, those of the servers in them, those that a handler lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.targets.python_source import plain
+from mcproof.targets.python_source.following import follow
+from mcproof.targets.python_source.omissions import NO_PREFIX, OPEN_LIST, TOO_MANY
+from mcproof.targets.python_source.servers import Item, ServerValue, is_incomplete, listed, name_of
+from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError
+from mcproof.targets.python_source.visibility import is_shown
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Sequence
+
+    from mcproof.targets.python_source.interpreter import Interpreter
+    from mcproof.targets.python_source.modules import Module
+    from mcproof.targets.python_source.registrations import Servers
+
+MOST_SERVED = 20_000
+DEEPEST_MOUNT = 8
+KEYS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
+"""For each kind of item the list of a catalog that it stands in."""
+
+
+class Entry(NamedTuple):
+    """One item with what stands around it."""
+
+    item: Item
+    server: ServerValue
+    """The one that it is registered on."""
+    root: ServerValue
+    """The one that serves it: that server, or one that it is part of."""
+    prefix: str
+    doubtful: bool
+
+    @property
+    def place(self) -> tuple[Module | None, ast.AST | None]:
+        """Where it is registered."""
+        function = self.item.function.face() if self.item.function is not None else None
+        if self.item.module is not None or function is None:
+            return self.item.module, self.item.node
+        return function.module, function.node
+
+    @property
+    def origin(self) -> int:
+        """What tells it from another item of its name: the function, or else the call, that it is made of."""
+        return id(self.item.function.face().node if self.item.function is not None else self.item.node)
+
+
+def entries_of(run: Interpreter, servers: Servers, partial: set[str]) -> list[Entry]:
+    """Every item of every server that is not part of another, in order; `partial` learns which lists lack some."""
+    for server in list(servers.made):
+        for kind, handler, doubtful in server.handlers:
+            if not _ask(run, servers, server, kind, handler, doubtful=doubtful):
+                partial.add(KEYS[kind])
+                run.omissions.note(OPEN_LIST, handler.module, handler.node)
+    found: list[Entry] = []
+    for server in servers.made:
+        if not server.mounted:
+            _collect(run, server, "", False, found, partial)
+    return found
+
+
+def _collect(
+    run: Interpreter,
+    server: ServerValue,
+    prefix: str,
+    doubtful: bool,
+    found: list[Entry],
+    partial: set[str],
+    above: Sequence[tuple[str, ServerValue]] = (),
+) -> None:
+    """Add what a server serves, itself and by its parts; `above` are the servers that it is part of and their prefixes.
+
+    Each of them shows and hides what it serves by the names that it knows it by.
+    """
+    if len(found) >= MOST_SERVED or len(above) > DEEPEST_MOUNT:
+        partial.update(KEYS.values())
+        run.omissions.note(TOO_MANY, server.module, server.node)
+        return
+    levels = [*above, (prefix, server)]
+    root = levels[0][1]
+    for item in server.items:
+        answers = [
+            is_shown(item, _name_in(item, prefix.removeprefix(outer)), each.switches)
+            for outer, each in levels
+            if each.switches
+        ]
+        if False not in answers:
+            found.append(Entry(item, server, root, prefix, doubtful or item.doubtful or None in answers))
+    for mount in server.mounts:
+        given = plain.bare(mount.prefix)
+        if given is None or given == "":
+            inner = prefix
+        elif isinstance(given, str):
+            inner = f"{prefix}{given}_"
+        else:
+            partial.update(KEYS.values())
+            run.omissions.note(NO_PREFIX, mount.call.module, mount.call.node)
+            continue  # a name that nobody can know is not made up
+        _collect(run, mount.server, inner, doubtful or mount.doubtful, found, partial, levels)
+
+
+def _name_in(item: Item, prefix: str) -> Any:
+    """The name of an item where it has this prefix."""
+    name = plain.bare(name_of(item))
+    return f"{prefix}{name}" if isinstance(name, str) else UNKNOWN
+
+
+def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, handler: Any, *, doubtful: bool) -> bool:
+    """Add what a handler of the low-level server answers; whether that is all of it."""
+    from mcproof.targets.python_source.interpreter import STEPS_OF_ONE_ROOT
+
+    run.allow(STEPS_OF_ONE_ROOT)
+    run.doubt = run.depth = run.calls = 0
+    del run.frames[1:]
+    run.active.clear()
+    before = len(servers.spelt_out)
+    is_whole = False
+    try:
+        value = follow(run, handler, Call([], {}))
+        answer, in_doubt = listed(value)
+        is_whole = answer is not None and not is_incomplete(value)
+    except (TooMuchError, RecursionError):
+        answer, in_doubt = None, set()
+    if answer is None or not (answer or is_whole):
+        wanted = {"tools": "Tool", "resources": "Resource", "prompts": "Prompt", "templates": "ResourceTemplate"}[kind]
+        made = [each for each in servers.spelt_out if each.func.last == wanted]
+        answer = [each for each in servers.spelt_out[before:] if each.func.last == wanted] or made
+    for index, each in enumerate(answer):
+        if isinstance(each, Called):
+            sure = not (doubtful or servers.is_doubtful(each) or index in in_doubt)
+            given = {**dict(zip(("name",), each.args, strict=False)), **each.kwargs}
+            server.items.append(
+                Item(kind, given, node=each.node, module=each.module, doubtful=not sure, complete=each.complete)
+            )
+        elif isinstance(each, Instance):
+            server.items.append(Item(kind, dict(each.attributes), node=each.node, module=each.cls.module))
+        elif isinstance(each, dict) and isinstance(each.get("name"), str):
+            server.items.append(
+                Item(kind, {str(key): value for key, value in each.items()}, module=getattr(each, "module", None))
+            )
+        else:
+            is_whole = False
+    return is_whole
