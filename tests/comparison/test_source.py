@@ -158,3 +158,14 @@ def test_a_server_that_source_names_otherwise_is_a_change(tmp_path: Path) -> Non
     source = 'from fastmcp import FastMCP\nmcp = FastMCP("store", "Ask nobody.")\n@mcp.tool\ndef f() -> str: ...'
     live = {**served(tmp_path, source), "initialize": TOLD}
     assert [kind for kind, _, _ in changes(tmp_path, live, source)] == ["server-name-changed", "instructions-changed"]
+
+
+def test_the_indentation_of_a_docstring_is_no_change(tmp_path: Path) -> None:
+    source = HEAD + '@mcp.tool()\ndef buy():\n    """Buy it.\n\n    At once.\n    """\n'
+    old = served(tmp_path, source)
+    assert old["tools"][0]["description"] == "Buy it.\n\n    At once.\n    "
+    old["tools"][0]["description"] = "Buy it.\n\nAt once.\n"
+    assert changes(tmp_path, old, source) == []
+    assert changes(tmp_path, old, source, reverse=True) == []
+    old["tools"][0]["description"] = "Buy it.\n\nLater.\n"
+    assert [kind for kind, _, _ in changes(tmp_path, old, source)] == ["description-changed"]

@@ -7,6 +7,7 @@ come from that, and is not taken for certain.
 
 from __future__ import annotations
 
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog import CONDITIONAL, Tool
@@ -50,6 +51,8 @@ def served(fields: dict[str, Any]) -> dict[str, Any]:
 def comparable(old: Tool, new: Tool) -> Comparable:
     """Two tools of one name, without what is unknown of either."""
     unknown = {pointer for tool in (old, new) if tool.source is not None for pointer in tool.source.unknown}
+    if (old.source is not None or new.source is not None) and _is_one_docstring(old, new):
+        new = _made_of(new, {**new.fields, "description": old.fields["description"]})
     if not unknown or not old.is_object or not new.is_object:
         return Comparable(old, new)
     if "" in unknown:
@@ -58,6 +61,14 @@ def comparable(old: Tool, new: Tool) -> Comparable:
     (before, missed), (after, also_missed) = (_without(tool.fields, ordered) for tool in (old, new))
     in_doubt = frozenset(pointer.split("/", 2)[1] for pointer in missed | also_missed)
     return Comparable(_made_of(old, before), _made_of(new, after), in_doubt)
+
+
+def _is_one_docstring(old: Tool, new: Tool) -> bool:
+    """Whether two descriptions differ in indentation alone: from Python 3.13 on, a docstring has none of its own."""
+    before, after = old.fields.get("description"), new.fields.get("description")
+    if not isinstance(before, str) or not isinstance(after, str) or before == after:
+        return False
+    return cleandoc(before) == cleandoc(after)
 
 
 def _made_of(tool: Tool, fields: dict[str, Any]) -> Tool:
