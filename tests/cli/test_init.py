@@ -214,6 +214,7 @@ def test_another_file_can_be_named_and_standard_output(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].endswith("then `mcproof run 'my suite.yaml'`")
     printed = run("init", "tools.json", "-o", "-", cwd=tmp_path)
     assert printed.returncode == 0
+    assert printed.stderr.endswith("then `mcproof run FILE`, with what you save this as\n")
     assert printed.stdout == text_of(tmp_path, "my suite.yaml").replace("mcproof run 'my suite.yaml'", "mcproof run")
     assert not (tmp_path / "mcproof.yaml").exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +12,7 @@ import pytest
 from cli.running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, run
 from live.running import RAW, assert_nothing_is_left
 from mcproof import testing
-from mcproof.errors import UsageError
-from mcproof.testing import McpServer, ServerError, assert_negative_path, assert_schema_strict
+from mcproof.testing import McpServer, ServerError, ServerStarter, assert_negative_path, assert_schema_strict
 from servers.suited import TOOLS
 from suite.running import small
 
@@ -61,7 +61,7 @@ def test_findings_are_those_of_schema_lint(tmp_path: Path) -> None:
 def test_rules_can_be_ignored_and_unknown_ones_are_told() -> None:
     assert_schema_strict([LOOSE_TOOL], ignore=["SCH-001", "open-object", "SCH-004"])
     assert "SCH-002" not in failure([LOOSE_TOOL], ignore=["sch-002"])
-    with pytest.raises(UsageError, match="unknown rule `SCH-01`"):
+    with pytest.raises(ValueError, match="unknown rule `SCH-01`"):
         assert_schema_strict([CLEAN_TOOL], ignore=["SCH-01"])
 
 
@@ -116,7 +116,7 @@ def test_a_valid_call_that_fails_is_a_warning(server: McpServer) -> None:
     ],
 )
 def test_unknown_checks_are_told(server: McpServer, checks: list[str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(ValueError, match=said):
         assert_negative_path(server, "add", checks=checks)
 
 
@@ -157,6 +157,10 @@ def test_nothing_runs_after_a_server_was_closed(marker: str) -> None:
         assert server.tools() == TOOLS
     server.close()
     assert_nothing_is_left(marker)
+
+
+def test_a_starter_takes_what_a_server_takes() -> None:
+    assert signature(ServerStarter.__call__).parameters == signature(McpServer.__init__).parameters
 
 
 def test_all_that_is_public_says_what_it_is() -> None:

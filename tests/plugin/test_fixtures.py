@@ -326,10 +326,17 @@ def test_a_mask_that_leads_nowhere_and_a_value_that_is_no_json_are_told(project:
 
         def test_value(mcp_snapshot):
             mcp_snapshot(object())
+
+        def test_no_number(mcp_snapshot):
+            mcp_snapshot(float("nan"))
     """)
-    result = run(project)
-    result.assert_outcomes(failed=2)
+    result = run(project, "--mcproof-update-snapshots")
+    result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
-        ["E*`content` leads nowhere; a mask is a path from `result`*", "E*not JSON serializable"]
+        [
+            "E*`content` leads nowhere; a mask is a path from `result`*",
+            "E*not JSON serializable",
+            "E*the value is no JSON: *",
+        ]
     )
     assert "src/mcproof" not in result.stdout.str()

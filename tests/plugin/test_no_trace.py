@@ -178,9 +178,12 @@ def test_a_forked_process_that_is_ended_leaves_the_servers_alone(project: pytest
         import os, signal, time
         from mcproof.testing import McpServer
         with McpServer("{SERVER}") as server:
+            reading, writing = os.pipe()
             child = os.fork()
             while child == 0:
+                os.write(writing, b"x")  # a signal before this would be lost in the fork
                 time.sleep(0.01)
+            os.read(reading, 1)
             os.kill(child, signal.SIGTERM)
             print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), server.call("add", {{"a": 1, "b": 2}}).text)
         """,

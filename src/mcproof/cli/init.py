@@ -283,5 +283,5 @@ def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: Variabl
         steps.append(f"put the command of your server in the place of `{PLACEHOLDER}`")
     if variables.unset:
         steps.append(f"set {', '.join(variables.unset)}")
-    steps.append(f"`mcproof run{_named(file)}`")
+    steps.append(f"`mcproof run{_named(file)}`" if file != "-" else "`mcproof run FILE`, with what you save this as")
     tell(f"next: {', then '.join(steps)}")

@@ -239,10 +239,14 @@ def _quality(server: FirstServer, *, is_alone: bool) -> Iterator[str]:
     catalog = server.catalog
     if catalog is None or not catalog.tools:
         return
-    facts = quality_of(catalog).facts
+    quality = quality_of(catalog)
+    facts = quality.facts
     of = "" if is_alone else f" of {server.name}"
     gates = (
-        (f"the tools{of} are described well enough to be chosen and called", _described(facts)),
+        (
+            f"the tools{of} are described well enough to be chosen and called",
+            _described(facts, quality.reasons["min_score"]),
+        ),
         (f"the schemas{of} do not get looser", _constrained(facts)),
     )
     for (name, lines), why in zip(gates, _GATES, strict=True):
@@ -259,9 +263,12 @@ _GATES = (
 )
 
 
-def _described(facts: dict[str, Any]) -> Iterator[str]:
+def _described(facts: dict[str, Any], worst: str) -> Iterator[str]:
     for target, usual in (("min_score", 0.5), ("mean_score", 0.7)):
         now = _rounded_down(facts[target])
+        if now <= 0:  # which nothing could fall below
+            yield f"# {target} is 0 today, and {usual} is the usual gate; {remark(worst)}"
+            continue
         hint = f"  # where it stands today; {usual} is the usual gate" if now < usual else ""
         yield f"- {{target: {target}, matcher: {{schema: {{minimum: {min(now, usual)}}}}}}}{hint}"
     yield _at_most("critical_count", facts, "where it stands today; 0 is the usual gate")

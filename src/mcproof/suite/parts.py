@@ -181,6 +181,7 @@ def _what_ran(probes: list[ProbeResult], checks: tuple[str, ...]) -> str:
 async def _fuzz(test: SuiteTest, block: Fuzz, host: Host, judge: Judge) -> Judged:
     from mcproof.proof.barrage import Campaign
     from mcproof.proof.fuzzing import fuzz_within
+    from mcproof.report.text import plural
     from mcproof.trial import spelt
 
     catalog, permission, arguments = await _permitted(test, host)
@@ -207,7 +208,7 @@ async def _fuzz(test: SuiteTest, block: Fuzz, host: Host, judge: Judge) -> Judge
     failures += [judge.failure("", f"crash: {end}") for end in ends]
     if not facts["gate_passed"] and not failures:
         failures = [judge.failure("fuzz.cases_run", "no case could be sent", "at least 1", "0")]
-    return Judged(failures)
+    return Judged(failures, plural(cases, "case"))
 
 
 async def _permitted(test: SuiteTest, host: Host) -> tuple[Catalog, Permission, dict[str, dict[str, Any]]]:

@@ -35,7 +35,10 @@ def assert_schema_strict(
     from mcproof.report.terminal import Style
     from mcproof.report.text import plural
 
-    rules = choose(("strict", "catalog"), ignore=ignore)
+    try:
+        rules = choose(("strict", "catalog"), ignore=ignore)
+    except UsageError as error:
+        raise ValueError(error.message) from None
     catalog = _catalog(server_or_tools)
     names = [each.name for each in catalog.tools]
     if not names:
@@ -110,9 +113,9 @@ def _negative_test(
     wanted = CHECKS if checks is None else tuple(checks)
     for check in wanted:
         if check not in CHECKS:
-            raise UsageError(f"unknown check `{check}`{nearest(check, list(CHECKS))}; there are {', '.join(CHECKS)}")
+            raise ValueError(f"unknown check `{check}`{nearest(check, list(CHECKS))}; there are {', '.join(CHECKS)}")
     if not wanted:
-        raise UsageError("`checks` is empty; leave it out to send every probe")
+        raise ValueError("`checks` is empty; leave it out to send every probe")
     arguments = None if args is None else dict(args)
     limit = None if timeout is None else max(1, round(timeout * 1000))
     block = NegativePath(tuple(check for check in CHECKS if check in wanted), None, are_named=checks is not None)

@@ -181,4 +181,5 @@ def _mark(item: SuiteItem, test: SuiteTest) -> None:
             item.config.addinivalue_line("markers", f"{tag}: a tag of {item.path.name}")
             item.add_marker(tag)
     if item.config.pluginmanager.hasplugin("xdist"):
-        item.add_marker(pytest.mark.xdist_group(item.path.name))
+        file = item.nodeid.partition("::")[0].replace("@", "")  # which divides a test from its group
+        item.add_marker(pytest.mark.xdist_group(file))

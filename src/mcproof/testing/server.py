@@ -214,10 +214,19 @@ class ServerStarter:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def __call__(self, command: str | Sequence[str], **options: Any) -> McpServer:
+    def __call__(
+        self,
+        command: str | Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        protocol: str | None = None,
+    ) -> McpServer:
         """Start a server; the options are those of McpServer. Raises ServerError."""
         __tracebackhide__ = True
-        server = McpServer(command, **options)
+        server = McpServer(command, env=env, cwd=cwd, headers=headers, timeout=timeout, protocol=protocol)
         self._stack.callback(server.close)
         self._started.append(server)
         server.start()

@@ -57,7 +57,7 @@ class McpSnapshot:
 def _json(value: Any) -> Any:
     """A value as JSON has it: tuples are lists. Raises TypeError."""
     try:
-        return json.loads(json.dumps(value))
+        return json.loads(json.dumps(value, allow_nan=False))
     except (ValueError, RecursionError) as error:
         raise TypeError(f"the value is no JSON: {error}") from None
 
