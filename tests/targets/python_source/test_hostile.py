@@ -402,3 +402,12 @@ def test_a_deep_copy_is_as_connected_as_its_original(tmp_path: Path) -> None:
     text = "import copy\nshared = []\nboth = copy.deepcopy([shared, shared])\nboth[0].append('b')\n"
     register = "for each in (*shared, *both[1]):\n    mcp.tool(name=each)(a)\n"
     assert names(found(tmp_path, GOOD + text + register)) == ["a", "b"]
+
+
+def test_choices_of_choices_come_to_an_end(tmp_path: Path) -> None:
+    """Each round makes a list that is one of two, of which each is one of two."""
+    rounds = "    xs = a if flag() else xs\n    ys = xs if flag() else a\n    ys.append(str(i))\n    xs.append(str(i))\n"
+    source = f"{GOOD}from x import flag\na, xs = [], ['q']\nfor i in range(300):\n{rounds}"
+    started = process_time()
+    assert names(found(tmp_path, source)) == ["a"]
+    assert process_time() - started < 15

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from mcproof.targets.python_source.interpreter import Interpreter
 
+MOST_ALTERNATIVES = 16
 RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
 """How a block of statements can be left before its end."""
 MOST_JOINED = 2_000
@@ -146,7 +147,7 @@ def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
         left, right = right, left
     ours, theirs = [list(map(_identity, each)) for each in (left, right)]
     made = PlacedList(left, getattr(left, "module", None))
-    made.either = left, right
+    made.either = _all_of(left, right)
     made.nodes = list(getattr(left, "nodes", ()))
     made.doubtful = plain.doubtful_positions(left)
     made.incomplete = getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
@@ -160,6 +161,17 @@ def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
     made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
     made.incomplete, made.lists_all = True, not (plain.may_hold_more(left) or plain.may_hold_more(right))
     return made
+
+
+def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
+    """The lists of which one of two is one; where they are too many, nobody knows what is in them."""
+    every = {id(each): each for one in (left, right) for each in (one, *getattr(one, "either", ()))}
+    if len(every) <= MOST_ALTERNATIVES:
+        return tuple(every.values())
+    for each in every.values():
+        if isinstance(each, PlacedList):
+            each.incomplete, each.lists_all = True, False
+    return ()
 
 
 def _identity(value: Any) -> Any:

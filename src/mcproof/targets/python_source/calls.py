@@ -115,10 +115,14 @@ _CHANGING = frozenset(("append", "extend", "add", "update", "insert", "remove", 
 
 def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a method of plain data; what it changes under a condition is in doubt."""
-    if isinstance(holder, PlacedList) and holder.either is not None and name in _CHANGING:
+    if isinstance(holder, PlacedList) and holder.either and name in _CHANGING:
         with run.in_doubt():
             for each in holder.either:
-                plain_method(run, each, name, args, kwargs)
+                _plain_method(run, each, name, args, kwargs)
+    return _plain_method(run, holder, name, args, kwargs)
+
+
+def _plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
         return _perhaps_removed(holder, name, args)
     if name == "sort" and isinstance(holder, PlacedList):

@@ -405,8 +405,8 @@ class PlacedList(list[Any]):
         """Whether nobody knows what exactly it holds: how much, and where."""
         self.lists_all = False
         """Whether, all the same, it can hold nothing that is not here."""
-        self.either: tuple[Any, Any] | None = None
-        """The two lists of which it is one; what it is changed by changes one of them."""
+        self.either: tuple[list[Any], ...] = ()
+        """The lists of which it is one; what it is changed by changes one of them."""
         self.doubtful: set[int] = set()
         """The positions of items that are there only under a condition."""
         self.unordered = False
