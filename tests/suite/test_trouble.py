@@ -46,6 +46,15 @@ def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(tmp
     assert outcomes == {"tools/a": ("failed", why), "tools/b": ("passed", ""), "tools/c": ("failed", why)}
 
 
+def test_a_server_that_ends_before_a_row_of_tests_fails_the_test_that_it_answered(tmp_path: Path) -> None:
+    looks = [call(name, "look", args={}) for name in "bcd"]
+    write_suite(tmp_path, {"s": STDIO}, tools=[call("a", "leave"), *looks])
+    outcomes = outcomes_of(run_json(tmp_path))
+    assert outcomes["tools/a"] == ("failed", "it was answered, and then the server exited with code 9")
+    assert [outcomes[f"tools/{name}"][0] for name in "bcd"] == ["passed"] * 3
+    assert len(outcomes) == 4
+
+
 def test_a_server_that_ends_by_itself_fails_the_test_that_needs_it(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": {"command": [*STDIO["command"], "fleeting"]}}, tools=[echo("a")])
     done = run_json(tmp_path)

@@ -69,6 +69,8 @@ class Host:
         self._lock = asyncio.Lock()
         self._last: tuple[SuiteTest, Request] | None = None
         """The test that was answered last, and what it asked."""
+        self._was_row = False
+        """Whether that was one of several that were made together."""
         self.harmless: set[int] = set()
         """The tests that only look, as far as that is known, by their identity."""
         self.ends = 0
@@ -165,6 +167,7 @@ class Host:
         if reply.outcome == "hang" or (reply.outcome == "malformed" and self.session.can_restart):
             await self.session.leave(at_once=True)
         self._last = (test, request) if test is not None and reply.answer is not None else None
+        self._was_row = False
         return reply, seconds
 
     async def _explained(
@@ -231,9 +234,11 @@ class Host:
         """
         if not self._takes_several:
             return ""
+        if not self._was_row:
+            await self.settle()
         await self.connect()
         replies = await self.session.ask_together(requests)
-        self._takes_several = not isinstance(replies, str)
+        self._takes_several = self._was_row = not isinstance(replies, str)
         self._last = None if isinstance(replies, str) else (tests[-1], requests[-1])
         return replies
 
