@@ -406,8 +406,8 @@ def test_a_deep_copy_is_as_connected_as_its_original(tmp_path: Path) -> None:
 
 def test_choices_of_choices_come_to_an_end(tmp_path: Path) -> None:
     """Each round makes a list that is one of two, of which each is one of two."""
-    rounds = "    xs = a if flag() else xs\n    ys = xs if flag() else a\n    ys.append(str(i))\n    xs.append(str(i))\n"
-    source = f"{GOOD}from x import flag\na, xs = [], ['q']\nfor i in range(300):\n{rounds}"
+    choices = "xs = a if flag() else xs; ys = xs if flag() else a; ys.append(str(i)); xs.append(str(i))"
+    source = f"{GOOD}from x import flag\na, xs = [], ['q']\nfor i in range(300):\n    {choices}\n"
     started = process_time()
     assert names(found(tmp_path, source)) == ["a"]
     assert process_time() - started < 15
