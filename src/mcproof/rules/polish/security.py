@@ -78,11 +78,15 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e01ef]+"
 )
 """What may stand within a word and changes nothing for who reads it: soft hyphens, joiners, marks."""
-_UNSEEN_BYTES = (
-    *(each.encode() for each in "\u00ad\u034f\u061c\u115f\u1160\u180e\u200b\u200c\u200d\u200e\u200f\u3164\ufeff\uffa0"),
-    *(each.encode() for each in "\u202a\u202b\u202c\u202d\u202e"),
-    *(b"\xe2\x81", b"\xef\xb8", b"\xf3\xa0"),
-)
+_has_unseen = re.compile(
+    b"|".join(
+        [
+            *(re.escape(each.encode()) for each in "\u00ad\u034f\u061c\u115f\u1160\u180e\u3164\ufeff\uffa0"),
+            *(re.escape(each.encode()) for each in "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"),
+            *(rb"\xe2\x81", rb"\xef\xb8", rb"\xf3\xa0"),
+        ]
+    )
+).search
 """How these are spelt in UTF-8, or begin."""
 _introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for)[,:]?\s{0,2}[\"'`“‘(]{1,3}$").search
 
@@ -194,15 +198,10 @@ def _may_speak(tool: Tool) -> bool:
         return True
     lowered = tool.written.lower()
     for sign, beginnings in _BYTE_BEGINNINGS:
-        if sign in lowered and any(matches_from(beginnings, _speech_in_bytes, lowered)):
-            return True
-    return False
-
-
-def _has_unseen(data: bytes) -> bool:
-    for each in _UNSEEN_BYTES:  # noqa: SIM110 (a generator takes twice the time)
-        if each in data:
-            return True
+        if sign in lowered:
+            for each in beginnings:
+                if each in lowered and any(matches_from((each,), _speech_in_bytes, lowered)):
+                    return True
     return False
 
 
