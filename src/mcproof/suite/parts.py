@@ -117,9 +117,9 @@ def _judged(test: SuiteTest, reply: Reply, seconds: float, host: Host, judge: Ju
     failures = judge.failures(test.expect or call_default(test.block), facts)
     if test.expect is None and failures:
         return Judged([judge.failure("", f"the call failed: {said_in(reply)}")])
-    if test.block == "tools" and reply.outcome == "accepted" and not _speaks_of(test, _STRUCTURED):
+    if test.block == "tools" and reply.outcome == "accepted":
         breach = host.broken_promise(test.subject, reply.result)
-        if breach is not None:
+        if breach is not None and not _speaks_of(test, _STRUCTURED):
             got = shown(reply.result["structuredContent"]) if "structuredContent" in reply.result else "nothing"
             failures.append(judge.failure(_STRUCTURED, f"breaks the tool's own outputSchema: {breach}", _PROMISE, got))
     return Judged(failures)
