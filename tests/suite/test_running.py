@@ -234,6 +234,12 @@ def test_a_success_that_breaks_the_schema_of_its_tool_fails(tmp_path: Path) -> N
     ]
 
 
+def test_an_error_that_was_not_expected_says_what_the_server_said(tmp_path: Path) -> None:
+    write_suite(tmp_path, {"s": STDIO}, tools=[tool("a", "fail", ("result.isError", {"exact": False}))])
+    said = "result.isError: expected false, got true (it failed)"
+    assert outcomes_of(run_json(tmp_path)) == {"tools/a": ("failed", said)}
+
+
 def test_a_server_whose_tools_cannot_be_listed_is_called_all_the_same(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": {"command": small("no-list")}}, tools=[tool("a", "search"), tool("b", "search")])
     assert set(outcomes_of(run_json(tmp_path)).values()) == {("passed", "")}

@@ -120,8 +120,9 @@ class Session:
 
     def _listen(self, connection: Connection) -> None:
         """Keep what was sent beside messages, before it is forgotten."""
-        if not self.noise and self.can_restart:
-            strays = (each.detail for each in connection.transport.peer.anomalies if each.kind in _NO_MESSAGE)
+        anomalies = connection.transport.peer.anomalies
+        if anomalies and not self.noise and self.can_restart:
+            strays = (each.detail for each in anomalies if each.kind in _NO_MESSAGE)
             self.noise = self._hide(next(strays, ""))
 
     async def ask(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Reply:

@@ -80,8 +80,9 @@ class Host:
 
     async def connect(self) -> None:
         """Make sure that there is a connection, or raise UnableError; what could not be started is not tried again."""
-        async with self._lock:
-            await self._connection()
+        if not self.session.is_connected:
+            async with self._lock:
+                await self._connection()
 
     async def _connection(self) -> Connection:
         if self._trouble is not None:

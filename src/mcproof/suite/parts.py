@@ -114,12 +114,13 @@ def _judged(test: SuiteTest, reply: Reply, seconds: float, host: Host, judge: Ju
     facts: dict[str, Any] = {"error": reply.answer.error, "duration_ms": round(seconds * 1000)}
     if reply.answer.error is None:
         facts["result"] = reply.answer.result
-    failures = judge.failures(test.expect or call_default(test.block), facts)
+    said = {"result.isError": _texts_of(reply)} if reply.outcome == "rejected" else {}
+    failures = judge.failures(test.expect or call_default(test.block), facts, said)
     if test.expect is None and failures:
         return Judged([judge.failure("", f"the call failed: {said_in(reply)}")])
-    if test.block == "tools" and reply.outcome == "accepted" and not _speaks_of(test, _STRUCTURED):
+    if test.block == "tools" and reply.outcome == "accepted":
         breach = host.broken_promise(test.subject, reply.result)
-        if breach is not None:
+        if breach is not None and not _speaks_of(test, _STRUCTURED):
             got = shown(reply.result["structuredContent"]) if "structuredContent" in reply.result else "nothing"
             failures.append(judge.failure(_STRUCTURED, f"breaks the tool's own outputSchema: {breach}", _PROMISE, got))
     return Judged(failures)
@@ -252,10 +253,15 @@ def said_in(reply: Reply) -> str:
         return unanswered(reply)
     if answer.error is not None:
         return answer.complaint
+    said = _texts_of(reply)
+    return f"isError is true: {said}" if said else "isError is true"
+
+
+def _texts_of(reply: Reply) -> str:
+    """What the content of a result says, cropped."""
     content = reply.result.get("content")
     texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
-    said = " ".join(text for text in texts if isinstance(text, str))
-    return f"isError is true: {said[:300]}" if said else "isError is true"
+    return " ".join(text for text in texts if isinstance(text, str))[:300]
 
 
 def _unexplained(trials: list[Trials]) -> list[str]:
