@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
     """Bind a target to a value."""
     if isinstance(target, ast.Name):
-        if target.id in scope.shared:
-            _set_name(run, scope.module.scope, target.id, value)
+        if target.id in scope.borrowed:
+            _set_name(run, scope.borrowed[target.id], target.id, value)
         else:
             scope.names[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):

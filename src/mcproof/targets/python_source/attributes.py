@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import parameters
+from mcproof.targets.python_source.branches import one_of
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.values import (
     DOC_IN_DOUBT,
@@ -57,6 +58,9 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
 
 
 def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
+    if value.is_one_of_two:
+        method = value.cls.attribute(name)
+        return one_of(method.bound(value)) if isinstance(method, Function) else UNKNOWN
     if name in value.attributes:
         return value.attributes[name]
     if name == "__class__":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.imports import Lazy
 from mcproof.targets.python_source.parameters import Signature, either
-from mcproof.targets.python_source.servers import is_server
+from mcproof.targets.python_source.servers import is_server, one_server
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -44,7 +44,7 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
             outcome = run.block(body, scope)
         ends.append((outcome, scope.names))
     going_on = [names for outcome, names in ends if outcome is None]
-    scope.names = _merged(going_on or [names for _, names in ends])
+    scope.names = merged(going_on or [names for _, names in ends])
     outcomes = {outcome for outcome, _ in ends}
     if len(outcomes) == 1:
         return outcomes.pop()
@@ -53,6 +53,8 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
             return RETURN if RETURN in outcomes else CONTINUE
         run.doubt += 1  # until the call, the loop or the round ends: what follows is reached only sometimes
         frame = run.frames[-1]
+        frame.left_loop += [names for outcome, names in ends if outcome == BREAK]
+        frame.left_round += [names for outcome, names in ends if outcome == CONTINUE]
         if RETURN in outcomes:
             frame.doubt += 1
         elif BREAK in outcomes:
@@ -62,15 +64,16 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
     return None
 
 
-def _merged(ends: list[dict[str, Any]]) -> dict[str, Any]:
-    merged = dict(ends[0])
+def merged(ends: list[dict[str, Any]]) -> dict[str, Any]:
+    """The names after alternatives, from those at the end of each."""
+    made = dict(ends[0])
     for names in ends[1:]:
         for name, value in names.items():
-            if name not in merged:
-                merged[name] = value
-            elif merged[name] is not value:
-                merged[name] = joined(merged[name], value)
-    return merged
+            if name not in made:
+                made[name] = value
+            elif made[name] is not value:
+                made[name] = joined(made[name], value)
+    return made
 
 
 def _is_type(value: External) -> bool:
@@ -94,9 +97,9 @@ def joined(left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None
         return left if type(left) is type(right) and left == right else UNKNOWN
     for one, other in ((left, right), (right, left)):
         if is_server(one):
-            return one
+            return one_server(one, other)
         if isinstance(one, Function) and isinstance(other, Function):
-            return one if _look_alike(one, other) else _one_of(one)
+            return one if _look_alike(one, other) else one_of(one)
         if isinstance(one, Class) and isinstance(other, Class):
             return UNKNOWN  # one of two, and nobody knows which
         if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
@@ -104,7 +107,11 @@ def joined(left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None
         if isinstance(one, (Function, Class, Instance, External, Lazy)):
             if other is None:
                 return or_none(one)
-            if other is UNKNOWN or isinstance(other, type(one)):
+            if isinstance(one, Instance) and isinstance(other, Instance):
+                return one if one.cls is other.cls else _one_of_objects(one)
+            if other is UNKNOWN:
+                return UNKNOWN if isinstance(one, Class) or (isinstance(one, External) and _is_type(one)) else one
+            if isinstance(other, type(one)):
                 return one
             if isinstance(one, Lazy) and isinstance(other, External):
                 return one  # of the two places that an import tries, the one in the project
@@ -134,7 +141,15 @@ def _joined_dicts(left: PlacedDict, right: PlacedDict, done: dict[tuple[int, int
     return merged
 
 
-def _one_of(first: Function) -> OneOfTwo:
+def _one_of_objects(first: Instance) -> Instance:
+    """One of two objects of different classes: it has the methods of the first, and none of them is certain."""
+    made = Instance(first.cls, first.node)
+    made.is_one_of_two = True
+    return made
+
+
+def one_of(first: Function) -> OneOfTwo:
+    """One of two functions, where the first is known."""
     made = OneOfTwo(first.node, first.scope, first.defaults, first.kw_defaults)
     made.bound_to, made.owner, made.wrapped, made.partial = first.bound_to, first.owner, first.wrapped, first.partial
     made.attributes = {"__name__": UNKNOWN}

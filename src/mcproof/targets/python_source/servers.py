@@ -130,6 +130,16 @@ def is_server(value: Any) -> bool:
     return isinstance(value, ServerValue) or getattr(value, "server", None) is not None
 
 
+def one_server(one: Any, other: Any) -> Any:
+    """One of two values, of which the first is a server; what two servers say of themselves counts where it is one."""
+    servers = [each.server if hasattr(each, "server") and each.server is not None else each for each in (one, other)]
+    if all(isinstance(each, ServerValue) for each in servers):
+        for key in ("name", "version", "instructions"):
+            if getattr(servers[0], key) != getattr(servers[1], key):
+                setattr(servers[0], key, UNKNOWN)
+    return one
+
+
 def framework_of(value: Any) -> str | None:
     """Which framework's server class this is, if it is one."""
     if not isinstance(value, External):

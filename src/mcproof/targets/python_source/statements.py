@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import calls, plain
-from mcproof.targets.python_source.branches import BREAK, CONTINUE, RAISE, RETURN, branch
+from mcproof.targets.python_source.branches import BREAK, CONTINUE, RAISE, RETURN, branch, merged
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import import_from, import_modules
 from mcproof.targets.python_source.omissions import TOO_MANY
@@ -59,32 +59,53 @@ def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
     if isinstance(before, list) and isinstance(node.op, ast.Add):
         calls.plain_method(run, before, "extend", [value], {})
         return
+    if isinstance(before, (list, dict)) and isinstance(node.op, ast.BitOr):
+        calls.plain_method(run, before, "update", [value], {})
+        return
     run.assign(node.target, plain.combined(before, node.op, value), scope)
 
 
 def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
-    if _is_entry(node.test):
+    if _is_main(node.test):
         return run.block(node.body, scope)
+    if _is_type_checking(node.test):
+        run.block(node.body, scope)
+        return run.block(node.orelse, scope)  # what holds where the program runs has the last word
     known = truth(run.settle(evaluate(run, node.test, scope)))
     if known is None:
         return branch(run, [node.body, node.orelse], scope)
     return run.block(node.body if known else node.orelse, scope)
 
 
-def _is_entry(test: ast.expr) -> bool:
-    """`__name__ == "__main__"` and `TYPE_CHECKING`: read as if they held."""
-    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
-        return True
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
+def _is_main(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`: read as if it held."""
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    """Whether a block is for type checkers; annotations are written with what it imports."""
+    name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
+    return name == "TYPE_CHECKING"
+
+
+def _loop(run: Interpreter, node: Any, scope: Scope) -> str | None:
+    """Follow a loop; a condition that may have ended it says nothing of what comes after it but the names."""
+    frame = run.frames[-1]
+    breaks, frame.breaks = frame.breaks, 0
+    left, frame.left_loop = frame.left_loop, []
+    try:
+        outcome = _while(run, node, scope) if isinstance(node, ast.While) else _for(run, node, scope)
+        if frame.left_loop:
+            scope.names = merged([scope.names, *frame.left_loop])
+        return outcome
+    finally:
+        run.doubt -= frame.breaks
+        frame.breaks, frame.left_loop = breaks, left
 
 
 def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
     iterated = run.settle(evaluate(run, node.iter, scope))
     items, doubtful = plain.items_of(iterated), plain.doubtful_positions(iterated)
-    frame = run.frames[-1]
-    breaks = frame.breaks
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
         outcome = _round(run, node.body, scope, is_certain=False)
@@ -92,8 +113,6 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
         outcome = _long_loop(run, node, items, doubtful, scope)
     else:
         outcome = _rounds(run, node, items, doubtful, scope)
-    run.doubt -= frame.breaks - breaks
-    frame.breaks = breaks
     if outcome in (RETURN, RAISE):
         return outcome
     return None if outcome == BREAK or items is None else run.block(node.orelse, scope)
@@ -122,25 +141,45 @@ def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], s
 
 
 def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
-    known = truth(run.settle(evaluate(run, node.test, scope)))
-    if known is False:
-        return run.block(node.orelse, scope)
-    frame = run.frames[-1]
-    breaks = frame.breaks
-    outcome = _round(run, node.body, scope, is_certain=known is True)
-    run.doubt -= frame.breaks - breaks
-    frame.breaks = breaks
-    return None if outcome in (BREAK, CONTINUE) else outcome
+    registered = run.servers.registered
+    for _ in range(LONGEST_LOOP):
+        known = truth(run.settle(evaluate(run, node.test, scope)))
+        if known is False:
+            return run.block(node.orelse, scope)
+        run.step()
+        before = scope.names.copy()
+        outcome = _round(run, node.body, scope, is_certain=known is True)
+        if outcome in (RETURN, RAISE) or (outcome == BREAK and known):
+            return None if outcome == BREAK else outcome
+        if known is None or isinstance(node.test, ast.Constant) or _is_same(before, scope.names):
+            break  # how often it goes round is not to be seen
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            run.assign(each, UNKNOWN, scope)
+    if run.servers.registered > registered:
+        run.omissions.note(TOO_MANY, scope.module, node)
+        run.servers.is_partial = True
+    return None
+
+
+def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether a round of a loop has left every name as it was, so that the next one would do the same."""
+    return len(before) == len(after) and all(after.get(name) is value for name, value in before.items())
 
 
 def _round(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
     """Follow the body of a loop once; a condition that may have ended it says nothing of the next round."""
     frame = run.frames[-1]
-    skips = frame.skips
-    outcome = run.block(body, scope) if is_certain else branch(run, [body, []], scope)
-    run.doubt -= frame.skips - skips
-    frame.skips = skips
-    return outcome
+    skips, frame.skips = frame.skips, 0
+    left, frame.left_round = frame.left_round, []
+    try:
+        outcome = run.block(body, scope) if is_certain else branch(run, [body, []], scope)
+        if frame.left_round:
+            scope.names = merged([scope.names, *frame.left_round])
+        return outcome
+    finally:
+        run.doubt -= frame.skips
+        frame.skips, frame.left_round = skips, left
 
 
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
@@ -251,6 +290,11 @@ def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
         run.block(node.body, made.body)
     finally:
         run.class_under_way = outer
+    told = next((each.body.names["__init_subclass__"] for each in made.ancestry()[1:]
+                 if "__init_subclass__" in each.body.names), None)  # fmt: skip
+    if isinstance(told, Function):
+        given = {name: value for name, value in keywords.items() if name != "metaclass"}
+        run.call(told.bound(made), Call([], given))
     result: Any = made
     for decorator in reversed(node.decorator_list):
         func = run.settle(evaluate(run, decorator, scope))
@@ -275,7 +319,16 @@ def _delete(run: Interpreter, node: ast.Delete, scope: Scope) -> None:
 
 
 def _global(_: Interpreter, node: ast.Global, scope: Scope) -> None:
-    scope.shared |= set(node.names)
+    scope.borrowed.update(dict.fromkeys(node.names, scope.module.scope))
+
+
+def _nonlocal(_: Interpreter, node: ast.Nonlocal, scope: Scope) -> None:
+    for name in node.names:
+        holder = scope.parent
+        while holder is not None and (name not in holder.names or holder.is_class):
+            holder = holder.parent
+        if holder is not None:
+            scope.borrowed[name] = holder
 
 
 STATEMENTS: dict[type[ast.AST], Any] = {
@@ -286,9 +339,9 @@ STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Import: import_modules,
     ast.ImportFrom: import_from,
     ast.If: _if,
-    ast.For: _for,
-    ast.AsyncFor: _for,
-    ast.While: _while,
+    ast.For: _loop,
+    ast.AsyncFor: _loop,
+    ast.While: _loop,
     ast.Try: _try,
     ast.With: _with,
     ast.AsyncWith: _with,
@@ -302,6 +355,7 @@ STATEMENTS: dict[type[ast.AST], Any] = {
     ast.ClassDef: _class,
     ast.Delete: _delete,
     ast.Global: _global,
+    ast.Nonlocal: _nonlocal,
 }
 if hasattr(ast, "TryStar"):
     STATEMENTS[ast.TryStar] = _try

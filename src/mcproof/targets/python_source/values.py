@@ -32,15 +32,15 @@ UNKNOWN = Unknown()
 class Scope:
     """Names and what they stand for: a module, a class body or one call of a function."""
 
-    __slots__ = ("is_class", "module", "names", "parent", "shared")
+    __slots__ = ("borrowed", "is_class", "module", "names", "parent")
 
     def __init__(self, module: Module, parent: Scope | None = None, *, is_class: bool = False) -> None:
         self.module = module
         self.parent = parent
         self.names: dict[str, Any] = {}
         self.is_class = is_class
-        self.shared: frozenset[str] = frozenset()
-        """Names that `global` gives to the module."""
+        self.borrowed: dict[str, Scope] = {}
+        """Names that `global` and `nonlocal` give to another scope."""
 
 
 class External:
@@ -287,7 +287,7 @@ class Class:
 class Instance:
     """An object of a project class."""
 
-    __slots__ = ("attributes", "cls", "doubt", "doubtful", "may_be_none", "node", "server")
+    __slots__ = ("attributes", "cls", "doubt", "doubtful", "is_one_of_two", "may_be_none", "node", "server")
 
     def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
         self.cls = cls
@@ -300,6 +300,8 @@ class Instance:
         """Under how many conditions it is made, as long as that is under way: what it sets meanwhile, it has."""
         self.doubtful: set[str] = set()
         """The attributes that it has only under a condition."""
+        self.is_one_of_two = False
+        """Whether it may as well be an object of another class."""
 
 
 class EnumMember:
@@ -345,7 +347,7 @@ class TooMuchError(Exception):
 class Frame:
     """One call under way."""
 
-    __slots__ = ("breaks", "doubt", "function", "returns", "skips", "yields")
+    __slots__ = ("breaks", "doubt", "function", "left_loop", "left_round", "returns", "skips", "yields")
 
     def __init__(self, function: Function | None, doubt: int) -> None:
         self.function = function
@@ -355,6 +357,10 @@ class Frame:
         """How many conditions may have ended the loop that is under way."""
         self.skips = 0
         """How many conditions may have ended the round of the loop that is under way."""
+        self.left_loop: list[dict[str, Any]] = []
+        """The names as they are where a condition has ended the loop that is under way."""
+        self.left_round: list[dict[str, Any]] = []
+        """The names as they are where a condition has ended the round of the loop that is under way."""
         self.returns: list[Any] = []
         self.yields: PlacedList | None = None
 
