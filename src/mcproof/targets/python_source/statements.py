@@ -13,6 +13,7 @@ from mcproof.targets.python_source.omissions import TOO_MANY
 from mcproof.targets.python_source.values import (
     UNKNOWN,
     Call,
+    Called,
     Class,
     Function,
     Instance,
@@ -185,16 +186,43 @@ def _round(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: 
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
     handler = _handler_of_missing(node)
     before = _before_doubtful_import(run, node, scope) if handler is not None else len(node.body)
+    names = dict(scope.names)
     outcome = run.block(node.body[:before], scope)
     if outcome is None:
         rest = [*node.body[before:], *node.orelse]
         if handler is None or before == len(node.body) or _leaves(handler.body):
             outcome = run.block(rest, scope)
+            for each in node.handlers:
+                if outcome is None and _may_happen(each, node.body) and not _leaves(each.body):
+                    _perhaps(run, each.body, names, scope)
         else:
             outcome = branch(run, [rest, handler.body], scope)
     elif outcome == RAISE and node.handlers:
         outcome = branch(run, [each.body for each in node.handlers], scope)
     return run.block(node.finalbody, scope) or outcome
+
+
+def _may_happen(handler: ast.ExceptHandler, body: list[ast.stmt]) -> bool:
+    """Whether something may fail that a handler is for, where everything that is imported is there."""
+    if all(isinstance(each, (ast.Import, ast.ImportFrom)) for each in body):
+        return False
+    return handler.type is None or not set(_caught(handler.type)) <= {"ImportError", "ModuleNotFoundError"}
+
+
+def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scope: Scope) -> None:
+    """What is done where something fails, from the names before that: these are then one of two.
+
+    That a program returns there is no reason to doubt what it does where nothing fails.
+    """
+    after, scope.names = scope.names, dict(names)
+    frame = run.frames[-1]
+    returns, doubt, breaks, skips = len(frame.returns), frame.doubt, frame.breaks, frame.skips
+    with run.in_doubt():
+        outcome = run.block(body, scope)
+    del frame.returns[returns:]
+    run.doubt -= frame.doubt + frame.breaks + frame.skips - (doubt + breaks + skips)
+    frame.doubt, frame.breaks, frame.skips = doubt, breaks, skips
+    scope.names = merged([after, scope.names]) if outcome is None else after
 
 
 _MISSING = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
@@ -232,13 +260,23 @@ def _caught(kind: ast.expr) -> list[str]:
 
 
 def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
+    suppresses = False
     for item in node.items:
         value = run.settle(evaluate(run, item.context_expr, scope))
+        suppresses = suppresses or (isinstance(value, Called) and value.func.name == "contextlib.suppress")
         if item.optional_vars is not None:
             is_yield = isinstance(value, PlacedList) and len(value) == 1
             entered = value[0] if is_yield else value if isinstance(value, Instance) else UNKNOWN
             run.assign(item.optional_vars, entered, scope)
-    return run.block(node.body, scope)
+    if not suppresses:
+        return run.block(node.body, scope)
+    before = _before_doubtful_import(run, node, scope)
+    names = dict(scope.names)
+    outcome = run.block(node.body[:before], scope)
+    if outcome is None and before < len(node.body):
+        return branch(run, [node.body[before:], []], scope)
+    _perhaps(run, [], names, scope)
+    return None if outcome == RAISE else outcome
 
 
 def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
