@@ -479,6 +479,51 @@ class Layout(NamedTuple):
         return spelt
 
 
+KEYWORDS = {
+    *("allOf", "anyOf", "const", "dependencies", "dependentRequired", "dependentSchemas", "else", "enum", "if"),
+    *("maxProperties", "minProperties", "not", "oneOf", "propertyNames", "then"),
+}
+
+
+def says_which_go_together(value: Any) -> bool:
+    """Whether an object anywhere in a schema says more of its properties, which a fix of source leaves alone."""
+    if isinstance(value, list):
+        return any(map(says_which_go_together, value))
+    if not isinstance(value, dict):
+        return False
+    has_false = isinstance(value.get("properties"), dict) and False in list(value["properties"].values())
+    return has_false or not KEYWORDS.isdisjoint(value) or any(map(says_which_go_together, value.values()))
+
+
+INTERPLAY = {
+    "too many": '"maxProperties": 1',
+    "not both": '"not": {"required": ["a", "b"]}',
+    "one without the other": '"if": {"required": ["a"]}, "then": {"not": {"required": ["b"]}}',
+    "one of two": '"oneOf": [{"required": ["a"]}, {"required": ["b"]}]',
+    "a name that is none": '"propertyNames": {"enum": ["a"]}',
+    "one needs another": '"dependentRequired": {"a": ["c"]}',
+    "more than there are": '"minProperties": 3',
+    "a whole value": '"enum": [{}, {"c": 1}]',
+}
+
+
+@pytest.mark.parametrize("more", INTERPLAY.values(), ids=INTERPLAY)
+@pytest.mark.parametrize("command", ["lint", "schema-lint"])
+def test_an_object_that_says_which_properties_go_together_is_left_alone(command: str, more: str, shop: Path) -> None:
+    properties = '"properties": {"a": {"type": "string"}, "b": {"type": "string"}}'
+    text = server(f'{{"type": "object", {properties}, {more}}}')
+    (shop / "src" / "server.py").write_text(text, encoding="utf-8")
+    run(command, "src", "--fix", "--write", cwd=shop)
+    assert (shop / "src" / "server.py").read_text(encoding="utf-8") == text
+
+
+def test_an_object_with_a_property_that_is_never_there_is_left_alone(shop: Path) -> None:
+    text = server('{"type": "object", "properties": {"a": {"type": "string"}, "old": False}}')
+    (shop / "src" / "server.py").write_text(text, encoding="utf-8")
+    run("schema-lint", "src", "--fix", "--write", cwd=shop)
+    assert (shop / "src" / "server.py").read_text(encoding="utf-8") == text
+
+
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(schema=input_schemas(), random=st.randoms(use_true_random=True))
 def test_whatever_the_layout_a_fix_does_what_the_rules_ask_and_a_second_one_nothing(
@@ -493,15 +538,14 @@ def test_whatever_the_layout_a_fix_does_what_the_rules_ask_and_a_second_one_noth
     found = check(catalog, rules_of("strict"))
     result = fix_source(catalog, found)
     wanted = [each for each in found if each.fix is not None]
-    assert len(result.mended) == len(wanted)
+    assert len(result.mended) == len(wanted) or says_which_go_together(schema)
     for each in result.files:
         assert kept(each.text, each.edits)
         ast.parse(each.after)
         file.write_bytes(each.after)
     again = read_source(str(file))
     left = check(again, rules_of("strict"))
-    assert [each for each in left if each.fix is not None] == []
-    assert told(left) == told([each for each in found if each.fix is None])
+    assert told(left) == told([each for each in found if each not in result.mended])
     assert fix_source(again, left).files == []
 
 

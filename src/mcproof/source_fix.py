@@ -29,6 +29,13 @@ LONGEST_TRAIL = 6
 """From how many names to the next a schema is followed to the tool that has it."""
 
 
+_INTERPLAY = frozenset(
+    ("allOf", "anyOf", "const", "dependencies", "dependentRequired", "dependentSchemas", "else", "enum", "if",
+     "maxProperties", "minProperties", "not", "oneOf", "propertyNames", "then")
+)  # fmt: skip
+"""Keywords beside which an object that requires all its properties, or takes no others, may take nothing at all."""
+
+
 class FixedFile(NamedTuple):
     """One source file before and after its fixes."""
 
@@ -184,6 +191,8 @@ class _Project:
         members = resolve(self._source.document, pointer)
         if not isinstance(members, dict):
             raise UncertainError("it is no object")
+        if not _INTERPLAY.isdisjoint(members) or False in _property_schemas(members):
+            raise UncertainError("another keyword says which properties go together")
         file, display = self._display(pointer, members)
         text = self.text(file)
         assert text is not None  # noqa: S101 (the display is in it)
@@ -341,6 +350,12 @@ class _Proof:
         for repair in repairs:
             resolve(document, repair.pointer).update(repair.members)
         return document
+
+
+def _property_schemas(members: dict[str, Any]) -> list[Any]:
+    """The schemas of an object's properties."""
+    properties = members.get("properties")
+    return list(properties.values()) if isinstance(properties, dict) else []
 
 
 def _has_doubtful_property(pointer: str, unknown: Collection[str]) -> bool:

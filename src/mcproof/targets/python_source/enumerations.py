@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcproof.targets.python_source import plain
-from mcproof.targets.python_source.values import Class, EnumMember, Function
+from mcproof.targets.python_source.values import UNKNOWN, Class, EnumMember, Function
 
 
 def is_enum(cls: Class) -> bool:
@@ -26,6 +26,8 @@ def members_of(cls: Class) -> list[EnumMember]:
 def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]) -> Any:
     """The value of a member: `auto()` counts on, and a tuple is what the mixed-in type is made of."""
     if getattr(getattr(given, "func", None), "last", "") == "auto":
+        if "str" in bases:
+            return UNKNOWN  # which number it counts to, as text, differs from one Python to the next
         numbers = [each.value for each in before if isinstance(each.value, int)]
         return name.lower() if "StrEnum" in bases else max(numbers, default=0) + 1
     if isinstance(given, tuple) and len(given) == 1 and not plain.MIXED.isdisjoint(bases):

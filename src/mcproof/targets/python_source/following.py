@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source.branches import RAISE, joined
 from mcproof.targets.python_source.expressions import evaluate
+from mcproof.targets.python_source.omissions import TOO_MANY
 from mcproof.targets.python_source.servers import Pending, ServerValue
 from mcproof.targets.python_source.values import (
     MISSING,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
 
 MOST_CALLS = 24
+DEEPEST_RECURSION = 8
 STEPS_OF_A_BYSTANDER = 2_000
 """How long a function is followed that registers nothing, and helps only by what it returns."""
 
@@ -37,7 +39,15 @@ def follow(run: Interpreter, function: Function, call: Call) -> Any:
     node = function.node
     run.followed.add(id(node))
     again = run.active.count(id(node))
-    if run.calls >= MOST_CALLS or again > 1 or (again and all(each is UNKNOWN for each in call.given())):
+    if (
+        run.calls >= MOST_CALLS
+        or again > DEEPEST_RECURSION
+        or (again and all(each is UNKNOWN for each in call.given()))
+    ):
+        if any(frame.function is not None and frame.function.node is node
+               and run.servers.registered > frame.registered for frame in run.frames):  # fmt: skip
+            run.omissions.note(TOO_MANY, function.module, node)
+            run.servers.is_partial = True
         return UNKNOWN
     if function.partial is not None:
         args, kwargs = function.partial
@@ -94,6 +104,7 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
     inner = Scope(function.module, function.scope)
     _bind(run, function, inner, call)
     frame = Frame(function, 0)
+    frame.registered = run.servers.registered
     run.frames.append(frame)
     run.active.append(id(node))
     run.calls += 1

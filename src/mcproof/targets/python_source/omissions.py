@@ -45,6 +45,11 @@ NO_PREFIX = Reason(
     "the prefixes of {} mounted servers are not settled by the source, so nothing that they serve is checked; "
     "the first one is here",
 )
+RESHAPED = Reason(
+    "this may change what is listed, so clients may see other tools than those that are checked",
+    "{} parts may change what is listed, so clients may see other tools than those that are checked; "
+    "the first one is here",
+)
 NO_END = Reason(
     "this takes too long to follow, so not all that it serves may be checked",
     "{} parts take too long to follow, so not all that they serve may be checked; the first one is here",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import docstrings, mixins, plain, visibility
+from mcproof.targets.python_source import docstrings, mixins, plain, reshaping, visibility
 from mcproof.targets.python_source.attributes import docstring_of
 from mcproof.targets.python_source.omissions import TOO_MANY
 from mcproof.targets.python_source.pydantic_schema import Generator
@@ -51,17 +50,6 @@ _REQUESTS = {"ListToolsRequest": "tools", "ListResourcesRequest": "resources", "
 _SERVED_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
 
 
-_LISTING = ("on_list_tools", "list_tools", "_list_tools", "_list_tools_mcp", "_mcp_list_tools", "get_tools")
-"""Methods of a middleware, or of a server class, that can change what a server lists."""
-_SCHEMA_WORDS = re.compile(r"\binput_?[sS]chema\b|\.parameters\b|['\"]parameters['\"]")
-
-
-def _rewrites_schemas(cls: Class, methods: tuple[str, ...]) -> bool:
-    """Whether a class of the project has one of these methods, in a module that speaks of the schemas of tools."""
-    own = (cls.attribute(name) for name in methods)
-    return any(isinstance(each, Function) and _SCHEMA_WORDS.search(each.module.text) is not None for each in own)
-
-
 class Servers:
     """Every server of a project."""
 
@@ -103,7 +91,7 @@ class Servers:
             return None
         server = self._new(framework, call.node, cls.module)
         self.configure(server, call.args, call.kwargs)
-        server.rewrites = server.rewrites or _rewrites_schemas(cls, _LISTING)
+        reshaping.note_class(server, cls)
         return server
 
     def _new(self, framework: str, node: ast.AST | None, module: Module | None) -> ServerValue:
@@ -126,7 +114,9 @@ class Servers:
             self._add(server, "tools", each, {}, Call([], {}))
         server.switches += visibility.switches_of_constructor(kwargs, doubtful=self.run.doubt > 0)
         for each in plain.items_of(kwargs.get("middleware")) or ():
-            self._add_middleware(server, each)
+            reshaping.note_middleware(server, each)
+        for each in plain.items_of(kwargs.get("transforms")) or ():
+            reshaping.note_transform(server, each, Call([], {}), doubtful=self.run.doubt > 0)
 
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, Instance):
@@ -320,16 +310,15 @@ class Servers:
         if name in ("remove_tool", "disable_tool") and args:
             self._remove(server, args[0])
         if name == "add_middleware" and args:
-            self._add_middleware(server, args[0])
+            reshaping.note_middleware(server, args[0])
+        if name == "add_transform" and args:
+            reshaping.note_transform(server, args[0], call, doubtful=self.run.doubt > 0)
         if name in ("enable", "disable"):
             server.switches += visibility.switches_of_call(name, call, doubtful=self.run.doubt > 0)
             return server
         if name in _LISTS and not args:
             return Pending(server, name, call)
         return UNKNOWN
-
-    def _add_middleware(self, server: ServerValue, value: Any) -> None:
-        server.rewrites = server.rewrites or (isinstance(value, Instance) and _rewrites_schemas(value.cls, _LISTING))
 
     def _add_marked(self, holder: Instance, name: str, call: Call) -> None:
         """`object.register_all(server)` of fastmcp's mixin."""

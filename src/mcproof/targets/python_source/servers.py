@@ -61,8 +61,23 @@ class ServerValue:
     """A server that the program makes, or is given."""
 
     __slots__ = (
-        "framework", "handlers", "instructions", "is_given", "items", "module", "mounted", "mounts", "name", "node",
-        "on_duplicate", "removed", "rewrites", "switches", "version",
+        "framework",
+        "handlers",
+        "instructions",
+        "is_given",
+        "items",
+        "module",
+        "mounted",
+        "mounts",
+        "name",
+        "namespaces",
+        "node",
+        "on_duplicate",
+        "removed",
+        "reshaped_at",
+        "rewrites",
+        "switches",
+        "version",
     )  # fmt: skip
 
     def __init__(self, framework: str, *, is_given: bool = False) -> None:
@@ -78,8 +93,12 @@ class ServerValue:
         self.handlers: list[tuple[str, Function, bool]] = []
         self.mounted = False
         self.removed: list[tuple[str, bool]] = []
-        self.rewrites = False
-        """Whether code of the project changes the schemas of its tools when they are listed."""
+        self.rewrites: set[str] = set()
+        """The parts of its tools, as JSON pointers, that code of the project may change when they are listed."""
+        self.reshaped_at: tuple[Module | None, ast.AST | None] | None = None
+        """The code of the project that may change which tools it lists, and how they are called."""
+        self.namespaces: list[str] = []
+        """What is put before all its names, the innermost first."""
         self.switches: list[Switch] = []
         """What shows or hides some of its items, in the order of the program."""
         self.node: ast.AST | None = None

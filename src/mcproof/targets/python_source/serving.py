@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.following import follow
-from mcproof.targets.python_source.omissions import NO_PREFIX, OPEN_LIST, TOO_MANY
+from mcproof.targets.python_source.omissions import NO_PREFIX, OPEN_LIST, RESHAPED, TOO_MANY
 from mcproof.targets.python_source.servers import Item, ServerValue, is_incomplete, listed, name_of
 from mcproof.targets.python_source.values import UNKNOWN, Call, Called, Instance, TooMuchError
 from mcproof.targets.python_source.visibility import is_shown
@@ -81,8 +81,13 @@ def _collect(
         partial.update(KEYS.values())
         run.omissions.note(TOO_MANY, server.module, server.node)
         return
+    prefix += "".join(f"{each}_" for each in reversed(server.namespaces))
     levels = [*above, (prefix, server)]
     root = levels[0][1]
+    if server.reshaped_at is not None:
+        partial.add(KEYS["tools"])
+        run.omissions.note(RESHAPED, *server.reshaped_at)
+    doubtful = doubtful or server.reshaped_at is not None
     for item in server.items:
         answers = [
             is_shown(item, _name_in(item, prefix.removeprefix(outer)), each.switches)

@@ -220,8 +220,24 @@ def _type_of(_: Interpreter, call: Call) -> Any:
     return call.args[0].cls if len(call.args) == 1 and isinstance(call.args[0], Instance) else UNKNOWN
 
 
-def _next(_: Interpreter, call: Call) -> Any:
-    items = plain.items_of(call.args[0]) if call.args else None
+def _iter(_: Interpreter, call: Call) -> Any:
+    items = plain.items_of(call.args[0]) if len(call.args) == 1 else None
+    if items is None:
+        return UNKNOWN
+    made = PlacedList(items).take_over(call.args[0], plain.doubtful_positions(call.args[0]))
+    made.is_iterator = True
+    return made
+
+
+def _next(run: Interpreter, call: Call) -> Any:
+    first = call.args[0] if call.args else None
+    if isinstance(first, PlacedList) and first.is_iterator and first:
+        if not run.doubt and plain.is_settled(first):
+            return first.pop(0)
+        first.incomplete = True
+        first.doubtful = set(range(len(first)))
+        return UNKNOWN
+    items = plain.items_of(first)
     if items:
         first_is_known = 0 not in plain.doubtful_positions(call.args[0])
         return items[0] if first_is_known and not getattr(call.args[0], "unordered", False) else UNKNOWN
@@ -260,7 +276,7 @@ SPECIAL: dict[str, Any] = {
     "builtins.dir": _dir,
     "builtins.type": _type_of,
     "builtins.next": _next,
-    "builtins.iter": _pass_on,
+    "builtins.iter": _iter,
     "dataclasses.replace": _replace,
     "functools.partial": _partial,
     "functools.update_wrapper": _pass_on,

@@ -48,7 +48,8 @@ def rendered_tool(
         item_places.locate_parameters(item, derived.parameters, writer)
     else:
         writer.unknown.add("/inputSchema")
-    if item.altered or entry.server.rewrites or entry.root.rewrites:
+    writer.unknown |= entry.server.rewrites | entry.root.rewrites
+    if item.altered:
         writer.unknown |= {"/inputSchema", "/outputSchema"}
     _output(raw, given, derived, writer)
     if framework == "fastmcp":

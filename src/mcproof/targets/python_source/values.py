@@ -347,7 +347,7 @@ class TooMuchError(Exception):
 class Frame:
     """One call under way."""
 
-    __slots__ = ("breaks", "doubt", "function", "left_loop", "left_round", "returns", "skips", "yields")
+    __slots__ = ("breaks", "doubt", "function", "left_loop", "left_round", "registered", "returns", "skips", "yields")
 
     def __init__(self, function: Function | None, doubt: int) -> None:
         self.function = function
@@ -361,6 +361,8 @@ class Frame:
         """The names as they are where a condition has ended the loop that is under way."""
         self.left_round: list[dict[str, Any]] = []
         """The names as they are where a condition has ended the round of the loop that is under way."""
+        self.registered = 0
+        """How much had been registered when it began."""
         self.returns: list[Any] = []
         self.yields: PlacedList | None = None
 
@@ -401,7 +403,7 @@ class PlacedDict(dict[Any, Any]):
 class PlacedList(list[Any]):
     """A list that remembers where its items are written."""
 
-    __slots__ = ("doubtful", "either", "incomplete", "lists_all", "module", "nodes", "unordered")
+    __slots__ = ("doubtful", "either", "incomplete", "is_iterator", "lists_all", "module", "nodes", "unordered")
 
     def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
         super().__init__(items)
@@ -411,6 +413,8 @@ class PlacedList(list[Any]):
         """Whether nobody knows what exactly it holds: how much, and where."""
         self.lists_all = False
         """Whether, all the same, it can hold nothing that is not here."""
+        self.is_iterator = False
+        """Whether it is what `iter` gives: `next` takes the first item away."""
         self.either: tuple[list[Any], ...] = ()
         """The lists of which it is one; what it is changed by changes one of them."""
         self.doubtful: set[int] = set()
