@@ -60,12 +60,24 @@ def _called_again(run: Interpreter, func: Called, call: Call) -> Any:
         made.attributes = dict(args[0].attributes)
         made.wrapped = func.args[0] if func.args and isinstance(func.args[0], Function) else UNKNOWN
         return made
+    if func.func.name == "collections.namedtuple" and call.complete:
+        return _named_tuple(func, call)
     if func.func.name == "functools.partial" and func.args:
         return run.call(func.args[0], Call([*func.args[1:], *args], {**func.kwargs, **kwargs}))
     outcome = run.servers.call(func, args)
     if outcome is not UNKNOWN:
         return outcome
     return args[0] if len(args) == 1 and isinstance(args[0], (Function, Class)) and not kwargs else UNKNOWN
+
+
+def _named_tuple(func: Called, call: Call) -> Any:
+    """A tuple of `namedtuple("Tool", "name fn")`, which is read by its names."""
+    said = plain.bare(func.argument(1, "field_names"))
+    names = said.replace(",", " ").split() if isinstance(said, str) else plain.items_of(said)
+    if names is None or not all(isinstance(each, str) for each in names) or set(func.kwargs) - {"field_names"}:
+        return UNKNOWN
+    fields = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    return Called(External("types.SimpleNamespace"), [], fields, call.node, call.module)
 
 
 def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, scope: Scope) -> Any:

@@ -123,6 +123,7 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
     run.followed |= tools  # a tool that runs is no part of what registers it
     for each in entries(run, loaded):
         _root(run, problems, target, (each.module, each.node), lambda each=each: _enter(run, each))
+    run.servers.settle()
     _doubt_imports(run)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import docstrings, mixins, plain, reshaping, visibility
 from mcproof.targets.python_source.attributes import docstring_of
-from mcproof.targets.python_source.omissions import TOO_MANY
+from mcproof.targets.python_source.omissions import NO_NAME, TOO_MANY
 from mcproof.targets.python_source.pydantic_schema import Generator
 from mcproof.targets.python_source.servers import (
     FRAMEWORKS,
@@ -50,6 +50,14 @@ _REQUESTS = {"ListToolsRequest": "tools", "ListResourcesRequest": "resources", "
 _SERVED_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
 
 
+_OPEN_SERVERS = frozenset(("as_proxy", "from_client", "from_fastapi", "from_openapi"))
+"""Ways to make a server with tools that are not in the source."""
+
+
+def _servers_in(made: Called) -> bool:
+    return any(isinstance(each, ServerValue) for each in made.args)
+
+
 class Servers:
     """Every server of a project."""
 
@@ -67,6 +75,8 @@ class Servers:
         self.is_partial = False
         """Whether something may have been registered that was not seen."""
         self._given: dict[str, ServerValue] = {}
+        self._unapplied: dict[int, Pending] = {}
+        """Calls such as `mcp.tool(x)`, where nobody knows whether `x` is a name, or what is to be registered."""
         self._doubtful: set[int] = set()
 
     # --- what the interpreter asks
@@ -115,6 +125,8 @@ class Servers:
         server.switches += visibility.switches_of_constructor(kwargs, doubtful=self.run.doubt > 0)
         for each in plain.items_of(kwargs.get("middleware")) or ():
             reshaping.note_middleware(server, each)
+        for each in plain.items_of(kwargs.get("providers")) or ():
+            self._mount(server, Call([each], {}))
         for each in plain.items_of(kwargs.get("transforms")) or ():
             reshaping.note_transform(server, each, Call([], {}), doubtful=self.run.doubt > 0)
 
@@ -134,6 +146,8 @@ class Servers:
 
     def attribute_of_call(self, value: Called, name: str) -> Any:
         """An attribute of what an external call returned."""
+        if value.func.name == "types.SimpleNamespace":
+            return value.kwargs.get(name, UNKNOWN)
         if value.func.package in (*FRAMEWORKS, "mcp_types"):
             if name in value.kwargs:
                 return value.kwargs[name]
@@ -210,6 +224,10 @@ class Servers:
             said = {key: _adk_tool_says(tool, key) for key in ("name", "description")}
             made = Called(External("mcp.types.Tool"), [], {**said, "inputSchema": UNKNOWN}, tool.node, tool.module)
             self.spelt_out.append(made)
+        if last in _OPEN_SERVERS and framework_of(External(owner)) is not None and not _servers_in(made):
+            server = self._new(framework_of(External(owner)) or "", made.node, made.module)
+            server.open_at.append(made)
+            return server
         if made.func.last in ("from_fastmcp", "as_proxy") and made.args and isinstance(made.args[0], ServerValue):
             return made.args[0]
         return made
@@ -245,6 +263,7 @@ class Servers:
 
     def call(self, func: Any, args: list[Any]) -> Any:
         if isinstance(func, Pending):
+            self._unapplied.pop(id(func.call.node), None)
             if args and not isinstance(args[0], (str, type(None))):
                 self._add_pending(func, args[0])
                 return args[0]
@@ -292,6 +311,8 @@ class Servers:
         if name in _KINDS:
             pending = Pending(server, _KINDS[name], call)
             first = args[0] if args else kwargs.get("name_or_fn")
+            if first is UNKNOWN and not self.run.decorating and call.node is not None:
+                self._unapplied[id(call.node)] = pending
             if first is not None and not isinstance(first, str) and first is not UNKNOWN:
                 self._add_pending(pending._replace(call=call._replace(args=args[1:])), first)
                 return first
@@ -303,7 +324,7 @@ class Servers:
             return value
         if name == "add_resource_fn" and len(args) > 1:
             self._add(server, "resources", args[0], {"uri": args[1], **kwargs}, call)
-        if name in ("mount", "import_server", "include_server", "add_server"):
+        if name in ("mount", "import_server", "include_server", "add_server", "add_provider"):
             self._mount(server, call)
         if name == "get_tool" and args:
             return Registered(server, args[0])
@@ -328,6 +349,15 @@ class Servers:
             for kind, method, given in mixins.marked(holder, name, call):
                 self._add(server, kind, method, given, Call([], {}))
 
+    def settle(self) -> None:
+        """Take what was never applied for what it then was: the registration of something that nobody knows."""
+        for server, kind, call in self._unapplied.values():
+            self._add(server, kind, UNKNOWN, call.kwargs, call)
+            if not isinstance(call.kwargs.get("name"), str):
+                self.run.omissions.note(NO_NAME[kind], call.module, call.node)
+                self.is_partial = True
+        self._unapplied.clear()
+
     def _remove(self, server: ServerValue, name: Any) -> None:
         if isinstance(name, str):
             server.removed.append((name, self.run.doubt > 0))
@@ -343,13 +373,18 @@ class Servers:
         values = [*args, *(kwargs[key] for key in ("server", "app") if key in kwargs)]
         values = [each.server if isinstance(each, Instance) and each.server is not None else each for each in values]
         sub = next((each for each in values if isinstance(each, ServerValue)), None)
+        if sub is None:
+            server.open_at.append(call)
         if sub is None or sub.holds(server):
             return
         rest = [each for each in args if each is not sub and not isinstance(each, Instance)]
         prefix = kwargs.get("prefix", kwargs.get("namespace", rest[0] if rest else None))
         sub.mounted = True
         if len(server.mounts) < MOST_ITEMS:
-            server.mounts.append(Mount(sub, prefix, self.run.doubt > 0, call))
+            renames = kwargs.get("tool_names") is not None
+            server.mounts.append(Mount(sub, prefix, self.run.doubt > 0 or renames, call))
+            if renames:
+                server.open_at.append(call)
 
     def _add_pending(self, pending: Pending, value: Any) -> None:
         server, kind, call = pending

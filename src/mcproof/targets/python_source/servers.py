@@ -72,7 +72,7 @@ class ServerValue:
         "name",
         "namespaces",
         "node",
-        "on_duplicate",
+        "on_duplicate", "open_at",
         "removed",
         "reshaped_at",
         "rewrites",
@@ -97,6 +97,8 @@ class ServerValue:
         """The parts of its tools, as JSON pointers, that code of the project may change when they are listed."""
         self.reshaped_at: tuple[Module | None, ast.AST | None] | None = None
         """The code of the project that may change which tools it lists, and how they are called."""
+        self.open_at: list[Call | Called] = []
+        """Where it is given tools that nobody can see: a server, a provider or a list that is not of the project."""
         self.namespaces: list[str] = []
         """What is put before all its names, the innermost first."""
         self.switches: list[Switch] = []
@@ -163,6 +165,8 @@ def framework_of(value: Any) -> str | None:
     """Which framework's server class this is, if it is one."""
     if not isinstance(value, External):
         return None
+    if value.last == "LocalProvider" and value.package == "fastmcp":
+        return "fastmcp"
     if value.last == "FastMCP":
         return "fastmcp" if value.package == "fastmcp" else "mcp1"
     if value.last == "MCPServer":

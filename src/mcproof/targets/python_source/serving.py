@@ -84,6 +84,9 @@ def _collect(
     prefix += "".join(f"{each}_" for each in reversed(server.namespaces))
     levels = [*above, (prefix, server)]
     root = levels[0][1]
+    for each in server.open_at:
+        partial.update(KEYS.values())
+        run.omissions.note(OPEN_LIST, each.module, each.node)
     if server.reshaped_at is not None:
         partial.add(KEYS["tools"])
         run.omissions.note(RESHAPED, *server.reshaped_at)

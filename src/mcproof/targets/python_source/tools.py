@@ -48,6 +48,8 @@ def rendered_tool(
         item_places.locate_parameters(item, derived.parameters, writer)
     else:
         writer.unknown.add("/inputSchema")
+        if framework != "lowlevel":
+            writer.unknown.add("/outputSchema")
     writer.unknown |= entry.server.rewrites | entry.root.rewrites
     if item.altered:
         writer.unknown |= {"/inputSchema", "/outputSchema"}

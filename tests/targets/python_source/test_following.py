@@ -1,0 +1,220 @@
+"""What a program does is followed as Python does it; where that is not settled, nothing of it is certain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .sources import found, is_conditional, names, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcproof.targets.python_source.discovery import Discovered
+
+SERVER = """
+import contextlib
+import os
+from collections import namedtuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from somewhere import flag, others
+from fastmcp import FastMCP
+mcp = FastMCP("demo")
+def f(a: int) -> str:
+    '''Do it.'''
+"""
+
+
+def registered(tmp_path: Path, body: str) -> tuple[list[str], list[str]]:
+    """The names of the tools that are certain, and of those that are not."""
+    result = found(tmp_path, SERVER + body)
+    conditional = [name for name in names(result) if is_conditional(result, name)]
+    return [name for name in names(result) if name not in conditional], conditional
+
+
+def is_told(result: Discovered) -> bool:
+    """Whether a word is said about what is not checked, and the list counts as open."""
+    return bool(result.omissions) and "tools" in result.partial
+
+
+CERTAIN = {
+    "a loop that counts": ("i = 0\nwhile i < 3:\n    mcp.tool(f, name=f'n{i}')\n    i += 1", ["n0", "n1", "n2"]),
+    "a loop that breaks": (
+        "i = 0\nwhile True:\n    mcp.tool(f, name=f'n{i}')\n    if True:\n        break",
+        ["n0"],
+    ),
+    "a loop that never begins": ("while False:\n    mcp.tool(f)\nelse:\n    mcp.tool(f, name='other')", ["other"]),
+    "a counter of the function around": (
+        "def make():\n    count = 0\n    def register(fn):\n        nonlocal count\n        count += 1\n"
+        "        mcp.tool(fn, name=f'n{count}')\n    return register\nregister = make()\nregister(f)\nregister(f)",
+        ["n1", "n2"],
+    ),
+    "a dictionary that is changed in place": (
+        "a = {'x': f}\nb = a\na |= {'y': f}\nfor name, fn in b.items():\n    mcp.tool(fn, name=name)",
+        ["x", "y"],
+    ),
+    "a class that is told of its subclasses": (
+        "every = []\nclass Base:\n    def __init_subclass__(cls, **given):\n        every.append(cls)\n"
+        "class One(Base):\n    name = 'one'\nclass Two(One):\n    name = 'two'\n"
+        "for each in every:\n    mcp.tool(f, name=each.name)",
+        ["one", "two"],
+    ),
+    "an iterator that gives each item once": (
+        "names = iter(['a', 'b', 'c'])\nnext(names)\nfor name in names:\n    mcp.tool(f, name=name)",
+        ["b", "c"],
+    ),
+    "a function that calls itself": (
+        "def register(n):\n    if n:\n        mcp.tool(f, name=f'n{n}')\n        register(n - 1)\nregister(3)",
+        ["n3", "n2", "n1"],
+    ),
+    "an object with the fields that it is given": (
+        "made = SimpleNamespace(fn=f, name='x')\nmcp.tool(made.fn, name=made.name)",
+        ["x"],
+    ),
+    "a tuple with names": (
+        "Made = namedtuple('Made', 'name fn')\nfor each in [Made('x', f), Made(fn=f, name='y')]:\n"
+        "    mcp.tool(each.fn, name=each.name)",
+        ["x", "y"],
+    ),
+    "a namespace": (
+        "from fastmcp.server.transforms import Namespace\nmcp.tool(f)\nmcp.add_transform(Namespace('acme'))",
+        ["acme_f"],
+    ),
+    "a switch": (
+        "from fastmcp.server.transforms import Visibility\nmcp.tool(f, tags={'x'})\nmcp.tool(f, name='g')\n"
+        "mcp.add_transform(Visibility(False, tags={'x'}))",
+        ["g"],
+    ),
+    "a provider": (
+        "from fastmcp.server.providers import LocalProvider\nlocal = LocalProvider()\nlocal.tool(f)\n"
+        "whole = FastMCP('whole', providers=[local])",
+        ["f"],
+    ),
+    "what is caught only where something is not installed": (
+        "try:\n    from fastmcp import Context\n    named = 'x'\nexcept ImportError:\n    named = 'y'\n"
+        "mcp.tool(f, name=named)",
+        ["x"],
+    ),
+    "what is returned only where something fails": (
+        "def make():\n    try:\n        return [f]\n    except ValueError:\n        return []\n"
+        "for each in make():\n    mcp.tool(each)",
+        ["f"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), CERTAIN.values(), ids=CERTAIN)
+def test_a_program_registers_by(body: str, expected: list[str], tmp_path: Path) -> None:
+    assert registered(tmp_path, body) == (expected, [])
+
+
+UNSETTLED = {
+    "names that a failure changes": (
+        "try:\n    open('x')\n    mode = 'full'\nexcept OSError:\n    mode = 'lite'\nif mode == 'full':\n"
+        "    mcp.tool(f, name='a')\nelse:\n    mcp.tool(f, name='b')",
+        ["a", "b"],
+    ),
+    "an import that is not missed": (
+        "has = False\nwith contextlib.suppress(ImportError):\n    import pandas\n    has = True\nif has:\n"
+        "    mcp.tool(f, name='a')",
+        ["a"],
+    ),
+    "what a round of a loop leaves behind": (
+        "keep = True\nfor each in ['x']:\n    if flag():\n        keep = False\n        continue\n    keep = True\n"
+        "if keep:\n    mcp.tool(f, name='a')\nelse:\n    mcp.tool(f, name='b')",
+        ["a", "b"],
+    ),
+    "one of two objects": (
+        "class One:\n    def run(self, a: int): ...\nclass Two:\n    def run(self, b: int): ...\n"
+        "made = One() if flag() else Two()\nif flag():\n    mcp.tool(made.run, name='a')",
+        ["a"],
+    ),
+    "a middleware that lists others": (
+        "from fastmcp.server.middleware import Middleware\nclass Own(Middleware):\n"
+        "    async def on_list_tools(self, context, call_next):\n        return []\n"
+        "mcp.add_middleware(Own())\nmcp.tool(f)",
+        ["f"],
+    ),
+    "a transform that nobody knows": ("mcp.tool(f)\nmcp.add_transform(flag())", ["f"]),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), UNSETTLED.values(), ids=UNSETTLED)
+def test_nothing_is_certain_of(body: str, expected: list[str], tmp_path: Path) -> None:
+    assert registered(tmp_path, body) == ([], expected)
+
+
+TOLD = {
+    "a loop that nobody counts": "while flag():\n    mcp.tool(f)",
+    "a function that nobody knows": "for each in others():\n    mcp.tool(each)",
+    "a server that nobody knows": "mcp.tool(f)\nmcp.mount(others())",
+    "a provider that nobody knows": "mcp.tool(f)\nmcp.add_provider(others())",
+    "a specification": "api = FastMCP.from_openapi(others())\napi.tool(f)",
+    "a recursion without an end in sight": (
+        "def register(n):\n    mcp.tool(f, name=f'n{n}')\n    register(n + 1)\nregister(0)"
+    ),
+    "other names for a mounted server": "sub = FastMCP('sub')\nsub.tool(f)\nmcp.mount(sub, tool_names={'f': 'g'})",
+}
+
+
+@pytest.mark.parametrize("body", TOLD.values(), ids=TOLD)
+def test_a_word_is_said_of(body: str, tmp_path: Path) -> None:
+    assert is_told(found(tmp_path, SERVER + body))
+
+
+def test_of_a_function_that_nobody_knows_only_the_given_name_is_known(tmp_path: Path) -> None:
+    result = found(tmp_path, SERVER + "mcp.tool(flag(), name='x')")
+    assert names(result) == ["x"]
+    assert {"/inputSchema", "/outputSchema"} <= result.tools[0].unknown
+
+
+def test_what_holds_where_the_program_runs_has_the_last_word(tmp_path: Path) -> None:
+    source = (
+        SERVER
+        + """
+if TYPE_CHECKING:
+    Payload = dict[str, int]
+else:
+    Payload = Any
+@mcp.tool
+def take(p: Payload): ...
+"""
+    )
+    assert tool(found(tmp_path, source))["inputSchema"]["properties"] == {"p": {}}
+
+
+@pytest.mark.parametrize("other", ["flag()", "{'s': str}[flag()]"])
+def test_a_type_that_may_be_another_is_unknown(other: str, tmp_path: Path) -> None:
+    source = SERVER + f"Kind = int\nif flag():\n    Kind = {other}\n@mcp.tool\ndef take(k: Kind): ...\n"
+    assert any(pointer.startswith("/inputSchema/properties/k") for pointer in found(tmp_path, source).tools[0].unknown)
+
+
+def test_one_of_two_servers_says_what_both_say(tmp_path: Path) -> None:
+    source = """
+from somewhere import flag
+from fastmcp import FastMCP
+if flag():
+    mcp = FastMCP("one", version="2")
+else:
+    mcp = FastMCP("two", version="2")
+@mcp.tool
+def f(): ...
+"""
+    assert found(tmp_path, source).document["initialize"]["serverInfo"] == {"version": "2"}
+
+
+def test_a_member_that_counts_itself_as_text_is_unknown(tmp_path: Path) -> None:
+    source = (
+        SERVER
+        + """
+from enum import Enum, auto
+class Color(str, Enum):
+    RED = "red"
+    BLUE = auto()
+@mcp.tool
+def paint(color: Color): ...
+"""
+    )
+    assert found(tmp_path, source).tools[0].unknown
