@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SERVER = """
 import contextlib
 import os
-from collections import namedtuple
+from collections import defaultdict, namedtuple
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from somewhere import flag, others
@@ -77,6 +77,21 @@ CERTAIN = {
         "Made = namedtuple('Made', 'name fn')\nfor each in [Made('x', f), Made(fn=f, name='y')]:\n"
         "    mcp.tool(each.fn, name=each.name)",
         ["x", "y"],
+    ),
+    "a dictionary that makes what it lacks": (
+        "groups = defaultdict(list)\ngroups['x'].append(f)\nfor name, each in groups.items():\n"
+        "    mcp.tool(each[0], name=name)",
+        ["x"],
+    ),
+    "a dictionary of the project's own": (
+        "class Registry(dict):\n    def register(self, name):\n        def keep(fn):\n            self[name] = fn\n"
+        "            return fn\n        return keep\nregistry = Registry()\nregistry.register('x')(f)\n"
+        "for name in registry:\n    mcp.tool(registry[name], name=name)",
+        ["x"],
+    ),
+    "a list of the project's own": (
+        "class Tools(list):\n    pass\ntools = Tools()\ntools.append(f)\nfor each in tools:\n    mcp.tool(each)",
+        ["f"],
     ),
     "a namespace": (
         "from fastmcp.server.transforms import Namespace\nmcp.tool(f)\nmcp.add_transform(Namespace('acme'))",

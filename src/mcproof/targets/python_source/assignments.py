@@ -19,6 +19,7 @@ from mcproof.targets.python_source.values import (
     Instance,
     PlacedDict,
     Scope,
+    held,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _set_name(run: Interpreter, scope: Scope, name: str, value: Any) -> None:
 
 
 def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.Subscript, scope: Scope) -> None:
-    holder, key = run.settle(holder), plain.bare(run.settle(key))
+    holder, key = held(run.settle(holder)), plain.bare(run.settle(key))
     if isinstance(holder, dict) and isinstance(key, (str, int, float, bool, tuple)):
         if run.doubt and key in holder:
             value = joined(holder[key], value)

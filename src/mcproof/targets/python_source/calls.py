@@ -26,6 +26,7 @@ from mcproof.targets.python_source.values import (
     PlacedList,
     Scope,
     SuperOf,
+    held,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, s
 
 
 def _method(run: Interpreter, func: Method, call: Call) -> Any:
-    holder, name = func.of, func.name
+    holder, name = held(func.of), func.name
     if isinstance(holder, (str, dict, list, EnumMember)):
         return plain_method(run, holder, name, call.args, call.kwargs)
     if isinstance(holder, SuperOf):

@@ -24,6 +24,7 @@ from mcproof.targets.python_source.values import (
     TooMuchError,
     TypeAlias,
     UnionOf,
+    held,
     truth,
 )
 
@@ -271,7 +272,14 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
         return UNKNOWN
     if isinstance(value, (External, Class, TypeAlias)):
         return Generic(value, index if isinstance(index, tuple) else (index,))
-    return plain.item(value, plain.bare(index))
+    value, index = held(value), plain.bare(index)
+    if isinstance(value, PlacedDict) and value.factory is not None and isinstance(index, (str, int)):
+        if index not in value:
+            value[index] = run.call(value.factory, Call([], {}))
+            if run.doubt:
+                value.doubtful.add(index)
+        return value[index]
+    return plain.item(value, index)
 
 
 def _lambda(run: Interpreter, node: ast.Lambda, scope: Scope) -> Any:

@@ -7,11 +7,25 @@ from typing import TYPE_CHECKING, Any
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.following import follow
-from mcproof.targets.python_source.values import MISSING, UNKNOWN, Call, Called, Class, Function, Instance, SuperOf
+from mcproof.targets.python_source.values import (
+    HELD,
+    MISSING,
+    UNKNOWN,
+    Call,
+    Called,
+    Class,
+    Function,
+    Instance,
+    PlacedDict,
+    PlacedList,
+    SuperOf,
+)
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
 
+_DICTS = frozenset(("builtins.dict", "collections.OrderedDict", "collections.UserDict"))
+_LISTS = frozenset(("builtins.list", "collections.UserList"))
 _DATA_BASES = frozenset(("BaseModel", "BaseSettings", "NamedTuple", "RootModel"))
 
 
@@ -24,6 +38,11 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
     made.doubt = run.doubt
     run.instances.setdefault(id(cls), made)
     made.server = run.servers.instance_server(cls, call)
+    kinds = {base.name for base in cls.external_bases()}
+    if not _DICTS.isdisjoint(kinds):
+        made.attributes[HELD] = PlacedDict()
+    elif not _LISTS.isdisjoint(kinds):
+        made.attributes[HELD] = PlacedList()
     own = cls.attribute("__init__")
     if isinstance(own, Function):
         follow(run, own.bound(made), call)

@@ -20,6 +20,7 @@ from mcproof.targets.python_source.values import (
     PlacedList,
     TypeAlias,
     UnionOf,
+    held,
     is_open,
     may_be_none,
 )
@@ -80,6 +81,7 @@ MOST_STEPS = 2_000
 
 def items_of(value: Any) -> list[Any] | None:
     """What iterating gives; None where that is not known."""
+    value = held(value)
     if isinstance(value, dict):
         return None if getattr(value, "incomplete", False) and not value else list(value)
     if isinstance(value, (list, tuple, set, frozenset)):

@@ -23,6 +23,7 @@ from mcproof.targets.python_source.values import (
     Function,
     Instance,
     Method,
+    PlacedDict,
     PlacedList,
     truth,
 )
@@ -189,6 +190,15 @@ def _is_class(_: Interpreter, call: Call) -> Any:
     return False if isinstance(known, (*_PLAIN, Function)) else UNKNOWN
 
 
+def _defaultdict(_: Interpreter, call: Call) -> Any:
+    made = PlacedDict(call.kwargs)
+    if len(call.args) > 1 and isinstance(call.args[1], dict):
+        made.merge(call.args[1])
+    made.incomplete = not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict))
+    made.factory = call.args[0] if call.args else None
+    return made
+
+
 def _replace(_: Interpreter, call: Call) -> Any:
     """`dataclasses.replace(object, **changes)`."""
     first = call.args[0] if call.args else None
@@ -277,6 +287,7 @@ SPECIAL: dict[str, Any] = {
     "builtins.type": _type_of,
     "builtins.next": _next,
     "builtins.iter": _iter,
+    "collections.defaultdict": _defaultdict,
     "dataclasses.replace": _replace,
     "functools.partial": _partial,
     "functools.update_wrapper": _pass_on,

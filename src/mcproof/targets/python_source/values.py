@@ -370,7 +370,7 @@ class Frame:
 class PlacedDict(dict[Any, Any]):
     """A dictionary that remembers where its keys and values are written."""
 
-    __slots__ = ("doubtful", "incomplete", "module", "places")
+    __slots__ = ("doubtful", "factory", "incomplete", "module", "places")
 
     def __init__(self, items: Any = (), module: Module | None = None) -> None:
         super().__init__(items)
@@ -378,6 +378,8 @@ class PlacedDict(dict[Any, Any]):
         self.places: dict[Any, tuple[Module, ast.AST, ast.AST]] = {}
         """For a key: its module, the node of the key and that of the value."""
         self.incomplete = False
+        self.factory: Any = None
+        """What makes the value of a key that is not there, as in a `defaultdict`."""
         """Whether something unknown was merged into it."""
         self.doubtful: set[Any] = set()
         """The keys that are there only under a condition."""
@@ -431,6 +433,15 @@ class PlacedList(list[Any]):
 
     def node(self, index: int) -> ast.AST | None:
         return self.nodes[index] if len(self.nodes) == len(self) else None
+
+
+HELD = "<held>"
+"""Among the attributes of an object of a class that inherits from `dict` or `list`: what it holds."""
+
+
+def held(value: Any) -> Any:
+    """What an object holds that is a dictionary or a list; any other value as it is."""
+    return value.attributes.get(HELD, value) if isinstance(value, Instance) else value
 
 
 def or_none(value: Any) -> Any:
