@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from mcproof.targets.python_source.modules import Module, Modules
     from mcproof.targets.python_source.registrations import Servers
+    from mcproof.targets.python_source.servers import ServerValue
 
 MOST_STEPS = 400_000
 STEPS_OF_ONE_ROOT = 40_000
@@ -62,8 +63,9 @@ class Interpreter:
         """The functions, by the identity of their nodes, that were given up."""
         self.depth = 0
         self.calls = 0
-        self.doubt = 0
-        """How many unsettled conditions what is followed right now stands under."""
+        self._doubt = 0
+        self.made_in_doubt: list[ServerValue] = []
+        """The servers that are made under a condition which still holds."""
         self.frames: list[Frame] = [Frame(None, 0)]
         self.active: list[int] = []
         self.followed: set[int] = set()
@@ -113,6 +115,19 @@ class Interpreter:
         finally:
             self.doubt -= 1
 
+    @property
+    def doubt(self) -> int:
+        """Under how many conditions that nobody can settle something happens."""
+        return self._doubt
+
+    @doubt.setter
+    def doubt(self, value: int) -> None:
+        self._doubt = value
+        if self.made_in_doubt:
+            for each in self.made_in_doubt:
+                each.floor = min(each.floor, value)
+            self.made_in_doubt = [each for each in self.made_in_doubt if each.floor]
+
     # --- modules and names
 
     def module(self, path: str) -> Module | None:
@@ -124,7 +139,7 @@ class Interpreter:
             module.scope.names["__file__"] = UNKNOWN
             depth, calls_, doubt = self.depth, self.calls, self.doubt
             limit, before = self.limit, self.steps
-            self.depth = self.doubt = 0
+            self.depth = self._doubt = 0
             self.limit = self.limit_of_root  # others will read its names, whoever reads them first
             self.frames.append(Frame(None, 0))
             try:

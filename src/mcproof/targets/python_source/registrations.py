@@ -106,6 +106,9 @@ class Servers:
 
     def _new(self, framework: str, node: ast.AST | None, module: Module | None) -> ServerValue:
         server = ServerValue(framework)
+        if self.run.doubt:
+            server.floor = self.run.doubt
+            self.run.made_in_doubt.append(server)
         server.node, server.module = node, module
         self.made.append(server)
         return server
@@ -397,7 +400,7 @@ class Servers:
 
     def _add(self, server: ServerValue, kind: str, value: Any, given: dict[str, Any], call: Call) -> None:
         """Register a function, a tool object or a callable object."""
-        doubtful = self.run.doubt > 0 or self.is_doubtful(value)
+        doubtful = self.run.doubt > server.floor or self.is_doubtful(value)
         if isinstance(value, Function) and value.face().wrapped is UNKNOWN:
             value = UNKNOWN
         enabled = given.get("enabled")
@@ -441,9 +444,9 @@ class Servers:
             given = {"name": value.name, "description": ast.get_docstring(value.node, clean=False), **given}
         elif value is not UNKNOWN:
             return
-        server.items.append(
-            Item(kind, given, function=function, node=node, module=module, doubtful=doubtful, complete=complete)
-        )
+        item = Item(kind, given, function=function, node=node, module=module, doubtful=doubtful, complete=complete)
+        item.under_condition = self.run.doubt > 0
+        server.items.append(item)
 
 
 def _copied(made: Called, update: Any) -> Called:

@@ -24,7 +24,9 @@ FRAMEWORKS = frozenset(("mcp", "fastmcp"))
 class Item:
     """One thing that is registered: made of a function, or spelt out."""
 
-    __slots__ = ("altered", "complete", "doubtful", "function", "given", "kind", "module", "node", "nodes")
+    __slots__ = (
+        "altered", "complete", "doubtful", "function", "given", "kind", "module", "node", "nodes", "under_condition",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -44,6 +46,9 @@ class Item:
         self.node = node
         self.module = module
         self.doubtful = doubtful
+        """Whether it is there only under a condition, where its server is."""
+        self.under_condition = False
+        """Whether it is registered under a condition, be it only that its server is there."""
         self.complete = complete
         self.nodes = argument_nodes(node)
         self.altered = False
@@ -61,6 +66,7 @@ class ServerValue:
     """A server that the program makes, or is given."""
 
     __slots__ = (
+        "floor",
         "framework",
         "handlers",
         "instructions",
@@ -97,6 +103,8 @@ class ServerValue:
         """The parts of its tools, as JSON pointers, that code of the project may change when they are listed."""
         self.reshaped_at: tuple[Module | None, ast.AST | None] | None = None
         """The code of the project that may change which tools it lists, and how they are called."""
+        self.floor = 0
+        """Under how many conditions it was made, as far as they still hold."""
         self.open_at: list[Call | Called] = []
         """Where it is given tools that nobody can see: a server, a provider or a list that is not of the project."""
         self.namespaces: list[str] = []

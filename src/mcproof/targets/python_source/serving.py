@@ -57,11 +57,20 @@ def entries_of(run: Interpreter, servers: Servers, partial: set[str]) -> list[En
             if not _ask(run, servers, server, kind, handler, doubtful=doubtful):
                 partial.add(KEYS[kind])
                 run.omissions.note(OPEN_LIST, handler.module, handler.node)
+    if not _is_one_server(servers):
+        for item in (item for server in servers.made for item in server.items):
+            item.doubtful = item.doubtful or item.under_condition
     found: list[Entry] = []
     for server in servers.made:
         if not server.mounted:
             _collect(run, server, "", False, found, partial)
     return found
+
+
+def _is_one_server(servers: Servers) -> bool:
+    """Whether there is one server in the project, however many ways lead to it; else each may be there or not."""
+    serving = [each for each in servers.made if each.items and not each.is_given]
+    return len({id(each.node) for each in serving}) <= 1
 
 
 def _collect(
