@@ -58,9 +58,14 @@ def entries_of(run: Interpreter, servers: Servers, partial: set[str]) -> list[En
                 partial.add(KEYS[kind])
                 run.omissions.note(OPEN_LIST, handler.module, handler.node)
     found: list[Entry] = []
+    run.allow(2 * MOST_SERVED)
     for server in servers.made:
         if not server.mounted:
-            _collect(run, server, "", False, found, partial)
+            try:
+                _collect(run, server, "", False, found, partial)
+            except TooMuchError:  # servers in servers, each many times
+                partial.update(KEYS.values())
+                run.omissions.note(TOO_MANY, server.module, server.node)
     return found
 
 
@@ -81,6 +86,7 @@ def _collect(
         partial.update(KEYS.values())
         run.omissions.note(TOO_MANY, server.module, server.node)
         return
+    run.step()
     prefix += "".join(f"{each}_" for each in reversed(server.namespaces))
     levels = [*above, (prefix, server)]
     root = levels[0][1]
@@ -88,7 +94,10 @@ def _collect(
         partial.add(KEYS["tools"])
         run.omissions.note(RESHAPED, *server.reshaped_at)
     doubtful = doubtful or server.reshaped_at is not None
+    switches = sum(len(each.switches) for _, each in levels)
     for item in server.items:
+        run.step()
+        run.charge(switches)
         answers = [
             is_shown(item, _name_in(item, prefix.removeprefix(outer)), each.switches)
             for outer, each in levels
