@@ -411,3 +411,60 @@ def test_choices_of_choices_come_to_an_end(tmp_path: Path) -> None:
     started = process_time()
     assert names(found(tmp_path, source)) == ["a"]
     assert process_time() - started < 15
+
+
+NOT_READ = ("punycode", "idna", "utf-7", "unicode_escape")
+
+
+@pytest.mark.parametrize("encoding", NOT_READ)
+def test_an_encoding_that_takes_ever_longer_is_refused(encoding: str, tmp_path: Path) -> None:
+    write(tmp_path, {"server.py": GOOD})
+    (tmp_path / "odd.py").write_bytes(
+        f"# coding: {encoding}\nfrom fastmcp import FastMCP\n".encode() + b"a" * 4_000_000
+    )
+    started = process_time()
+    (problem,) = discover(str(tmp_path)).problems
+    assert problem.what == f"cannot be decoded: the encoding {encoding} is not read; save it as UTF-8"
+    assert process_time() - started < 5
+
+
+@pytest.mark.parametrize("encoding", ["shift_jis", "euc-kr", "gb18030", "big5", "koi8-r", "iso-8859-15", "mac-roman"])
+def test_the_encodings_of_scripts_are_read(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_bytes(f"# coding: {encoding}\n{GOOD}".encode(encoding))
+    assert names(discover(str(tmp_path))) == ["a"]
+
+
+MOUNTED = """
+from fastmcp import FastMCP
+mcp = FastMCP("x")
+servers = [FastMCP(str(i)) for i in range(9)]
+for i in range(8):
+    for j in range(20):
+        servers[i].mount(servers[i + 1], f"p{j}")
+mcp.mount(servers[0])
+@mcp.tool
+def a(): ...
+"""
+
+
+@pytest.mark.parametrize("more", ["", "@servers[3].tool(tags={'b'})\ndef b(): ...\nmcp.disable(tags={'b'})\n"])
+def test_servers_that_are_mounted_many_times_come_to_an_end(more: str, tmp_path: Path) -> None:
+    started = process_time()
+    result = found(tmp_path, MOUNTED + more)
+    assert process_time() - started < 15
+    assert "a" in names(result)
+    assert "tools" in result.partial
+    assert {each.what for each in result.omissions} == {
+        "this is too much to follow, so not all that it serves is checked"
+    }
+
+
+@pytest.mark.parametrize("wrappers", [1, 40, 400])
+def test_a_function_is_seen_under_all_its_wrappers(wrappers: int, tmp_path: Path) -> None:
+    wrap = "import functools\ndef d(f):\n    @functools.wraps(f)\n    def w(*a, **k): return f(*a, **k)\n    return w\n"
+    decorators = "@d\n" * wrappers
+    result = found(tmp_path, f"{wrap}{GOOD}@mcp.tool\n{decorators}def t(b: int):\n    '''T.'''\n")
+    assert names(result) == ["a", "t"]
+    tool = result.document["tools"][1]
+    assert tool["description"] == "T."
+    assert list(tool["inputSchema"]["properties"]) == ["b"]

@@ -15,7 +15,15 @@ from mcproof.targets.python_source.modules import Module, Modules
 from mcproof.targets.python_source.objects import instantiate
 from mcproof.targets.python_source.omissions import NO_END
 from mcproof.targets.python_source.registrations import Servers
-from mcproof.targets.python_source.values import UNKNOWN, Call, Class, Function, Instance, TooMuchError
+from mcproof.targets.python_source.values import (
+    MOST_WRAPPERS,
+    UNKNOWN,
+    Call,
+    Class,
+    Function,
+    Instance,
+    TooMuchError,
+)
 from mcproof.targets.python_source.walking import Problem, comments_about_us, python_files
 
 if TYPE_CHECKING:
@@ -230,6 +238,6 @@ def _enter(run: Interpreter, each: Definition) -> None:
 def _original(function: Function, node: Any) -> Function:
     """The function under its wrappers."""
     steps = 0
-    while function.node is not node and isinstance(function.wrapped, Function) and steps < 20:
+    while function.node is not node and isinstance(function.wrapped, Function) and steps < MOST_WRAPPERS:
         function, steps = function.wrapped, steps + 1
     return function

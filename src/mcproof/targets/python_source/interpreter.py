@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 400_000
 STEPS_OF_ONE_ROOT = 40_000
+SIZE_OF_A_STEP = 100
+"""How many letters or items count as one step, wherever all of them are gone through at once."""
 MOST_KEPT = 8 << 20
 """How much is kept only to know where it was made, about in letters."""
 
@@ -87,6 +89,12 @@ class Interpreter:
 
     def step(self) -> None:
         self.steps += 1
+        if self.steps > self.limit:
+            raise TooMuchError
+
+    def charge(self, size: int) -> None:
+        """Count the steps of work that grows with the size of something: letters, items, names."""
+        self.steps += size // SIZE_OF_A_STEP
         if self.steps > self.limit:
             raise TooMuchError
 

@@ -9,7 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
-from mcproof.targets.python_source.values import MISSING, UNKNOWN, External, Function, Method, PlacedDict
+from mcproof.targets.python_source.values import (
+    MISSING,
+    MOST_WRAPPERS,
+    UNKNOWN,
+    External,
+    Function,
+    Method,
+    PlacedDict,
+)
 
 if TYPE_CHECKING:
     import ast
@@ -18,7 +26,6 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.values import Call, Scope
 
 _EMPTY = External("inspect.Parameter.empty")
-_DEEPEST = 20
 
 
 class Parameter:
@@ -85,7 +92,7 @@ def _or_missing(value: Any) -> Any:
 def signature_of(function: Function) -> Signature | None:
     """What callers see of a function; None where the program changes that in a way that nobody can follow."""
     seen: Any = function
-    for _ in range(_DEEPEST):
+    for _ in range(MOST_WRAPPERS):
         if not isinstance(seen, Function):
             break
         changed = seen.attributes.get("__signature__")

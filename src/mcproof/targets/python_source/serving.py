@@ -61,9 +61,14 @@ def entries_of(run: Interpreter, servers: Servers, partial: set[str]) -> list[En
         for item in (item for server in servers.made for item in server.items):
             item.doubtful = item.doubtful or item.under_condition
     found: list[Entry] = []
+    run.allow(2 * MOST_SERVED)
     for server in servers.made:
         if not server.mounted:
-            _collect(run, server, "", False, found, partial)
+            try:
+                _collect(run, server, "", False, found, partial)
+            except TooMuchError:  # servers in servers, each many times
+                partial.update(KEYS.values())
+                run.omissions.note(TOO_MANY, server.module, server.node)
     return found
 
 
@@ -90,6 +95,7 @@ def _collect(
         partial.update(KEYS.values())
         run.omissions.note(TOO_MANY, server.module, server.node)
         return
+    run.step()
     prefix += "".join(f"{each}_" for each in reversed(server.namespaces))
     levels = [*above, (prefix, server)]
     root = levels[0][1]
@@ -100,7 +106,10 @@ def _collect(
         partial.add(KEYS["tools"])
         run.omissions.note(RESHAPED, *server.reshaped_at)
     doubtful = doubtful or server.reshaped_at is not None
+    switches = sum(len(each.switches) for _, each in levels)
     for item in server.items:
+        run.step()
+        run.charge(switches)
         answers = [
             is_shown(item, _name_in(item, prefix.removeprefix(outer)), each.switches)
             for outer, each in levels

@@ -159,6 +159,8 @@ class TypeAlias:
         self.module = scope.module
 
 
+MOST_WRAPPERS = 1_000
+"""How many wrappers of a function are looked under; Python's own `inspect` gives up there as well."""
 DOC_IN_DOUBT = "<doc in doubt>"
 """Among the attributes of a function: another docstring is put in the place of its own under a condition."""
 
@@ -212,7 +214,7 @@ class Function:
     def face(self) -> Function:
         """The function whose name, signature and docstring are seen from outside."""
         seen, steps = self, 0
-        while isinstance(seen.wrapped, Function) and steps < 20:
+        while isinstance(seen.wrapped, Function) and steps < MOST_WRAPPERS:
             seen, steps = seen.wrapped, steps + 1
         return seen
 

@@ -25,6 +25,11 @@ _TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptool
 _LINE_END = re.compile(rb"\r\n?|\n")
 _DECLARATION = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*coding[:=]")
 """An encoding that is declared on one of the first two lines."""
+_ENCODINGS = re.compile(
+    r"utf-8(?:-sig)?|ascii|(?:iso8859|koi8|mac|hp|tis)-\w+|cp\d+\w*|(?:kz|ptcp)\d+"
+    r"|gb\w+|hz|big5\w*|(?:euc|shift|iso2022)_\w+|johab"
+)
+"""The encodings that are read: those of people's scripts. What some others take grows with the square of a file."""
 LONGEST_LOOKED_AT = 400
 """How much of a line is looked at for what a newer Python reads; more takes time where the line is hostile."""
 _NEWER = (
@@ -150,6 +155,8 @@ def decoded(data: bytes, file: str, problems: list[Problem]) -> str | None:
         return None
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if not _ENCODINGS.fullmatch(codecs.lookup(encoding).name):
+            raise LookupError(f"the encoding {encoding} is not read; save it as UTF-8")
         return io.IncrementalNewlineDecoder(None, translate=True).decode(data.decode(encoding), final=True)
     except UnicodeDecodeError as error:
         line, what = _undecoded(data, error)
