@@ -468,3 +468,33 @@ def test_a_function_is_seen_under_all_its_wrappers(wrappers: int, tmp_path: Path
     tool = result.document["tools"][1]
     assert tool["description"] == "T."
     assert list(tool["inputSchema"]["properties"]) == ["b"]
+
+
+NESTED = "D = {}\nfor i in range(1900):\n    if os.environ.get(str(i)):\n        D = {**D, str(i): D}\n    else:\n"
+HEAVY = {
+    "a text split and joined": "x = 'a,' * 500000\nfor i in range(1000):\n    y = x.split(',')\n    z = ','.join(y)",
+    "a long text looked at": "x = 'a' * 1000000\nfor i in range(900):\n    for j in range(900):\n        x.count('b')",
+    "long texts kept": "x = 'a' * 1000000\ny = []\nfor i in range(2000):\n    y.append(f'{x}{i}')",
+    "long lists kept": "x = [1]\nfor i in range(14):\n    x = x + x\ny = []\nfor i in range(900):\n    y.append(x + x)",
+    "lists gone through": "x = [1]\nfor i in range(14):\n    x = x + x\ny = [x for i in range(1900)]\n"
+    "for i in range(1900):\n    list(map(len, y))",
+    "nested choices": f"{NESTED}        D = {{'z': D}}",
+    "nested copies": "x = [1]\nfor i in range(400):\n    x = [x, copy.deepcopy(x)]",
+    "nested JSON": "x = [1]\nfor i in range(40):\n    x = [x, x]\nfor i in range(1900):\n    json.dumps(x)",
+    "many names, many choices": "\n".join(f"x{i} = {i}" for i in range(10000))
+    + "\nfor i in range(1900):\n    if os.environ.get(str(i)): y = 3",
+}
+
+
+@pytest.mark.parametrize("form", HEAVY)
+def test_work_that_grows_is_cut_and_told(form: str, tmp_path: Path) -> None:
+    """Few steps, each of which goes through very much."""
+    heavy = f"import copy\nimport json\nimport os\n{GOOD}{HEAVY[form]}\n@mcp.tool\ndef last(): ...\n"
+    started = process_time()
+    result = found(tmp_path, heavy)
+    assert process_time() - started < 10
+    assert names(result) == ["a"]
+    assert "tools" in result.partial
+    assert [each.what for each in result.omissions] == [
+        "this takes too long to follow, so not all that it serves may be checked"
+    ]

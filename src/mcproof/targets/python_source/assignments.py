@@ -54,12 +54,12 @@ def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
             if before is MISSING:
                 before = holder.cls.attribute(name)
                 holder.doubtful.add(name)
-            value = joined(before, value)
+            value = joined(run, before, value)
         else:
             holder.doubtful.discard(name)
         holder.attributes[name] = value
     elif isinstance(holder, Function):
-        _set_attribute_of_function(holder, name, value, in_doubt=run.doubt > holder.doubt)
+        _set_attribute_of_function(run, holder, name, value)
     elif isinstance(holder, Class):
         _set_name(run, holder.body, name, value)
     elif isinstance(holder, ModuleValue):
@@ -70,13 +70,14 @@ def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
         run.servers.set_attribute(holder, name, value)
 
 
-def _set_attribute_of_function(holder: Function, name: str, value: Any, *, in_doubt: bool) -> None:
+def _set_attribute_of_function(run: Interpreter, holder: Function, name: str, value: Any) -> None:
+    in_doubt = run.doubt > holder.doubt
     if in_doubt and name == "__doc__":
         holder.attributes[DOC_IN_DOUBT] = True
         return
     if in_doubt:
         before = holder.attributes.get(name, MISSING)
-        value = joined((signature_of(holder) or UNKNOWN) if name == "__signature__" else before, value)
+        value = joined(run, (signature_of(holder) or UNKNOWN) if name == "__signature__" else before, value)
     holder.attributes[name] = value
     if name == "__name__":
         holder.name = value if isinstance(value, str) else "<unknown>"
@@ -84,14 +85,14 @@ def _set_attribute_of_function(holder: Function, name: str, value: Any, *, in_do
 
 def _set_name(run: Interpreter, scope: Scope, name: str, value: Any) -> None:
     """Bind a name of another scope than the one that is followed: under a condition it is one of two."""
-    scope.names[name] = joined(scope.names.get(name, MISSING), value) if run.doubt else value
+    scope.names[name] = joined(run, scope.names.get(name, MISSING), value) if run.doubt else value
 
 
 def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.Subscript, scope: Scope) -> None:
     holder, key = held(run.settle(holder)), plain.bare(run.settle(key))
     if isinstance(holder, dict) and isinstance(key, (str, int, float, bool, tuple)):
         if run.doubt and key in holder:
-            value = joined(holder[key], value)
+            value = joined(run, holder[key], value)
         if isinstance(holder, PlacedDict):
             if run.doubt and key not in holder:
                 holder.doubtful.add(key)
@@ -104,6 +105,6 @@ def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.S
     elif isinstance(holder, PlacedDict):
         holder.incomplete = True
     elif isinstance(holder, list) and isinstance(key, int) and -len(holder) <= key < len(holder):
-        holder[key] = joined(holder[key], value) if run.doubt else value
+        holder[key] = joined(run, holder[key], value) if run.doubt else value
     else:
         run.servers.set_item(holder, key, value)

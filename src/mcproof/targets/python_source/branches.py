@@ -32,10 +32,14 @@ RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
 """How a block of statements can be left before its end."""
 MOST_JOINED = 2_000
 """How many dictionaries within two are put together."""
+DEEPEST_JOINED = 40
+COST_OF_JOINING = 10
+"""How many times the work of going through something it is to put it together with another, and the room it takes."""
 
 
 def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
     """Follow alternatives of which nobody knows which one is taken."""
+    run.charge(len(scope.names))
     before = dict(scope.names)
     ends: list[tuple[str | None, dict[str, Any]]] = []
     for body in bodies:
@@ -44,7 +48,7 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
             outcome = run.block(body, scope)
         ends.append((outcome, scope.names))
     going_on = [names for outcome, names in ends if outcome is None]
-    scope.names = merged(going_on or [names for _, names in ends])
+    scope.names = merged(run, going_on or [names for _, names in ends])
     outcomes = {outcome for outcome, _ in ends}
     if len(outcomes) == 1:
         return outcomes.pop()
@@ -64,7 +68,7 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
     return None
 
 
-def merged(ends: list[dict[str, Any]]) -> dict[str, Any]:
+def merged(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
     """The names after alternatives, from those at the end of each."""
     made = dict(ends[0])
     for names in ends[1:]:
@@ -72,7 +76,7 @@ def merged(ends: list[dict[str, Any]]) -> dict[str, Any]:
             if name not in made:
                 made[name] = value
             elif made[name] is not value:
-                made[name] = joined(made[name], value)
+                made[name] = joined(run, made[name], value)
     return made
 
 
@@ -87,7 +91,9 @@ def _look_alike(one: Function, other: Function) -> bool:
     return one.face().node is other.face().node and changed[0] is changed[1]
 
 
-def joined(left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None = None) -> Any:
+def joined(
+    run: Interpreter, left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None = None, depth: int = 0
+) -> Any:
     """What is known of a value that is one of two; `done` are the pairs within them that are put together already."""
     if left is MISSING or left is right:
         return right
@@ -118,23 +124,27 @@ def joined(left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None
     if isinstance(left, Signature) and isinstance(right, Signature):
         return either(left, right)
     if isinstance(left, list) and isinstance(right, list):
-        return _joined_lists(left, right)
+        return _joined_lists(run, left, right)
     if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
-        return _joined_dicts(left, right, {} if done is None else done)
+        return _joined_dicts(run, left, right, {} if done is None else done, depth)
     return UNKNOWN
 
 
-def _joined_dicts(left: PlacedDict, right: PlacedDict, done: dict[tuple[int, int], PlacedDict]) -> Any:
+def _joined_dicts(
+    run: Interpreter, left: PlacedDict, right: PlacedDict, done: dict[tuple[int, int], PlacedDict], depth: int
+) -> Any:
     """All that is in one of two dictionaries; what is not for sure in both is in doubt."""
     pair = id(left), id(right)
     if pair in done:
         return done[pair]
-    if len(done) > MOST_JOINED:
+    if len(done) > MOST_JOINED or depth > DEEPEST_JOINED:
         return UNKNOWN
+    run.step()
+    run.charge(COST_OF_JOINING * (len(left) + len(right)))
     merged = done[pair] = left.copy()
     merged.merge({key: value for key, value in right.items() if key not in left})
     for key in left.keys() & right.keys():
-        merged[key] = joined(left[key], right[key], done)
+        merged[key] = joined(run, left[key], right[key], done, depth + 1)
     merged.places.update((key, place) for key, place in right.places.items() if key not in left)
     merged.doubtful |= left.doubtful | right.doubtful | (left.keys() ^ right.keys())
     merged.incomplete = left.incomplete or right.incomplete
@@ -156,8 +166,9 @@ def one_of(first: Function) -> OneOfTwo:
     return made
 
 
-def _joined_lists(left: list[Any], right: list[Any]) -> PlacedList:
+def _joined_lists(run: Interpreter, left: list[Any], right: list[Any]) -> PlacedList:
     """All that is in one of two lists, in the order of the longer; what is not for sure in both is in doubt."""
+    run.charge(COST_OF_JOINING * (len(left) + len(right)))
     if len(left) < len(right):
         left, right = right, left
     ours, theirs = [list(map(_identity, each)) for each in (left, right)]

@@ -16,12 +16,12 @@ from mcproof.targets.python_source.plain import (
     is_short,
     items_of,
 )
-from mcproof.targets.python_source.values import UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
+from mcproof.targets.python_source.values import MOST_KNOWN, UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a built-in or of a small pure function of the standard library; UNKNOWN for any other."""
-    function = _BUILTINS.get(name)
+    function = BUILTINS.get(name)
     if function is None:
         return UNKNOWN
     try:
@@ -181,7 +181,7 @@ def _dumps(value: Any, **options: Any) -> Any:
         if key not in ("indent", "sort_keys", "ensure_ascii") or not isinstance(option, (int, type(None))):
             return UNKNOWN
     indent = options.get("indent") or 0
-    if indent > 16 or not is_short(value, indent) or not is_known(value) or not is_settled(value):
+    if indent > 16 or not is_known(value) or not is_short(value, indent) or not is_settled(value):
         return UNKNOWN
     return json.dumps(value, **options)
 
@@ -199,7 +199,7 @@ def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> A
     if not isinstance(value, (PlacedDict, PlacedList)):
         return value
     done = {} if done is None else done
-    if depth > 40 or id(value) in done:
+    if depth > 40 or id(value) in done or len(done) > MOST_KNOWN:
         return done.get(id(value), UNKNOWN)
     made = done[id(value)] = _shallow(value)
     for key, item in list(made.items() if isinstance(made, dict) else enumerate(made)):
@@ -215,7 +215,7 @@ def _dedent(text: Any) -> Any:
     return textwrap.dedent(text) if isinstance(text, str) else UNKNOWN
 
 
-_BUILTINS: dict[str, Any] = {
+BUILTINS: dict[str, Any] = {
     "builtins.list": _as_list,
     "builtins.set": _as_set,
     "builtins.frozenset": _as_set,
@@ -249,6 +249,8 @@ _BUILTINS: dict[str, Any] = {
 }
 
 
+DEEP = frozenset(("copy.deepcopy", "json.dumps"))
+"""Those that go all the way down."""
 NAMES = frozenset(
     (
         "str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object",

@@ -26,11 +26,15 @@ from mcproof.targets.python_source.values import (
     PlacedList,
     Scope,
     SuperOf,
+    extent,
     held,
 )
 
 if TYPE_CHECKING:
     from mcproof.targets.python_source.interpreter import Interpreter
+
+COST_OF_GOING_DEEP = 40
+"""How many times the work of going through a list it is to copy all that is in it, all the way down."""
 
 
 def call_of(run: Interpreter, func: Any, call: Call) -> Any:
@@ -125,9 +129,14 @@ def _method(run: Interpreter, func: Method, call: Call) -> Any:
 
 _CHANGING = frozenset(("append", "extend", "add", "update", "insert", "remove", "discard", "pop", "clear"))
 
+_QUICK = frozenset(("append", "get", "setdefault"))
+"""The methods that take the same time however much there is."""
+
 
 def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a method of plain data; what it changes under a condition is in doubt."""
+    if name not in _QUICK:
+        run.go_through(holder, *args)
     if isinstance(holder, PlacedList) and holder.either and name in _CHANGING:
         with run.in_doubt():
             for each in holder.either:
@@ -141,9 +150,9 @@ def _plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwa
     if name == "sort" and isinstance(holder, PlacedList):
         return _sort(run, holder, kwargs)
     if run.doubt and name == "update" and isinstance(holder, PlacedDict):
-        return _perhaps_updated(holder, args, kwargs)
+        return _perhaps_updated(run, holder, args, kwargs)
     before = len(holder) if isinstance(holder, PlacedList) else 0
-    result = plain_methods.method(holder, name, args, kwargs)
+    result = plain_methods.method(run, holder, name, args, kwargs)
     if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
         inherited: set[Any] = getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
         holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
@@ -171,14 +180,14 @@ def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None
     holder.unordered = False
 
 
-def _perhaps_updated(holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
+def _perhaps_updated(run: Interpreter, holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
     """What is merged into a dictionary under a condition is in doubt, or one of two where it had something before."""
     changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
     before = {key: holder[key] for key in changed if key in holder}
     sure = before.keys() - holder.doubtful
-    plain_methods.method(holder, "update", args, kwargs)
+    plain_methods.method(run, holder, "update", args, kwargs)
     for key, value in before.items():
-        holder[key] = joined(value, holder[key])
+        holder[key] = joined(run, value, holder[key])
     holder.doubtful |= changed - sure
 
 
@@ -204,6 +213,10 @@ def _external(run: Interpreter, func: External, call: Call) -> Any:
     special = SPECIAL.get(func.name)
     if special is not None:
         return special(run, call)
+    if func.name in builtin_calls.BUILTINS:
+        run.go_through(*call.args)
+        if func.name in builtin_calls.DEEP:
+            run.charge(COST_OF_GOING_DEEP * sum(map(extent, call.args)))
     value = builtin_calls.builtin(func.name, call.args, call.kwargs)
     if value is not UNKNOWN or func.name.startswith("builtins."):
         return value

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 DEEPEST_EXPRESSION = 60
 LONGEST_LOOP = 2_000
+ITEMS_OF_A_STEP = 200
+LETTERS_OF_A_STEP = 4_000
+"""How many items or letters, wherever all of them are gone through at once, count as one step."""
+SIZED = frozenset((str, tuple, PlacedList, PlacedDict))
 
 Handler = "Callable[[Interpreter, Any, Scope], Any]"
 
@@ -46,6 +50,8 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
         value = node.value  # type: ignore[union-attr]
         if type(value) is str:
             run.written[id(value)] = value, node, scope.module
+            if len(value) >= LETTERS_OF_A_STEP:
+                run.weigh(value)
         return UNKNOWN if type(value) is complex else value
     handler = _HANDLERS.get(kind)
     if handler is None:
@@ -54,12 +60,16 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     if run.steps > run.limit:
         raise TooMuchError
     if kind is ast.Name:
-        return run.lookup(node.id, scope)  # type: ignore[union-attr]
-    run.depth += 1
-    try:
-        return UNKNOWN if run.depth > DEEPEST_EXPRESSION + 40 * run.calls else handler(run, node, scope)
-    finally:
-        run.depth -= 1
+        value = run.lookup(node.id, scope)  # type: ignore[union-attr]
+    else:
+        run.depth += 1
+        try:
+            value = UNKNOWN if run.depth > DEEPEST_EXPRESSION + 40 * run.calls else handler(run, node, scope)
+        finally:
+            run.depth -= 1
+    if type(value) in SIZED and len(value) >= ITEMS_OF_A_STEP:
+        run.weigh(value)  # whatever is done with it goes through all of it
+    return value
 
 
 def _name(run: Interpreter, node: ast.Name, scope: Scope) -> Any:
@@ -207,16 +217,16 @@ def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
         if known is None:
             with run.in_doubt():
                 rest = [run.settle(evaluate(run, other, scope)) for other in node.values[index + 1 :]]
-            return _first_or(value, rest) if decisive else UNKNOWN if rest else value
+            return _first_or(run, value, rest) if decisive else UNKNOWN if rest else value
     return value
 
 
-def _first_or(value: Any, rest: list[Any]) -> Any:
+def _first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
     """`value or ...` where nobody knows the value: a server, an object or a function that stands in for it is one."""
     if isinstance(value, Called) or not rest:
         return value
     for each in rest:
-        value = joined(value, each)
+        value = joined(run, value, each)
     return value
 
 
@@ -249,7 +259,7 @@ def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
         return evaluate(run, node.body if known else node.orelse, scope)
     with run.in_doubt():
         body, orelse = evaluate(run, node.body, scope), evaluate(run, node.orelse, scope)
-    return joined(run.settle(body), run.settle(orelse))
+    return joined(run, run.settle(body), run.settle(orelse))
 
 
 def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:

@@ -133,7 +133,7 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
         returns = [*returns, None]
     value = returns[0]
     for other in returns[1:]:
-        value = joined(value, other)
+        value = joined(run, value, other)
     return value
 
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import builtin_calls, calls, plain
 from mcproof.targets.python_source.assignments import assign
-from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
+from mcproof.targets.python_source.expressions import (
+    ITEMS_OF_A_STEP,
+    LETTERS_OF_A_STEP,
+    LONGEST_LOOP,
+    SIZED,
+    evaluate,
+)
 from mcproof.targets.python_source.imports import Lazy, ModuleValue
 from mcproof.targets.python_source.omissions import Omissions
 from mcproof.targets.python_source.statements import STATEMENTS
@@ -44,8 +50,6 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 400_000
 STEPS_OF_ONE_ROOT = 40_000
-SIZE_OF_A_STEP = 100
-"""How many letters or items count as one step, wherever all of them are gone through at once."""
 MOST_KEPT = 8 << 20
 """How much is kept only to know where it was made, about in letters."""
 
@@ -92,11 +96,24 @@ class Interpreter:
         if self.steps > self.limit:
             raise TooMuchError
 
-    def charge(self, size: int) -> None:
-        """Count the steps of work that grows with the size of something: letters, items, names."""
-        self.steps += size // SIZE_OF_A_STEP
+    def charge(self, items: int) -> None:
+        """Count the steps of going through this many items at once."""
+        self.steps += items // ITEMS_OF_A_STEP
         if self.steps > self.limit:
             raise TooMuchError
+
+    def go_through(self, *values: Any) -> None:
+        """Count the steps of looking at every item of values, and at every letter: that is more than to copy them."""
+        for each in values:
+            if type(each) in SIZED:
+                self.charge(len(each))
+
+    def weigh(self, value: Any) -> None:
+        """Count the steps of going through a value, if it is one that has a size."""
+        if type(value) is str:
+            self.charge(len(value) * ITEMS_OF_A_STEP // LETTERS_OF_A_STEP)
+        elif type(value) in SIZED:
+            self.charge(len(value))
 
     def allow(self, steps: int) -> None:
         """Start something new, that may take this many steps."""

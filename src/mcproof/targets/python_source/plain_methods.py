@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.plain import (
     LONGEST,
+    MOST_ITEMS,
     PLAIN,
     bare,
     doubtful_positions,
@@ -16,6 +17,9 @@ from mcproof.targets.python_source.plain import (
     set_algebra,
 )
 from mcproof.targets.python_source.values import UNKNOWN, EnumMember, PlacedDict, PlacedList
+
+if TYPE_CHECKING:
+    from mcproof.targets.python_source.interpreter import Interpreter
 
 _STRING_METHODS = frozenset(
     [
@@ -49,14 +53,14 @@ _STRING_METHODS = frozenset(
 )
 
 
-def method(value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def method(run: Interpreter, value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a method of plain data; changes of lists and dictionaries happen."""
     if isinstance(value, EnumMember):
         value = bare(value)
     if isinstance(value, str):
         return _string_method(value, name, [bare(each) for each in args], kwargs)
     if isinstance(value, dict):
-        return _dict_method(value, name, args, kwargs)
+        return _dict_method(run, value, name, args, kwargs)
     if isinstance(value, list):
         return _list_method(value, name, args)
     return UNKNOWN
@@ -93,7 +97,9 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         return UNKNOWN
     if isinstance(result, str) and len(result) > LONGEST:
         return UNKNOWN
-    return PlacedList(result) if isinstance(result, list) else result
+    if isinstance(result, list):
+        return PlacedList(result) if len(result) <= MOST_ITEMS else UNKNOWN
+    return result
 
 
 def _filled_in(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -113,7 +119,7 @@ def _filled_in(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         return UNKNOWN
 
 
-def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     complete = not getattr(value, "incomplete", False)
     if name in ("items", "keys", "values"):
         made = (
@@ -129,7 +135,7 @@ def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict
             return UNKNOWN
         default = args[1] if len(args) > 1 else None
         if key in value:
-            return _perhaps(value, name, key, default)
+            return _perhaps(run, value, name, key, default)
         if name == "setdefault":
             value[key] = default
         return default if complete or name == "setdefault" else UNKNOWN
@@ -150,11 +156,11 @@ def _dict_method(value: dict[Any, Any], name: str, args: list[Any], kwargs: dict
     return UNKNOWN
 
 
-def _perhaps(value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
+def _perhaps(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
     """What a dictionary holds under a key; the default may take its place where the key is there only sometimes."""
     found = value[key]
     if key in getattr(value, "doubtful", ()):
-        found = joined(found, default)
+        found = joined(run, found, default)
         if isinstance(value, PlacedDict) and name != "get":
             value.doubtful.discard(key)
             value[key] = found

@@ -45,7 +45,7 @@ def _getattr(run: Interpreter, call: Call) -> Any:
         has_it = isinstance(holder, Instance) and holder.cls.attribute(name) is not MISSING
         if not has_it and (found is UNKNOWN or isinstance(found, Method)):
             return call.args[2]
-    return joined(found, call.args[2]) if _is_doubtful(holder, name) else found
+    return joined(run, found, call.args[2]) if _is_doubtful(holder, name) else found
 
 
 def _is_doubtful(holder: Any, name: str) -> bool:

@@ -97,7 +97,7 @@ def _loop(run: Interpreter, node: Any, scope: Scope) -> str | None:
     try:
         outcome = _while(run, node, scope) if isinstance(node, ast.While) else _for(run, node, scope)
         if frame.left_loop:
-            scope.names = merged([scope.names, *frame.left_loop])
+            scope.names = merged(run, [scope.names, *frame.left_loop])
         return outcome
     finally:
         run.doubt -= frame.breaks
@@ -148,6 +148,7 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
         if known is False:
             return run.block(node.orelse, scope)
         run.step()
+        run.charge(len(scope.names))
         before = scope.names.copy()
         outcome = _round(run, node.body, scope, is_certain=known is True)
         if outcome in (RETURN, RAISE) or (outcome == BREAK and known):
@@ -176,7 +177,7 @@ def _round(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: 
     try:
         outcome = run.block(body, scope) if is_certain else branch(run, [body, []], scope)
         if frame.left_round:
-            scope.names = merged([scope.names, *frame.left_round])
+            scope.names = merged(run, [scope.names, *frame.left_round])
         return outcome
     finally:
         run.doubt -= frame.skips
@@ -222,7 +223,7 @@ def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scop
     del frame.returns[returns:]
     run.doubt -= frame.doubt + frame.breaks + frame.skips - (doubt + breaks + skips)
     frame.doubt, frame.breaks, frame.skips = doubt, breaks, skips
-    scope.names = merged([after, scope.names]) if outcome is None else after
+    scope.names = merged(run, [after, scope.names]) if outcome is None else after
 
 
 _MISSING = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))

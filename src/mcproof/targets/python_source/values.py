@@ -469,6 +469,18 @@ MOST_KNOWN = 20_000
 """How many values data may hold, each counted as often as it occurs, to be taken for known."""
 
 
+def extent(value: Any) -> int:
+    """How many values data holds, each counted as often as it occurs, as far as that matters."""
+    waiting = [value]
+    seen = 0
+    while waiting and seen + len(waiting) < MOST_KNOWN:
+        each = waiting.pop()
+        seen += 1
+        if isinstance(each, (list, tuple, dict)) and len(each) < MOST_KNOWN:
+            waiting += each.values() if isinstance(each, dict) else each
+    return seen + len(waiting)
+
+
 def is_known(value: Any) -> bool:
     """Whether a value is plain data all the way down, and not too much of it."""
     waiting = [(value, 0)]
