@@ -31,8 +31,12 @@ def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
     if isinstance(target, ast.Name):
         if target.id in scope.borrowed:
             _set_name(run, scope.borrowed[target.id], target.id, value)
+            return
+        scope.names[target.id] = value
+        if scope.parent is None or scope.is_class:
+            run.changes += 1
         else:
-            scope.names[target.id] = value
+            scope.changes += 1
     elif isinstance(target, (ast.Tuple, ast.List)):
         items = plain.items_of(run.settle(value))
         fits = items is not None and len(items) == len(target.elts)
@@ -48,6 +52,7 @@ def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
 
 def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
     holder = run.settle(holder)
+    run.changes += 1
     if isinstance(holder, Instance):
         if run.doubt > holder.doubt:
             before = holder.attributes.get(name, MISSING)
@@ -86,10 +91,12 @@ def _set_attribute_of_function(run: Interpreter, holder: Function, name: str, va
 def _set_name(run: Interpreter, scope: Scope, name: str, value: Any) -> None:
     """Bind a name of another scope than the one that is followed: under a condition it is one of two."""
     scope.names[name] = joined(run, scope.names.get(name, MISSING), value) if run.doubt else value
+    run.changes += 1
 
 
 def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.Subscript, scope: Scope) -> None:
     holder, key = held(run.settle(holder)), plain.bare(run.settle(key))
+    run.changes += 1
     if isinstance(holder, dict) and isinstance(key, (str, int, float, bool, tuple)):
         if run.doubt and key in holder:
             value = joined(run, holder[key], value)

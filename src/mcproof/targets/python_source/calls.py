@@ -127,7 +127,10 @@ def _method(run: Interpreter, func: Method, call: Call) -> Any:
     return run.servers.method(holder, name, call)
 
 
-_CHANGING = frozenset(("append", "extend", "add", "update", "insert", "remove", "discard", "pop", "clear"))
+_CHANGING = frozenset(
+    ("append", "extend", "add", "update", "insert", "remove", "discard", "pop", "clear", "sort", "reverse",
+     "setdefault", "popitem")
+)  # fmt: skip
 
 _QUICK = frozenset(("append", "get", "setdefault"))
 """The methods that take the same time however much there is."""
@@ -137,6 +140,8 @@ def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwar
     """A call of a method of plain data; what it changes under a condition is in doubt."""
     if name not in _QUICK:
         run.go_through(holder, *args)
+    if name in _CHANGING:
+        run.changes += 1
     if isinstance(holder, PlacedList) and holder.either and name in _CHANGING:
         with run.in_doubt():
             for each in holder.either:

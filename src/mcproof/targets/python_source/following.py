@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.targets.python_source.branches import RAISE, joined
 from mcproof.targets.python_source.expressions import evaluate
@@ -39,29 +39,53 @@ def follow(run: Interpreter, function: Function, call: Call) -> Any:
     node = function.node
     run.followed.add(id(node))
     again = run.active.count(id(node))
-    if (
-        run.calls >= MOST_CALLS
-        or again > DEEPEST_RECURSION
-        or (again and all(each is UNKNOWN for each in call.given()))
-    ):
-        if any(frame.function is not None and frame.function.node is node
-               and run.servers.registered > frame.registered for frame in run.frames):  # fmt: skip
-            run.omissions.note(TOO_MANY, function.module, node)
-            run.servers.is_partial = True
+    knows_nothing = all(each is UNKNOWN for each in call.given())
+    if run.calls >= MOST_CALLS or again > DEEPEST_RECURSION or (again and knows_nothing):
+        _note_what_is_cut(run, function)
         return UNKNOWN
     if function.partial is not None:
         args, kwargs = function.partial
         call = call._replace(args=[*args, *call.args], kwargs={**kwargs, **call.kwargs})
     key = _question(function, call)
-    if key is not None and key in run.answers:
-        return run.answers[key]
+    known = run.answers.get(key) if key is not None else None
+    before = _state(run, function)
+    if known is not None and known.state == before:
+        return known.value
     if run.modules.is_bystander(function.module) and not any(map(_can_be_called, call.given())):
         value = _followed_briefly(run, function, call)
     else:
         value = _followed(run, function, call)
-    if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
-        run.answers[key] = value
+    is_plain = value is None or value is UNKNOWN or isinstance(value, (str, int, float))
+    if key is not None and is_plain and _state(run, function) == before:
+        run.answers[key] = Answer(value, before, function)
     return value
+
+
+class Answer(NamedTuple):
+    """What a call returned, which stands as long as nothing changes that the function can see."""
+
+    value: Any
+    state: tuple[int, ...]
+    function: Function
+    """Kept, as the question knows it, its scope and its object by their identity."""
+
+
+def _state(run: Interpreter, function: Function) -> tuple[int, ...]:
+    """How much has been changed so far of what a function can see."""
+    state = [run.changes, run.servers.registered]
+    scope: Scope | None = function.scope
+    while scope is not None:
+        state.append(scope.changes)
+        scope = scope.parent
+    return tuple(state)
+
+
+def _note_what_is_cut(run: Interpreter, function: Function) -> None:
+    """A function that calls itself and registers something each time may register more than is followed."""
+    own = [frame for frame in run.frames if frame.function is not None and frame.function.node is function.node]
+    if any(run.servers.registered > frame.registered for frame in own):
+        run.omissions.note(TOO_MANY, function.module, function.node)
+        run.servers.is_partial = True
 
 
 def _can_be_called(value: Any, depth: int = 0) -> bool:
@@ -95,7 +119,7 @@ def _question(function: Function, call: Call) -> Any:
     given = call.given()
     if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
         return None
-    whose = id(function.node), id(function.scope), id(function.bound_to)
+    whose = id(function.node), id(function.scope), id(function.bound_to), id(function.defaults)
     return *whose, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are one key and two values
 
 

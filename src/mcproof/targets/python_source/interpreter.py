@@ -44,6 +44,7 @@ from mcproof.targets.python_source.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.targets.python_source.following import Answer
     from mcproof.targets.python_source.modules import Module, Modules
     from mcproof.targets.python_source.registrations import Servers
     from mcproof.targets.python_source.servers import ServerValue
@@ -85,7 +86,9 @@ class Interpreter:
         self.instances: dict[int, Instance] = {}
         """The first object of each class, by the identity of the class."""
         self.omissions = Omissions()
-        self.answers: dict[Any, Any] = {}
+        self.changes = 0
+        """How often something was changed that other functions can see: objects, data, names of modules and classes."""
+        self.answers: dict[Any, Answer] = {}
         """What calls with plain arguments returned, so that none is followed twice."""
         self.written: dict[int, tuple[Any, Any, Module]] = {}
         """Where texts and dictionaries are written, by their identity: the value itself, its node and its module."""

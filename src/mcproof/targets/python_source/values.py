@@ -32,13 +32,15 @@ UNKNOWN = Unknown()
 class Scope:
     """Names and what they stand for: a module, a class body or one call of a function."""
 
-    __slots__ = ("borrowed", "is_class", "module", "names", "parent")
+    __slots__ = ("borrowed", "changes", "is_class", "module", "names", "parent")
 
     def __init__(self, module: Module, parent: Scope | None = None, *, is_class: bool = False) -> None:
         self.module = module
         self.parent = parent
         self.names: dict[str, Any] = {}
         self.is_class = is_class
+        self.changes = 0
+        """How often a name of it was bound, where it is that of a function."""
         self.borrowed: dict[str, Scope] = {}
         """Names that `global` and `nonlocal` give to another scope."""
 
