@@ -498,3 +498,15 @@ def test_work_that_grows_is_cut_and_told(form: str, tmp_path: Path) -> None:
     assert [each.what for each in result.omissions] == [
         "this takes too long to follow, so not all that it serves may be checked"
     ]
+
+
+def test_large_schemas_of_many_tools_are_cut_and_told(tmp_path: Path) -> None:
+    members = "".join(f"    A{i} = {i}\n" for i in range(20_000))
+    tools = "".join(f"@mcp.tool\ndef t{i}(x: E, y: list[E], z: dict[E, E]) -> E: ...\n" for i in range(100))
+    started = process_time()
+    result = found(tmp_path, f"import enum\n{GOOD}class E(enum.Enum):\n{members}{tools}")
+    assert process_time() - started < 10
+    assert names(result)[:3] == ["a", "t0", "t1"]
+    assert len(names(result)) < 101
+    assert "tools" in result.partial
+    assert "take too long to follow" in result.omissions[0].what

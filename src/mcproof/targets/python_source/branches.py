@@ -139,8 +139,7 @@ def _joined_dicts(
         return done[pair]
     if len(done) > MOST_JOINED or depth > DEEPEST_JOINED:
         return UNKNOWN
-    run.step()
-    run.charge(COST_OF_JOINING * (len(left) + len(right)))
+    run.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
     merged = done[pair] = left.copy()
     merged.merge({key: value for key, value in right.items() if key not in left})
     for key in left.keys() & right.keys():

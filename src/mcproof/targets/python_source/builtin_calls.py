@@ -15,6 +15,7 @@ from mcproof.targets.python_source.plain import (
     is_settled,
     is_short,
     items_of,
+    shown,
 )
 from mcproof.targets.python_source.values import MOST_KNOWN, UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
 
@@ -115,7 +116,7 @@ def _zip(*values: Any, **_: Any) -> Any:
 
 
 def _text(value: Any = "") -> Any:
-    value = bare(value)
+    value = shown(value)
     return str(value) if isinstance(value, PLAIN) else UNKNOWN
 
 

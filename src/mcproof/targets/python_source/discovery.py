@@ -193,11 +193,11 @@ def _needed_by(path: str, needs: Mapping[str, set[str]]) -> set[str]:
 
 def _root(run: Interpreter, problems: list[Problem], target: str, place: tuple[Module, Any], follow: Any) -> None:
     """Follow one thing, which stands at a place, within its bounds."""
-    run.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.steps))
+    run.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.work))
     try:
         follow()
     except TooMuchError:
-        if run.steps >= MOST_STEPS:
+        if run.work >= MOST_STEPS:
             problems.append(Problem(target, None, None, "too much to follow; some of it was not looked at"))
         run.omissions.note(NO_END, *place)
         run.servers.is_partial = True

@@ -168,7 +168,7 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
     length = 0
     for each in node.values:
         if isinstance(each, ast.FormattedValue):
-            value = plain.bare(run.settle(evaluate(run, each.value, scope)))
+            value = run.settle(evaluate(run, each.value, scope))
             spec = evaluate(run, each.format_spec, scope) if each.format_spec is not None else ""
             text = plain.formatted(value, each.conversion, spec)
         else:

@@ -105,7 +105,7 @@ def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
     try:
         return _followed(run, function, call)
     except TooMuchError as error:
-        if run.steps > outer:
+        if run.steps > outer or run.items > run.most_items:
             raise
         run.followed.difference_update(error.unfinished)  # they get another chance
         run.endless.add(id(function.node))

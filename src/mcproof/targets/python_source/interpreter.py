@@ -66,6 +66,9 @@ class Interpreter:
         self.steps = 0
         self.limit = STEPS_OF_ONE_ROOT
         self.limit_of_root = STEPS_OF_ONE_ROOT
+        self.items = 0
+        """How many items were gone through within steps."""
+        self.most_items = STEPS_OF_ONE_ROOT * ITEMS_OF_A_STEP
         self.endless: set[int] = set()
         """The functions, by the identity of their nodes, that were given up."""
         self.depth = 0
@@ -100,27 +103,33 @@ class Interpreter:
             raise TooMuchError
 
     def charge(self, items: int) -> None:
-        """Count the steps of going through this many items at once."""
-        self.steps += items // ITEMS_OF_A_STEP
-        if self.steps > self.limit:
+        """Count the work of going through this many items at once, which has a bound of its own."""
+        self.items += items
+        if self.items > self.most_items:
             raise TooMuchError
 
     def go_through(self, *values: Any) -> None:
-        """Count the steps of looking at every item of values, and at every letter: that is more than to copy them."""
+        """Count the work of looking at every item of values, and at every letter: that is more than to copy them."""
         for each in values:
             if type(each) in SIZED:
                 self.charge(len(each))
 
     def weigh(self, value: Any) -> None:
-        """Count the steps of going through a value, if it is one that has a size."""
+        """Count the work of going through a value, if it is one that has a size."""
         if type(value) is str:
             self.charge(len(value) * ITEMS_OF_A_STEP // LETTERS_OF_A_STEP)
         elif type(value) in SIZED:
             self.charge(len(value))
 
     def allow(self, steps: int) -> None:
-        """Start something new, that may take this many steps."""
+        """Start something new, that may take this many steps, and as much work within them."""
         self.limit = self.limit_of_root = self.steps + steps
+        self.most_items = self.items + steps * ITEMS_OF_A_STEP
+
+    @property
+    def work(self) -> int:
+        """All that was done so far, as steps."""
+        return self.steps + self.items // ITEMS_OF_A_STEP
 
     def written_at(self, value: Any) -> tuple[ast.AST, Module] | None:
         """Where a text or a dictionary is written, however many names it went through."""

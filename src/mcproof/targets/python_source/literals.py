@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 DEEPEST = 200
 MOST_WRITTEN = 200_000
 """How many values one item may hold, however often the same one occurs in it."""
+COST_OF_WRITING = 40
+"""How many times the work of going through something it is to write it down."""
 
 
 def _about(value: dict[Any, Any]) -> tuple[dict[Any, Any], set[Any], bool]:
@@ -67,7 +69,9 @@ class Writer:
             return value
         if isinstance(value, float) and math.isfinite(value):
             return value
-        self._left -= len(value) if isinstance(value, (dict, list, tuple)) else 1
+        size = len(value) if isinstance(value, (dict, list, tuple)) else 1
+        self.run.charge(COST_OF_WRITING * size)
+        self._left -= size
         if depth < DEEPEST and self._left > 0:
             if isinstance(value, dict):
                 return self._object(value, pointer, depth)

@@ -37,6 +37,8 @@ from mcproof.targets.python_source.values import (
 if TYPE_CHECKING:
     from mcproof.targets.python_source.pydantic_schema import Field, Generator, Schema
 
+COST_OF_A_MODEL = 4_000
+"""How many times the work of going through one item it is to describe a class."""
 MOST_GENERICS = 100
 """How many generic models with parameters one schema may have: a model may hold itself with ever longer ones."""
 _MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
@@ -180,6 +182,7 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
     """
     from mcproof.targets.python_source.pydantic_schema import clean_docstring, title
 
+    maker.run.charge(COST_OF_A_MODEL)
     config = {} if kind in ("hints", "typed hints") else configuration(cls)
     bound = generics.bindings(cls, variables or {})
     lengths = maker.lengths if kind == "typed" and not config else string_lengths(config)

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source.values import (
+    MISSING,
     UNKNOWN,
     Called,
     Class,
@@ -73,6 +74,43 @@ def bare(value: Any) -> Any:
 
 
 MIXED = frozenset(("str", "int", "float", "StrEnum", "IntEnum"))
+_SHOW_VALUES = frozenset(("StrEnum", "IntEnum", "IntFlag", "ReprEnum"))
+_SHOW_NAMES = frozenset(("Enum", "Flag", "str", "int", "float"))
+
+
+def shown(value: Any) -> Any:
+    """A member of an enumeration as `str` and `format` write it from Python 3.11 on, anything else as it is."""
+    if not isinstance(value, EnumMember):
+        return value
+    bases = {base.last for base in value.cls.external_bases()}
+    own = value.cls.attribute("__str__")
+    if value.cls.attribute("__format__") is not MISSING:
+        return UNKNOWN
+    if isinstance(own, Function):
+        return _shown_by(own, value)
+    if isinstance(own, External) and own.last == "__str__":  # `__str__ = str.__str__`
+        return value.value if isinstance(value.value, str) else UNKNOWN
+    if own is not MISSING:
+        return UNKNOWN
+    if bases & _SHOW_VALUES:
+        return value.value
+    if not bases <= _SHOW_NAMES:
+        return UNKNOWN
+    same = [name for name, each in value.cls.body.names.items() if isinstance(each, PLAIN) and each == value.value]
+    return f"{value.cls.name}.{same[0] if value.name in same else value.name}"
+
+
+def _shown_by(own: Function, member: EnumMember) -> Any:
+    """What a `__str__` of its own makes of a member, where it only passes on the value or the name."""
+    body = own.node.body
+    last = body[-1] if isinstance(body, list) else None
+    returned = last.value if isinstance(last, ast.Return) and isinstance(body, list) and len(body) <= 2 else None
+    if isinstance(returned, ast.Call) and isinstance(returned.func, ast.Name) and returned.func.id == "str":
+        returned = returned.args[0] if len(returned.args) == 1 else None
+    if not isinstance(returned, ast.Attribute) or not isinstance(returned.value, ast.Name):
+        return UNKNOWN
+    found = {"value": member.value, "_value_": member.value, "name": member.name}.get(returned.attr, UNKNOWN)
+    return str(found) if isinstance(found, (str, int)) else UNKNOWN
 
 
 MOST_STEPS = 2_000
@@ -119,7 +157,10 @@ def is_settled(value: Any) -> bool:
 
 def combined(left: Any, op: ast.operator, right: Any) -> Any:
     """`left op right` for plain data."""
-    left, right = bare(left), bare(right)
+    left = bare(left)
+    if isinstance(left, str) and isinstance(op, ast.Mod):
+        return _percent(left, right)
+    right = bare(right)
     if isinstance(left, dict) and isinstance(right, dict) and isinstance(op, ast.BitOr):
         made = left.copy() if isinstance(left, PlacedDict) else PlacedDict(left)
         made.merge(right)
@@ -133,8 +174,8 @@ def combined(left: Any, op: ast.operator, right: Any) -> Any:
         made_list = PlacedList(left).take_over(left, doubtful_positions(left))
         made_list.incomplete = True
         return made_list
-    if isinstance(left, (str, bytes)) and isinstance(op, ast.Mod):
-        return _percent(left, right) if isinstance(left, str) else UNKNOWN
+    if isinstance(left, bytes) and isinstance(op, ast.Mod):
+        return UNKNOWN
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
         return left + right if len(left) + len(right) <= MOST_ITEMS else UNKNOWN
     function = _ARITHMETIC.get(type(op))
@@ -185,6 +226,10 @@ def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> Placed
 
 def _percent(text: str, value: Any) -> Any:
     values = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(each, EnumMember) for each in values):
+        if text.count("%") != text.count("%s"):
+            return UNKNOWN  # one is not written as a number, nor with quotes, as it is as a text
+        value = values = tuple(map(shown, values))
     if isinstance(value, dict):
         if not all(isinstance(item, PLAIN) for item in value.values()):
             return UNKNOWN
@@ -241,7 +286,7 @@ def is_short(value: Any, indent: int = 0) -> bool:
 def formatted(value: Any, conversion: int, spec: Any) -> str | None:
     """One `{...}` of an f-string; None where it is not known."""
     if isinstance(value, EnumMember):
-        return None
+        value = shown(value) if conversion in (-1, ord("s")) else UNKNOWN
     if isinstance(value, (list, tuple, dict)) and spec == "" and _is_all_plain(value) and is_short(value):
         return repr(list(value)) if isinstance(value, list) else repr(dict(value) if isinstance(value, dict) else value)
     if not isinstance(value, PLAIN) or not isinstance(spec, str):

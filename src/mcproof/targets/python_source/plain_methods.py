@@ -15,6 +15,7 @@ from mcproof.targets.python_source.plain import (
     is_settled,
     items_of,
     set_algebra,
+    shown,
 )
 from mcproof.targets.python_source.values import UNKNOWN, EnumMember, PlacedDict, PlacedList
 
@@ -58,6 +59,8 @@ def method(run: Interpreter, value: Any, name: str, args: list[Any], kwargs: dic
     if isinstance(value, EnumMember):
         value = bare(value)
     if isinstance(value, str):
+        if name == "format":
+            return _filled_in(value, args, kwargs)
         return _string_method(value, name, [bare(each) for each in args], kwargs)
     if isinstance(value, dict):
         return _dict_method(run, value, name, args, kwargs)
@@ -67,8 +70,6 @@ def method(run: Interpreter, value: Any, name: str, args: list[Any], kwargs: dic
 
 
 def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if name == "format":
-        return _filled_in(value, args, kwargs)
     if name not in _STRING_METHODS or kwargs:
         return UNKNOWN
     if name == "join":
@@ -106,7 +107,9 @@ def _filled_in(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """`text.format(...)`, where no field reaches into a value and none has a width that is a field itself."""
     from string import Formatter
 
-    kwargs = {key: bare(each) for key, each in kwargs.items()}
+    if "!" in text and any(isinstance(each, EnumMember) for each in (*args, *kwargs.values())):
+        return UNKNOWN
+    args, kwargs = [shown(each) for each in args], {key: shown(each) for key, each in kwargs.items()}
     given = [*args, *kwargs.values()]
     if not all(isinstance(each, PLAIN) for each in given) or not fits(text, text.count("{"), given):
         return UNKNOWN

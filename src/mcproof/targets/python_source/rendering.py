@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from mcproof.targets.python_source.places import Place
     from mcproof.targets.python_source.registrations import Servers
 
+MOST_WORK = 600_000
+MOST_WORK_ON_ONE = 50_000
+"""How many steps it may take to write everything down, and one item of it."""
+
 
 class Rendered(NamedTuple):
     """A document under way."""
@@ -86,12 +90,14 @@ def _served(run: Interpreter, servers: Servers, only: str | None, partial: set[s
     namesakes: dict[tuple[str, str], list[int]] = {}
     origins: set[tuple[str, str, int]] = set()
     entries = entries_of(run, servers, partial)
+    most = run.work + MOST_WORK
     made_by = Counter(id(entry.item.node) for entry in entries)
     for entry in entries:
         if only is not None and not _is_in(entry.item, only):
             continue
         framework = entry.server.framework or default
         writer = Writer(run)
+        run.allow(min(MOST_WORK_ON_ONE, most - run.work))
         made = _rendered(run, entry, framework, writer)
         if made is None:
             partial.add(KEYS[entry.item.kind])
@@ -160,7 +166,6 @@ def _default_framework(servers: Servers) -> str:
 
 def _rendered(run: Interpreter, entry: Entry, framework: str, writer: Writer) -> tuple[str, dict[str, Any], Any] | None:
     """One item as JSON: its kind, itself, and for a tool what only the source knows; None where that is left out."""
-    run.allow(50_000)
     kind = entry.item.kind
     made: tuple[str, dict[str, Any], Any] | None
     try:

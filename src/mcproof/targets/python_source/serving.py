@@ -40,7 +40,7 @@ class Entry(NamedTuple):
     def place(self) -> tuple[Module | None, ast.AST | None]:
         """Where it is registered."""
         function = self.item.function.face() if self.item.function is not None else None
-        if self.item.module is not None or function is None:
+        if function is None or (self.item.module is not None and self.item.node is not None):
             return self.item.module, self.item.node
         return function.module, function.node
 
