@@ -52,7 +52,7 @@ def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
 
 def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
     holder = run.settle(holder)
-    run.changes += 1
+    run.changes += holder is not UNKNOWN
     if isinstance(holder, Instance):
         if run.doubt > holder.doubt:
             before = holder.attributes.get(name, MISSING)
@@ -96,7 +96,7 @@ def _set_name(run: Interpreter, scope: Scope, name: str, value: Any) -> None:
 
 def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.Subscript, scope: Scope) -> None:
     holder, key = held(run.settle(holder)), plain.bare(run.settle(key))
-    run.changes += 1
+    run.changes += holder is not UNKNOWN
     if isinstance(holder, dict) and isinstance(key, (str, int, float, bool, tuple)):
         if run.doubt and key in holder:
             value = joined(run, holder[key], value)

@@ -124,6 +124,14 @@ def joined(
     if isinstance(left, Signature) and isinstance(right, Signature):
         return either(left, right)
     if isinstance(left, list) and isinstance(right, list):
+        if _are_alike(left, right):
+            made = PlacedList(left, getattr(left, "module", None))
+            made.nodes = list(getattr(left, "nodes", ()))
+            made.take_over(right, plain.doubtful_positions(right)).take_over(left, plain.doubtful_positions(left))
+            made.either = _all_of(left, right)
+            for index, each in enumerate(right):
+                made[index] = joined(run, made[index], each, {} if done is None else done, depth + 1)
+            return made
         return _joined_lists(run, left, right)
     if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
         return _joined_dicts(run, left, right, {} if done is None else done, depth)
@@ -141,11 +149,18 @@ def _joined_dicts(
         return UNKNOWN
     run.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
     merged = done[pair] = left.copy()
-    merged.merge({key: value for key, value in right.items() if key not in left})
-    for key in left.keys() & right.keys():
-        merged[key] = joined(run, left[key], right[key], done, depth + 1)
-    merged.places.update((key, place) for key, place in right.places.items() if key not in left)
-    merged.doubtful |= left.doubtful | right.doubtful | (left.keys() ^ right.keys())
+    for key, value in right.items():
+        ours = left.get(key, MISSING)
+        if ours is MISSING:
+            merged[key] = value
+            merged.doubtful.add(key)
+            if key in right.places:
+                merged.places[key] = right.places[key]
+        elif ours is not value and not (type(ours) is str and ours == value):
+            merged[key] = joined(run, ours, value, done, depth + 1)
+    if len(merged) > len(right):
+        merged.doubtful |= left.keys() - right.keys()
+    merged.doubtful |= right.doubtful
     merged.incomplete = left.incomplete or right.incomplete
     return merged
 
@@ -165,12 +180,23 @@ def one_of(first: Function) -> OneOfTwo:
     return made
 
 
+def _are_alike(left: list[Any], right: list[Any]) -> bool:
+    """Whether two lists hold dictionaries in the same places, and else the same: copies, of which one is changed."""
+    if len(left) != len(right) or PlacedDict not in map(type, left):
+        return False
+    return all(
+        one is other or (type(one) is type(other) and (type(one) is PlacedDict or (type(one) is str and one == other)))
+        for one, other in zip(left, right, strict=True)
+    )
+
+
 def _joined_lists(run: Interpreter, left: list[Any], right: list[Any]) -> PlacedList:
     """All that is in one of two lists, in the order of the longer; what is not for sure in both is in doubt."""
     run.charge(COST_OF_JOINING * (len(left) + len(right)))
     if len(left) < len(right):
         left, right = right, left
-    ours, theirs = [list(map(_identity, each)) for each in (left, right)]
+    is_same = left == right and all(type(each) is str for each in left)
+    ours, theirs = ([], []) if is_same else [list(map(_identity, each)) for each in (left, right)]
     made = PlacedList(left, getattr(left, "module", None))
     made.either = _all_of(left, right)
     made.nodes = list(getattr(left, "nodes", ()))

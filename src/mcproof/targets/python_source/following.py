@@ -39,8 +39,7 @@ def follow(run: Interpreter, function: Function, call: Call) -> Any:
     node = function.node
     run.followed.add(id(node))
     again = run.active.count(id(node))
-    knows_nothing = all(each is UNKNOWN for each in call.given())
-    if run.calls >= MOST_CALLS or again > DEEPEST_RECURSION or (again and knows_nothing):
+    if run.calls >= MOST_CALLS or (again and again > _deepest_recursion(call)):
         _note_what_is_cut(run, function)
         return UNKNOWN
     if function.partial is not None:
@@ -49,15 +48,17 @@ def follow(run: Interpreter, function: Function, call: Call) -> Any:
     key = _question(function, call)
     known = run.answers.get(key) if key is not None else None
     before = _state(run, function)
-    if known is not None and known.state == before:
+    tells_nothing = UNKNOWN in call.given()
+    if known is not None and (known.state == before or (known.value is UNKNOWN and tells_nothing)):
         return known.value
     if run.modules.is_bystander(function.module) and not any(map(_can_be_called, call.given())):
         value = _followed_briefly(run, function, call)
     else:
         value = _followed(run, function, call)
-    is_plain = value is None or value is UNKNOWN or isinstance(value, (str, int, float))
-    if key is not None and is_plain and _state(run, function) == before:
-        run.answers[key] = Answer(value, before, function)
+    if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
+        after = _state(run, function)
+        if after == before or (value is UNKNOWN and tells_nothing and run.servers.registered == before[0]):
+            run.answers[key] = Answer(value, before, function)
     return value
 
 
@@ -72,12 +73,20 @@ class Answer(NamedTuple):
 
 def _state(run: Interpreter, function: Function) -> tuple[int, ...]:
     """How much has been changed so far of what a function can see."""
-    state = [run.changes, run.servers.registered]
+    state = [run.servers.registered, run.changes]
     scope: Scope | None = function.scope
     while scope is not None:
         state.append(scope.changes)
         scope = scope.parent
     return tuple(state)
+
+
+def _deepest_recursion(call: Call) -> int:
+    """How often a function may be under way already where it calls itself: what counts down comes to an end."""
+    given = call.given()
+    if all(each is UNKNOWN for each in given):
+        return 0
+    return DEEPEST_RECURSION if any(isinstance(each, (int, str)) for each in given) and UNKNOWN not in given else 1
 
 
 def _note_what_is_cut(run: Interpreter, function: Function) -> None:
