@@ -233,3 +233,83 @@ def paint(color: Color): ...
 """
     )
     assert found(tmp_path, source).tools[0].unknown
+
+
+REMEMBERED = {
+    "objects that come and go": (
+        "class Named:\n    def __init__(self, name):\n        self.name = name\n"
+        "    def full(self):\n        return 'x_' + self.name\n"
+        "for each in ('a', 'b', 'c', 'd'):\n    mcp.tool(f, name=Named(each).full())",
+        ["x_a", "x_b", "x_c", "x_d"],
+    ),
+    "a name of the module that changes": (
+        "def named(name):\n    return prefix + name\nprefix = 'a_'\nmcp.tool(f, name=named('x'))\nprefix = 'b_'\n"
+        "mcp.tool(f, name=named('x'))",
+        ["a_x", "b_x"],
+    ),
+    "a counter": (
+        "count = 0\ndef another():\n    global count\n    count += 1\n    return count\n"
+        "mcp.tool(f, name=f'n{another()}')\nmcp.tool(f, name=f'n{another()}')",
+        ["n1", "n2"],
+    ),
+    "a default that is bound anew": (
+        "for each in ('a', 'b'):\n    def named(name=each):\n        return name\n    mcp.tool(f, name=named())",
+        ["a", "b"],
+    ),
+    "an attribute that changes": (
+        "class Named:\n    prefix = 'a_'\n    def full(self):\n        return self.prefix + 'x'\nnamed = Named()\n"
+        "mcp.tool(f, name=named.full())\nnamed.prefix = 'b_'\nmcp.tool(f, name=named.full())",
+        ["a_x", "b_x"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), REMEMBERED.values(), ids=REMEMBERED)
+def test_what_a_function_returned_is_not_remembered_beyond(body: str, expected: list[str], tmp_path: Path) -> None:
+    assert registered(tmp_path, body) == (expected, [])
+
+
+FURTHER = {
+    "a decorator that may do nothing": (
+        "deco = mcp.tool() if flag() else (lambda fn: fn)\n@deco\ndef a(): ...",
+        ([], ["a"]),
+    ),
+    "a package that may not be there": (
+        "def have(name):\n    try:\n        __import__(name)\n        return True\n"
+        "    except ImportError:\n        return False\n"
+        "if have('nope'):\n    mcp.tool(f, name='a')",
+        ([], ["a"]),
+    ),
+    "a name to remove that nobody knows": (
+        "mcp.tool(f, name='a')\nfor each in flag():\n    mcp.remove_tool(each)\nmcp.tool(f, name='b')",
+        (["b"], ["a"]),
+    ),
+    "something else that exits": ("span = flag()\nspan.exit()\nmcp.tool(f, name='a')", (["a"], [])),
+    "what is not done where it is started": ("if __name__ != '__main__':\n    mcp.tool(f, name='a')", ([], ["a"])),
+    "the else of a loop that may break": (
+        "for each in range(3):\n    if flag():\n        break\nelse:\n    mcp.tool(f, name='a')\nmcp.tool(f, name='b')",
+        (["b"], ["a"]),
+    ),
+    "another name of a member": (
+        "from enum import Enum\nclass Kind(Enum):\n    ISSUE = 'issue'\n    TICKET = 'issue'\n"
+        "for each in Kind:\n    mcp.tool(f, name=each.name)",
+        (["ISSUE"], []),
+    ),
+    "a copy that is told of itself": (
+        "from dataclasses import dataclass, replace\nevery = []\n@dataclass\nclass Made:\n    name: str\n"
+        "    def __post_init__(self):\n        every.append(self.name)\nreplace(Made('a'), name='b')\n"
+        "for each in every:\n    mcp.tool(f, name=each)",
+        (["a", "b"], []),
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), FURTHER.values(), ids=FURTHER)
+def test_a_program_is_followed_through(body: str, expected: tuple[list[str], list[str]], tmp_path: Path) -> None:
+    assert registered(tmp_path, body) == expected
+
+
+@pytest.mark.parametrize("change", ["fn.__annotations__ = {'a': str}", "fn.__defaults__ = (3,)"])
+def test_a_function_whose_signature_is_written_over_has_an_unknown_one(change: str, tmp_path: Path) -> None:
+    source = SERVER + f"def change(fn):\n    {change}\n    return fn\nmcp.tool(change(f))"
+    assert "/inputSchema" in found(tmp_path, source).tools[0].unknown

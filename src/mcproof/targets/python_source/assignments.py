@@ -18,6 +18,7 @@ from mcproof.targets.python_source.values import (
     Function,
     Instance,
     PlacedDict,
+    PlacedList,
     Scope,
     held,
 )
@@ -62,7 +63,9 @@ def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
             value = joined(run, before, value)
         else:
             holder.doubtful.discard(name)
-        holder.attributes[name] = value
+        own = holder.cls.attribute(name)
+        has_setter = isinstance(own, Function) and "property" in own.decorators
+        holder.attributes[name] = UNKNOWN if has_setter else value
     elif isinstance(holder, Function):
         _set_attribute_of_function(run, holder, name, value)
     elif isinstance(holder, Class):
@@ -77,6 +80,8 @@ def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
 
 def _set_attribute_of_function(run: Interpreter, holder: Function, name: str, value: Any) -> None:
     in_doubt = run.doubt > holder.doubt
+    if name in ("__annotations__", "__defaults__", "__kwdefaults__"):
+        holder.attributes.setdefault("__signature__", UNKNOWN)
     if in_doubt and name == "__doc__":
         holder.attributes[DOC_IN_DOUBT] = True
         return
@@ -113,5 +118,7 @@ def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.S
         holder.incomplete = True
     elif isinstance(holder, list) and isinstance(key, int) and -len(holder) <= key < len(holder):
         holder[key] = joined(run, holder[key], value) if run.doubt else value
+    elif isinstance(holder, PlacedList):
+        holder.incomplete, holder.doubtful = True, set(range(len(holder)))
     else:
         run.servers.set_item(holder, key, value)

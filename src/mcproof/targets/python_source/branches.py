@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.imports import Lazy
 from mcproof.targets.python_source.parameters import Signature, either
-from mcproof.targets.python_source.servers import is_server, one_server
+from mcproof.targets.python_source.servers import Pending, is_server, one_server
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -102,6 +102,8 @@ def joined(
     if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
         return left if type(left) is type(right) and left == right else UNKNOWN
     for one, other in ((left, right), (right, left)):
+        if isinstance(one, Pending):
+            return one._replace(doubtful=one.doubtful or not isinstance(other, Pending))
         if is_server(one):
             return one_server(one, other)
         if isinstance(one, Function) and isinstance(other, Function):

@@ -127,13 +127,18 @@ def items_of(value: Any) -> list[Any] | None:
     if isinstance(value, (str, range)):
         return list(value) if len(value) <= MOST_STEPS else None
     if isinstance(value, Class):
-        members = [item for name, item in value.body.names.items() if not name.startswith("_")]
-        is_enum = any(base.last.endswith("Enum") for base in value.external_bases())
-        names = [name for name in value.body.names if not name.startswith("_")]
-        if not is_enum:
+        if not any(base.last.endswith("Enum") for base in value.external_bases()):
             return None
-        pairs = zip(names, members, strict=True)
-        return [EnumMember(value, name, item) for name, item in pairs if not isinstance(item, Function)]
+        members: list[Any] = []
+        seen: set[Any] = set()
+        for name, item in value.body.names.items():
+            if name.startswith("_") or isinstance(item, Function):
+                continue
+            if not isinstance(item, (str, int)) or item not in seen:  # else it is another name of the first
+                members.append(EnumMember(value, name, item))
+            if isinstance(item, (str, int)):
+                seen.add(item)
+        return members
     return None
 
 

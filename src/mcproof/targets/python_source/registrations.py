@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import docstrings, mixins, plain, reshaping, visibility
 from mcproof.targets.python_source.attributes import docstring_of
+from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.omissions import NO_NAME, TOO_MANY
 from mcproof.targets.python_source.pydantic_schema import Generator
 from mcproof.targets.python_source.servers import (
@@ -177,7 +178,8 @@ class Servers:
 
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
         if isinstance(holder, Called):
-            holder.kwargs[name] = value
+            doubted = self.run.doubt and name in holder.kwargs
+            holder.kwargs[name] = joined(self.run, holder.kwargs[name], value) if doubted else value
         elif isinstance(holder, ServerValue) and name in ("name", "version", "instructions"):
             setattr(holder, name, UNKNOWN if self.run.doubt else value)
 
@@ -354,7 +356,7 @@ class Servers:
 
     def settle(self) -> None:
         """Take what was never applied for what it then was: the registration of something that nobody knows."""
-        for server, kind, call in self._unapplied.values():
+        for server, kind, call, _ in self._unapplied.values():
             self._add(server, kind, UNKNOWN, call.kwargs, call)
             if not isinstance(call.kwargs.get("name"), str):
                 self.run.omissions.note(NO_NAME[kind], call.module, call.node)
@@ -362,6 +364,9 @@ class Servers:
         self._unapplied.clear()
 
     def _remove(self, server: ServerValue, name: Any) -> None:
+        if name is UNKNOWN:
+            for each in server.items:
+                each.doubtful = each.doubtful or each.kind == "tools"
         if isinstance(name, str):
             server.removed.append((name, self.run.doubt > 0))
             if not self.run.doubt:
@@ -390,7 +395,11 @@ class Servers:
                 server.open_at.append(call)
 
     def _add_pending(self, pending: Pending, value: Any) -> None:
-        server, kind, call = pending
+        server, kind, call, doubtful = pending
+        if doubtful:
+            with self.run.in_doubt():
+                self._add_pending(pending._replace(doubtful=False), value)
+            return
         if kind in _LISTS:
             if isinstance(value, Function):
                 server.handlers.append((_LISTS[kind], value, self.run.doubt > 0))

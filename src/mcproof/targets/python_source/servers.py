@@ -152,6 +152,8 @@ class Pending(NamedTuple):
     server: ServerValue
     kind: str
     call: Call
+    doubtful: bool = False
+    """Whether it may as well be something that registers nothing."""
 
 
 def is_server(value: Any) -> bool:
@@ -206,6 +208,8 @@ def introduction(servers: list[ServerValue], announced: list[Called]) -> dict[st
     """
     made = [each for each in servers if not each.mounted and not each.is_given]
     serving = [each for each in made if each.items or each.mounts or each.handlers] or made
+    if any(each.is_given and each.items for each in servers):
+        serving = made  # it may be any of them
     if not serving:
         return {}
     known: dict[str, str] = {}

@@ -152,22 +152,33 @@ def _ask(run: Interpreter, servers: Servers, server: ServerValue, kind: str, han
         is_whole = answer is not None and not is_incomplete(value)
     except (TooMuchError, RecursionError):
         answer, in_doubt = None, set()
+    from_elsewhere = False
     if answer is None or not (answer or is_whole):
         wanted = {"tools": "Tool", "resources": "Resource", "prompts": "Prompt", "templates": "ResourceTemplate"}[kind]
         made = [each for each in servers.spelt_out if each.func.last == wanted]
-        answer = [each for each in servers.spelt_out[before:] if each.func.last == wanted] or made
+        answer = [each for each in servers.spelt_out[before:] if each.func.last == wanted]
+        from_elsewhere = not answer
+        answer = answer or made
     for index, each in enumerate(answer):
         if isinstance(each, Called):
-            sure = not (doubtful or servers.is_doubtful(each) or index in in_doubt)
+            sure = not (doubtful or from_elsewhere or servers.is_doubtful(each) or index in in_doubt)
             given = {**dict(zip(("name",), each.args, strict=False)), **each.kwargs}
             server.items.append(
                 Item(kind, given, node=each.node, module=each.module, doubtful=not sure, complete=each.complete)
             )
         elif isinstance(each, Instance):
-            server.items.append(Item(kind, dict(each.attributes), node=each.node, module=each.cls.module))
+            in_question = doubtful or index in in_doubt
+            server.items.append(
+                Item(kind, dict(each.attributes), node=each.node, module=each.cls.module, doubtful=in_question)
+            )
         elif isinstance(each, dict) and isinstance(each.get("name"), str):
             server.items.append(
-                Item(kind, {str(key): value for key, value in each.items()}, module=getattr(each, "module", None))
+                Item(
+                    kind,
+                    {str(key): value for key, value in each.items()},
+                    module=getattr(each, "module", None),
+                    doubtful=doubtful or index in in_doubt,
+                )
             )
         else:
             is_whole = False

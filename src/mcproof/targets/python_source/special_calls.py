@@ -199,7 +199,7 @@ def _defaultdict(_: Interpreter, call: Call) -> Any:
     return made
 
 
-def _replace(_: Interpreter, call: Call) -> Any:
+def _replace(run: Interpreter, call: Call) -> Any:
     """`dataclasses.replace(object, **changes)`."""
     first = call.args[0] if call.args else None
     if not isinstance(first, Instance) or not call.complete:
@@ -207,6 +207,9 @@ def _replace(_: Interpreter, call: Call) -> Any:
     made = Instance(first.cls, first.node)
     made.attributes, made.server = {**first.attributes, **call.kwargs}, first.server
     made.doubtful = first.doubtful - set(call.kwargs)
+    after = made.cls.attribute("__post_init__")
+    if isinstance(after, Function):
+        run.call(after.bound(made), Call([], {}))
     return made
 
 

@@ -38,9 +38,10 @@ def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:
 
 def _exits(value: ast.expr) -> bool:
     """Whether an expression is a call that ends the program."""
-    if not isinstance(value, ast.Call) or not isinstance(value.func, (ast.Attribute, ast.Name)):
-        return False
-    return (value.func.attr if isinstance(value.func, ast.Attribute) else value.func.id) in ("exit", "_exit")
+    func = value.func if isinstance(value, ast.Call) else None
+    if isinstance(func, ast.Attribute):
+        return func.attr in ("exit", "_exit") and isinstance(func.value, ast.Name) and func.value.id in ("sys", "os")
+    return isinstance(func, ast.Name) and func.id in ("exit", "quit")
 
 
 def _assignment(run: Interpreter, node: ast.Assign, scope: Scope) -> None:
@@ -67,8 +68,10 @@ def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
 
 
 def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
-    if _is_main(node.test):
-        return run.block(node.body, scope)
+    if _asks_for_main(node.test):
+        if isinstance(node.test.ops[0], ast.Eq):  # type: ignore[attr-defined]
+            return run.block(node.body, scope)
+        return branch(run, [node.body, node.orelse], scope)
     if _is_type_checking(node.test):
         run.block(node.body, scope)
         return run.block(node.orelse, scope)  # what holds where the program runs has the last word
@@ -78,8 +81,8 @@ def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
     return run.block(node.body if known else node.orelse, scope)
 
 
-def _is_main(test: ast.expr) -> bool:
-    """`__name__ == "__main__"`: read as if it held."""
+def _asks_for_main(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`, read as if it held, and the like."""
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
@@ -250,9 +253,19 @@ def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int:
         names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
         if isinstance(each, ast.ImportFrom) and not each.level:
             names = [each.module or ""]
+        if _imports_by_name(each):
+            return index
         if any(not run.modules.locations.is_certain(scope.module.path, name) for name in names):
             return index
     return len(node.body)
+
+
+def _imports_by_name(statement: ast.stmt) -> bool:
+    """Whether a statement is a call that imports what it is told, or fails."""
+    value = statement.value if isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) else None
+    func = value.func if isinstance(value, ast.Call) else None
+    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    return name in ("__import__", "import_module")
 
 
 def _caught(kind: ast.expr) -> list[str]:
