@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcproof.targets.python_source import discover
+
 from .sources import found, is_conditional, names, tool
 
 if TYPE_CHECKING:
@@ -313,3 +315,10 @@ def test_a_program_is_followed_through(body: str, expected: tuple[list[str], lis
 def test_a_function_whose_signature_is_written_over_has_an_unknown_one(change: str, tmp_path: Path) -> None:
     source = SERVER + f"def change(fn):\n    {change}\n    return fn\nmcp.tool(change(f))"
     assert "/inputSchema" in found(tmp_path, source).tools[0].unknown
+
+
+def test_modules_that_a_file_imports_by_names_that_nobody_knows_are_told(tmp_path: Path) -> None:
+    source = SERVER + "import importlib\nmcp.tool(f)\nfor each in flag():\n    importlib.import_module(each)\n"
+    (tmp_path / "server.py").write_text(source, encoding="utf-8")
+    assert is_told(discover(str(tmp_path / "server.py"), whole=True))
+    assert not is_told(discover(str(tmp_path)))

@@ -13,6 +13,7 @@ from mcproof.targets.python_source.attributes import attribute
 from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.expressions import LONGEST_LOOP
 from mcproof.targets.python_source.imports import ModuleValue
+from mcproof.targets.python_source.omissions import OPEN_LIST
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -135,6 +136,9 @@ def _partial(_: Interpreter, call: Call) -> Any:
 def _import_module(run: Interpreter, call: Call) -> Any:
     name = call.args[0] if call.args else None
     if not isinstance(name, str) or call.scope is None or not name:
+        if os.path.isfile(run.modules.top):  # of a folder, every module is followed, whoever imports it
+            run.omissions.note(OPEN_LIST, call.module, call.node)
+            run.servers.is_partial = True
         return UNKNOWN
     level = len(name) - len(name.lstrip("."))
     path = run.modules.locations.find(call.scope.module.path, name.lstrip("."), level)
