@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import builtin_calls, plain, plain_methods
+from mcproof.targets.python_source import builtin_calls, plain, plain_methods, tool_objects
 from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.objects import call_above, instantiate
@@ -123,7 +123,7 @@ def _method(run: Interpreter, func: Method, call: Call) -> Any:
             return run.servers.model_schema(holder)
         if name in ("model_construct", "construct"):
             return instantiate(run, holder, call)
-        return run.servers.made_by_subclass(holder, name, call)
+        return tool_objects.made_by_subclass(holder, name, call)
     return run.servers.method(holder, name, call)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import plain
+from mcproof.targets.python_source import plain, tool_objects
 from mcproof.targets.python_source.enumerations import is_enum, members_of
 from mcproof.targets.python_source.following import follow
 from mcproof.targets.python_source.values import (
@@ -82,4 +82,4 @@ def call_above(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:
         elif any(base.last in _DATA_BASES for base in holder.cls.external_bases()):
             fill(run, holder.instance, call)
         return None
-    return run.servers.made_by_subclass(holder.cls, name, call)
+    return tool_objects.made_by_subclass(holder.cls, name, call)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from typing import TYPE_CHECKING, Any
 
-from mcproof.targets.python_source import docstrings, mixins, plain, reshaping, visibility
-from mcproof.targets.python_source.attributes import docstring_of
+from mcproof.targets.python_source import mixins, plain, reshaping, tool_objects, visibility
 from mcproof.targets.python_source.branches import joined
 from mcproof.targets.python_source.omissions import NO_NAME, TOO_MANY
 from mcproof.targets.python_source.pydantic_schema import Generator
@@ -156,25 +154,10 @@ class Servers:
             if name in value.kwargs:
                 return value.kwargs[name]
             if value.func.last == "from_function":
-                return self._attribute_of_tool(value, name)
-        if _is_adk_tool(value) and name in ("name", "description"):
-            return _adk_tool_says(value, name)
+                return tool_objects.attribute(value, name)
+        if tool_objects.is_of_adk(value) and name in ("name", "description"):
+            return tool_objects.said_by_adk(value, name)
         return Method(value, name)
-
-    def _attribute_of_tool(self, value: Called, name: str) -> Any:
-        """What a tool that was made of a function says of itself."""
-        function = value.argument(0, "fn", UNKNOWN)
-        if name == "fn":
-            return function
-        face = function.face() if isinstance(function, Function) else None
-        if name == "name":
-            return value.argument(1, "name") or (face.name if face is not None else UNKNOWN)
-        if name == "description":
-            if face is None:
-                return UNKNOWN
-            text = docstring_of(face)
-            return text or "" if value.func.package != "fastmcp" else docstrings.described(text)
-        return None if name in ("title", "annotations", "meta", "icons") else Method(value, name)
 
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
         if isinstance(holder, Called):
@@ -224,10 +207,8 @@ class Servers:
             self.registered += 1
         if last == "InitializationOptions":
             self.announced.append(made)
-        if last == "adk_to_mcp_tool_type" and made.args and _is_adk_tool(made.args[0]):
-            tool = made.args[0]
-            said = {key: _adk_tool_says(tool, key) for key in ("name", "description")}
-            made = Called(External("mcp.types.Tool"), [], {**said, "inputSchema": UNKNOWN}, tool.node, tool.module)
+        if last == "adk_to_mcp_tool_type" and made.args and tool_objects.is_of_adk(made.args[0]):
+            made = tool_objects.converted_by_adk(made.args[0])
             self.spelt_out.append(made)
         if last in _OPEN_SERVERS and framework_of(External(owner)) is not None and not _servers_in(made):
             server = self._new(framework_of(External(owner)) or "", made.node, made.module)
@@ -236,14 +217,6 @@ class Servers:
         if made.func.last in ("from_fastmcp", "as_proxy") and made.args and isinstance(made.args[0], ServerValue):
             return made.args[0]
         return made
-
-    def made_by_subclass(self, cls: Class, name: str, call: Call) -> Any:
-        """What a class method of a framework's class makes for a class of the project that inherits from it."""
-        for base in cls.external_bases():
-            if name == "from_function" and base.package in FRAMEWORKS:
-                made = External(f"{base.name}.{name}")
-                return Called(made, call.args, call.kwargs, call.node, call.module, complete=call.complete)
-        return UNKNOWN
 
     def model_schema(self, cls: Class) -> Any:
         """`Model.model_json_schema()`."""
@@ -304,7 +277,7 @@ class Servers:
         if name in ("model_dump", "dict"):
             return PlacedDict(holder.kwargs)
         if name in ("model_copy", "copy"):
-            return _copied(holder, call.kwargs.get("update"))
+            return tool_objects.copied(holder, call.kwargs.get("update"))
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
             return self.model_schema(holder.args[0])
         if name == "run_until_complete" and call.args:
@@ -456,27 +429,3 @@ class Servers:
         item = Item(kind, given, function=function, node=node, module=module, doubtful=doubtful, complete=complete)
         item.under_condition = self.run.doubt > 0
         server.items.append(item)
-
-
-def _copied(made: Called, update: Any) -> Called:
-    """`tool.model_copy(update={…})`."""
-    if update is None:
-        return made
-    is_known = isinstance(update, dict) and not getattr(update, "incomplete", False)
-    kwargs = {**made.kwargs, **update} if is_known else made.kwargs
-    return Called(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
-
-
-def _is_adk_tool(value: Any) -> bool:
-    """Whether a value is a tool of Google's Agent Development Kit, which has a converter to MCP."""
-    return isinstance(value, Called) and value.func.last == "FunctionTool" and value.func.name.startswith("google.adk.")
-
-
-def _adk_tool_says(tool: Called, name: str) -> Any:
-    """The name or the description of such a tool."""
-    function = tool.argument(0, "func")
-    if name in tool.kwargs:
-        return tool.kwargs[name]
-    if not isinstance(function, Function):
-        return UNKNOWN
-    return function.face().name if name == "name" else inspect.cleandoc(docstring_of(function.face()) or "")
