@@ -286,6 +286,10 @@ FURTHER = {
         "mcp.tool(f, name='a')\nfor each in flag():\n    mcp.remove_tool(each)\nmcp.tool(f, name='b')",
         (["b"], ["a"]),
     ),
+    "a part of the server that takes away": (
+        "mcp.tool(f, name='a')\nmcp.tool(f, name='b')\nmcp.local_provider.remove_tool('a')",
+        (["b"], []),
+    ),
     "something else that exits": ("span = flag()\nspan.exit()\nmcp.tool(f, name='a')", (["a"], [])),
     "what is not done where it is started": ("if __name__ != '__main__':\n    mcp.tool(f, name='a')", ([], ["a"])),
     "the else of a loop that may break": (
@@ -322,3 +326,21 @@ def test_modules_that_a_file_imports_by_names_that_nobody_knows_are_told(tmp_pat
     (tmp_path / "server.py").write_text(source, encoding="utf-8")
     assert is_told(discover(str(tmp_path / "server.py"), whole=True))
     assert not is_told(discover(str(tmp_path)))
+
+
+def test_a_model_that_says_itself_what_its_schema_is_has_an_unknown_one(tmp_path: Path) -> None:
+    source = (
+        SERVER
+        + """
+from pydantic import BaseModel
+class Own(BaseModel):
+    x: int
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core, handler):
+        return {"type": "string"}
+@mcp.tool
+def take(own: Own): ...
+"""
+    )
+    result = found(tmp_path, source)
+    assert "/inputSchema/properties/own" in result.tools[0].unknown

@@ -28,6 +28,7 @@ from mcproof.targets.python_source.values import (
     Called,
     Class,
     External,
+    Function,
     Generic,
     PlacedDict,
     Scope,
@@ -41,13 +42,15 @@ COST_OF_A_MODEL = 4_000
 """How many times the work of going through one item it is to describe a class."""
 MOST_GENERICS = 100
 """How many generic models with parameters one schema may have: a model may hold itself with ever longer ones."""
+_OWN_SCHEMA = ("__get_pydantic_json_schema__", "__get_pydantic_core_schema__", "__modify_schema__")
+"""Methods by which a class says itself what its schema is."""
 _MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
 
 
 def reference(maker: Generator, cls: Class, at: str) -> Schema:
     """A class as it stands in another schema: a reference to its definition, where it has one."""
     kind = kind_of(cls)
-    if kind is None:
+    if kind is None or any(isinstance(cls.attribute(name), Function) for name in _OWN_SCHEMA):
         return maker.unknown_at(at)
     return maker.defined(cls, cls.name, lambda place: definition(maker, cls, place))
 

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 _KINDS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
 _LISTS = {"list_tools": "tools", "list_resources": "resources", "list_prompts": "prompts",
           "list_resource_templates": "templates"}  # fmt: skip
-_INNER = frozenset(("_tool_manager", "_prompt_manager", "_resource_manager", "_mcp_server", "_lowlevel_server"))
+_INNER = frozenset(
+    ("_tool_manager", "_prompt_manager", "_resource_manager", "_mcp_server", "_lowlevel_server", "local_provider")
+)
 """Parts of a server that take registrations as it does."""
 _REQUESTS = {"ListToolsRequest": "tools", "ListResourcesRequest": "resources", "ListPromptsRequest": "prompts",
              "ListResourceTemplatesRequest": "templates"}  # fmt: skip
