@@ -344,3 +344,17 @@ def take(own: Own): ...
     )
     result = found(tmp_path, source)
     assert "/inputSchema/properties/own" in result.tools[0].unknown
+
+
+def test_a_handler_that_asks_another_server_is_told(tmp_path: Path) -> None:
+    source = SERVER + """
+from mcp.server import Server
+mcp.tool(f)
+server = Server("x")
+@server.list_tools()
+async def listed():
+    return await mcp.list_tools()
+"""
+    result = found(tmp_path, source)
+    assert names(result) == ["f"]
+    assert is_told(result)

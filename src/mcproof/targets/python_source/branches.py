@@ -103,7 +103,8 @@ def joined(
         return left if type(left) is type(right) and left == right else UNKNOWN
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Pending):
-            return one._replace(doubtful=one.doubtful or not isinstance(other, Pending))
+            is_doubtful = one.may_do_nothing or not isinstance(other, Pending)
+            return Pending(one.server, one.kind, one.call, may_do_nothing=is_doubtful)
         if is_server(one):
             return one_server(one, other)
         if isinstance(one, Function) and isinstance(other, Function):

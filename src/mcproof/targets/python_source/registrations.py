@@ -294,7 +294,7 @@ class Servers:
             if first is UNKNOWN and not self.run.decorating and call.node is not None:
                 self._unapplied[id(call.node)] = pending
             if first is not None and not isinstance(first, str) and first is not UNKNOWN:
-                self._add_pending(pending._replace(call=call._replace(args=args[1:])), first)
+                self._add_pending(Pending(server, pending.kind, call._replace(args=args[1:])), first)
                 return first
             return pending
         if name in ("add_tool", "add_prompt", "add_resource") and (args or kwargs):
@@ -331,10 +331,11 @@ class Servers:
 
     def settle(self) -> None:
         """Take what was never applied for what it then was: the registration of something that nobody knows."""
-        for server, kind, call, _ in self._unapplied.values():
-            self._add(server, kind, UNKNOWN, call.kwargs, call)
+        for each in self._unapplied.values():
+            call = each.call
+            self._add(each.server, each.kind, UNKNOWN, call.kwargs, call)
             if not isinstance(call.kwargs.get("name"), str):
-                self.run.omissions.note(NO_NAME[kind], call.module, call.node)
+                self.run.omissions.note(NO_NAME[each.kind], call.module, call.node)
                 self.is_partial = True
         self._unapplied.clear()
 
@@ -370,10 +371,10 @@ class Servers:
                 server.open_at.append(call)
 
     def _add_pending(self, pending: Pending, value: Any) -> None:
-        server, kind, call, doubtful = pending
-        if doubtful:
+        server, kind, call = pending.server, pending.kind, pending.call
+        if pending.may_do_nothing:
             with self.run.in_doubt():
-                self._add_pending(pending._replace(doubtful=False), value)
+                self._add_pending(Pending(server, kind, call), value)
             return
         if kind in _LISTS:
             if isinstance(value, Function):

@@ -146,14 +146,17 @@ class Registered(NamedTuple):
     name: Any
 
 
-class Pending(NamedTuple):
+class Pending:
     """A decorator that will register what it is applied to: `mcp.tool(...)`."""
 
-    server: ServerValue
-    kind: str
-    call: Call
-    doubtful: bool = False
-    """Whether it may as well be something that registers nothing."""
+    __slots__ = ("call", "kind", "may_do_nothing", "server")
+
+    def __init__(self, server: ServerValue, kind: str, call: Call, *, may_do_nothing: bool = False) -> None:
+        self.server = server
+        self.kind = kind
+        self.call = call
+        self.may_do_nothing = may_do_nothing
+        """Whether it may as well be something that registers nothing."""
 
 
 def is_server(value: Any) -> bool:
