@@ -347,7 +347,9 @@ def take(own: Own): ...
 
 
 def test_a_handler_that_asks_another_server_is_told(tmp_path: Path) -> None:
-    source = SERVER + """
+    source = (
+        SERVER
+        + """
 from mcp.server import Server
 mcp.tool(f)
 server = Server("x")
@@ -355,6 +357,7 @@ server = Server("x")
 async def listed():
     return await mcp.list_tools()
 """
+    )
     result = found(tmp_path, source)
     assert names(result) == ["f"]
     assert is_told(result)
