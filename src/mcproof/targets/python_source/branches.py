@@ -19,6 +19,7 @@ from mcproof.targets.python_source.values import (
     PlacedDict,
     PlacedList,
     Scope,
+    is_known,
     or_none,
 )
 
@@ -151,7 +152,7 @@ def _joined_dicts(
     if len(done) > MOST_JOINED or depth > DEEPEST_JOINED:
         return UNKNOWN
     run.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
-    if depth and _is_settled(left) and _is_settled(right) and left == right:
+    if depth and left == right and is_known(left) and is_known(right):
         return left  # within copies, what was not changed
     merged = done[pair] = left.copy()
     for key, value in right.items():
@@ -168,19 +169,6 @@ def _joined_dicts(
     merged.doubtful |= right.doubtful
     merged.incomplete = left.incomplete or right.incomplete
     return merged
-
-
-def _is_settled(value: Any) -> bool:
-    """Whether nothing in some data is in doubt, all the way down; beyond a bound it counts as if it were."""
-    waiting = [value]
-    for each in waiting:  # it grows while it is read
-        if type(each) is PlacedDict or type(each) is PlacedList:
-            if each.doubtful or each.incomplete or len(waiting) > MOST_JOINED:
-                return False
-            waiting.extend(each.values() if type(each) is PlacedDict else each)
-        elif type(each) is not str and not isinstance(each, plain.PLAIN):
-            return False
-    return True
 
 
 def _one_of_objects(first: Instance) -> Instance:
