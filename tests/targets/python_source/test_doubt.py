@@ -40,6 +40,11 @@ def serve(*functions):
             "for each in (a, b):\n        mcp.tool(each)\n        if flag(each):\n            return\n    serve(c)",
             ["b", "c"],
         ),
+        (
+            "for each in (a, b):\n        if flag():\n            return\n        else:\n            break\n"
+            "    serve(a, b, c)",
+            ["a", "b", "c"],
+        ),
         ("while flag():\n        if flag(a):\n            break\n        serve(a)\n    serve(b, c)", ["a"]),
         ("for each in flag():\n        if flag(a):\n            continue\n        serve(a)\n    serve(b, c)", ["a"]),
         ("for each in [a, b] if flag() else [a]:\n        mcp.tool(each)\n    serve(c)", ["b"]),

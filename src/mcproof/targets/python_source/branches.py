@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import plain
@@ -19,18 +20,20 @@ from mcproof.targets.python_source.values import (
     PlacedDict,
     PlacedList,
     Scope,
-    is_known,
     or_none,
 )
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Iterator
 
     from mcproof.targets.python_source.interpreter import Interpreter
 
 MOST_ALTERNATIVES = 16
 RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
 """How a block of statements can be left before its end."""
+_BY_REACH = (None, CONTINUE, BREAK, RETURN, RAISE)
+"""The ways on from a block, the one first after which the most is still done."""
 MOST_JOINED = 2_000
 """How many dictionaries within two are put together."""
 DEEPEST_JOINED = 40
@@ -48,25 +51,28 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
         with run.in_doubt():
             outcome = run.block(body, scope)
         ends.append((outcome, scope.names))
-    going_on = [names for outcome, names in ends if outcome is None]
-    scope.names = merged(run, going_on or [names for _, names in ends])
-    outcomes = {outcome for outcome, _ in ends}
-    if len(outcomes) == 1:
-        return outcomes.pop()
-    if outcomes & {RETURN, BREAK, CONTINUE}:
-        if None not in outcomes:
-            return RETURN if RETURN in outcomes else CONTINUE
-        run.doubt += 1  # until the call, the loop or the round ends: what follows is reached only sometimes
-        frame = run.frames[-1]
-        frame.left_loop += [names for outcome, names in ends if outcome == BREAK]
-        frame.left_round += [names for outcome, names in ends if outcome == CONTINUE]
-        if RETURN in outcomes:
-            frame.doubt += 1
-        elif BREAK in outcomes:
-            frame.breaks += 1
-        else:
-            frame.skips += 1
-    return None
+    nearest = next(way for way in _BY_REACH if any(outcome == way for outcome, _ in ends))
+    scope.names = merged(run, [names for outcome, names in ends if outcome == nearest])
+    for way in (CONTINUE, BREAK, RETURN):
+        left = [names for outcome, names in ends if outcome == way != nearest]
+        if left:  # what follows is reached only sometimes, until that ends which may be left
+            run.doubt += 1
+            run.frames[-1].left.setdefault(way, []).append(left)
+    return nearest
+
+
+@contextmanager
+def until_left(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
+    """Follow what can be left in this way: at its end no doubt is left of that, and the names are one of several."""
+    frame = run.frames[-1]
+    outer = frame.left.pop(way, [])
+    try:
+        yield
+        if here := frame.left.get(way):
+            scope.names = merged(run, [scope.names, *(names for left in here for names in left)])
+    finally:
+        run.doubt -= len(frame.left.pop(way, ()))
+        frame.left[way] = outer
 
 
 def merged(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
@@ -152,8 +158,6 @@ def _joined_dicts(
     if len(done) > MOST_JOINED or depth > DEEPEST_JOINED:
         return UNKNOWN
     run.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
-    if depth and left == right and is_known(left) and is_known(right):
-        return left  # within copies, what was not changed
     merged = done[pair] = left.copy()
     for key, value in right.items():
         ours = left.get(key, MISSING)

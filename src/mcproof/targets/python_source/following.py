@@ -136,7 +136,7 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
     node = function.node
     inner = Scope(function.module, function.scope)
     _bind(run, function, inner, call)
-    frame = Frame(function, 0)
+    frame = Frame(function)
     frame.registered = run.servers.registered
     run.frames.append(frame)
     run.active.append(id(node))
@@ -156,7 +156,7 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
         run.calls -= 1
         run.active.pop()
         run.frames.pop()
-        run.doubt -= frame.doubt + frame.breaks + frame.skips
+        run.doubt -= frame.doubts()
     if frame.yields is not None:
         return frame.yields
     returns = frame.returns

@@ -76,7 +76,7 @@ class Interpreter:
         self._doubt = 0
         self.made_in_doubt: list[ServerValue] = []
         """The servers that are made under a condition which still holds."""
-        self.frames: list[Frame] = [Frame(None, 0)]
+        self.frames: list[Frame] = [Frame(None)]
         self.active: list[int] = []
         self.followed: set[int] = set()
         """The functions, by the identity of their nodes, that were followed at least once."""
@@ -178,7 +178,7 @@ class Interpreter:
             limit, before = self.limit, self.steps
             self.depth = self._doubt = 0
             self.limit = self.limit_of_root  # others will read its names, whoever reads them first
-            self.frames.append(Frame(None, 0))
+            self.frames.append(Frame(None))
             try:
                 self.block(module.tree.body, module.scope)
             except RecursionError:

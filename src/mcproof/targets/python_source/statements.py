@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.targets.python_source import calls, plain
-from mcproof.targets.python_source.branches import BREAK, CONTINUE, RAISE, RETURN, branch, merged
+from mcproof.targets.python_source.branches import BREAK, CONTINUE, RAISE, RETURN, branch, merged, until_left
 from mcproof.targets.python_source.expressions import LONGEST_LOOP, evaluate
 from mcproof.targets.python_source.imports import import_from, import_modules
 from mcproof.targets.python_source.omissions import TOO_MANY
@@ -94,17 +94,8 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 def _loop(run: Interpreter, node: Any, scope: Scope) -> str | None:
     """Follow a loop; a condition that may have ended it says nothing of what comes after it but the names."""
-    frame = run.frames[-1]
-    breaks, frame.breaks = frame.breaks, 0
-    left, frame.left_loop = frame.left_loop, []
-    try:
-        outcome = _while(run, node, scope) if isinstance(node, ast.While) else _for(run, node, scope)
-        if frame.left_loop:
-            scope.names = merged(run, [scope.names, *frame.left_loop])
-        return outcome
-    finally:
-        run.doubt -= frame.breaks
-        frame.breaks, frame.left_loop = breaks, left
+    with until_left(run, BREAK, scope):
+        return _while(run, node, scope) if isinstance(node, ast.While) else _for(run, node, scope)
 
 
 def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
@@ -174,17 +165,8 @@ def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
 
 def _round(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
     """Follow the body of a loop once; a condition that may have ended it says nothing of the next round."""
-    frame = run.frames[-1]
-    skips, frame.skips = frame.skips, 0
-    left, frame.left_round = frame.left_round, []
-    try:
-        outcome = run.block(body, scope) if is_certain else branch(run, [body, []], scope)
-        if frame.left_round:
-            scope.names = merged(run, [scope.names, *frame.left_round])
-        return outcome
-    finally:
-        run.doubt -= frame.skips
-        frame.skips, frame.left_round = skips, left
+    with until_left(run, CONTINUE, scope):
+        return run.block(body, scope) if is_certain else branch(run, [body, []], scope)
 
 
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
@@ -220,12 +202,15 @@ def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scop
     """
     after, scope.names = scope.names, dict(names)
     frame = run.frames[-1]
-    returns, doubt, breaks, skips = len(frame.returns), frame.doubt, frame.breaks, frame.skips
-    with run.in_doubt():
-        outcome = run.block(body, scope)
+    returns = len(frame.returns)
+    outer, frame.left = frame.left, {}
+    try:
+        with run.in_doubt():
+            outcome = run.block(body, scope)
+    finally:
+        run.doubt -= frame.doubts()
+        frame.left = outer
     del frame.returns[returns:]
-    run.doubt -= frame.doubt + frame.breaks + frame.skips - (doubt + breaks + skips)
-    frame.doubt, frame.breaks, frame.skips = doubt, breaks, skips
     scope.names = merged(run, [after, scope.names]) if outcome is None else after
 
 

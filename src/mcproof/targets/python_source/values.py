@@ -351,24 +351,20 @@ class TooMuchError(Exception):
 class Frame:
     """One call under way."""
 
-    __slots__ = ("breaks", "doubt", "function", "left_loop", "left_round", "registered", "returns", "skips", "yields")
+    __slots__ = ("function", "left", "registered", "returns", "yields")
 
-    def __init__(self, function: Function | None, doubt: int) -> None:
+    def __init__(self, function: Function | None) -> None:
         self.function = function
-        self.doubt = doubt
-        """How many conditions may have ended it already."""
-        self.breaks = 0
-        """How many conditions may have ended the loop that is under way."""
-        self.skips = 0
-        """How many conditions may have ended the round of the loop that is under way."""
-        self.left_loop: list[dict[str, Any]] = []
-        """The names as they are where a condition has ended the loop that is under way."""
-        self.left_round: list[dict[str, Any]] = []
-        """The names as they are where a condition has ended the round of the loop that is under way."""
+        self.left: dict[str, list[list[dict[str, Any]]]] = {}
+        """For a way to leave a round, a loop or the call: for each condition that may have done so, the names then."""
         self.registered = 0
         """How much had been registered when it began."""
         self.returns: list[Any] = []
         self.yields: PlacedList | None = None
+
+    def doubts(self) -> int:
+        """How many conditions may have left what is under way."""
+        return sum(map(len, self.left.values()))
 
 
 class PlacedDict(dict[Any, Any]):
