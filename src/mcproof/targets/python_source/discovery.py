@@ -131,7 +131,7 @@ def _follow_everything(run: Interpreter, candidates: list[str], problems: list[P
     run.followed |= tools  # a tool that runs is no part of what registers it
     for each in entries(run, loaded):
         _root(run, problems, target, (each.module, each.node), lambda each=each: _enter(run, each))
-    run.servers.settle()
+    run.servers.take_unapplied()
     _doubt_imports(run)
 
 

@@ -316,8 +316,8 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
     inner = Scope(scope.module, scope)
     is_dict = isinstance(node, ast.DictComp)
     made_dict, made_list = PlacedDict(module=scope.module), PlacedList(module=scope.module)
-    is_open: list[bool] = []
-    for certain in _rounds(run, node.generators, 0, inner, made_list, is_open):
+    made_list.lists_all = True
+    for certain in _rounds(run, node.generators, 0, inner, made_list):
         if is_dict:
             key = plain.bare(run.settle(evaluate(run, node.key, inner)))
             value = run.settle(evaluate(run, node.value, inner))
@@ -333,9 +333,8 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
         if not certain:
             made_list.doubtful.add(len(made_list))
         made_list.append(value)
-    made_dict.incomplete = made_dict.incomplete or any(is_open)
-    made_list.incomplete = bool(made_list.doubtful) or any(is_open)
-    made_list.lists_all = not any(is_open)
+    made_dict.incomplete = made_dict.incomplete or not made_list.lists_all
+    made_list.incomplete = bool(made_list.doubtful) or not made_list.lists_all
     made_list.unordered = made_list.unordered or isinstance(node, ast.SetComp)
     return made_dict if is_dict else made_list
 
@@ -346,11 +345,10 @@ def _rounds(
     index: int,
     scope: Scope,
     made: PlacedList,
-    is_open: list[bool],
 ) -> Iterator[bool]:
     """Bind the names of a comprehension for each of its rounds; whether the round is certain.
 
-    `made` learns whether its order is known, `is_open` whether there may be rounds that nobody knows of.
+    `made` learns whether the order of the rounds is known, and whether all of them are.
     """
     if index == len(generators):
         yield True
@@ -358,7 +356,8 @@ def _rounds(
     generator = generators[index]
     iterated = run.settle(evaluate(run, generator.iter, scope))
     items = plain.items_of(iterated)
-    is_open.append(items is None or len(items) > LONGEST_LOOP or plain.may_hold_more(iterated))
+    if items is None or len(items) > LONGEST_LOOP or plain.may_hold_more(iterated):
+        made.lists_all = False
     iterated_in_doubt = plain.doubtful_positions(iterated)
     made.unordered = made.unordered or getattr(iterated, "unordered", False)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
@@ -370,10 +369,10 @@ def _rounds(
             continue
         sure = certain and all(known)
         if sure:
-            yield from _rounds(run, generators, index + 1, scope, made, is_open)
+            yield from _rounds(run, generators, index + 1, scope, made)
             continue
         with run.in_doubt():
-            for _ in _rounds(run, generators, index + 1, scope, made, is_open):
+            for _ in _rounds(run, generators, index + 1, scope, made):
                 yield False
 
 

@@ -329,7 +329,7 @@ class Servers:
             for kind, method, given in mixins.marked(holder, name, call):
                 self._add(server, kind, method, given, Call([], {}))
 
-    def settle(self) -> None:
+    def take_unapplied(self) -> None:
         """Take what was never applied for what it then was: the registration of something that nobody knows."""
         for each in self._unapplied.values():
             call = each.call

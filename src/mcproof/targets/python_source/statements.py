@@ -68,9 +68,10 @@ def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
 
 
 def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
-    if _asks_for_main(node.test):
-        if isinstance(node.test.ops[0], ast.Eq):  # type: ignore[attr-defined]
-            return run.block(node.body, scope)
+    asked = _asked_of_main(node.test)
+    if isinstance(asked, ast.Eq):
+        return run.block(node.body, scope)
+    if asked is not None:
         return branch(run, [node.body, node.orelse], scope)
     if _is_type_checking(node.test):
         run.block(node.body, scope)
@@ -81,9 +82,11 @@ def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
     return run.block(node.body if known else node.orelse, scope)
 
 
-def _asks_for_main(test: ast.expr) -> bool:
-    """`__name__ == "__main__"`, read as if it held, and the like."""
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+def _asked_of_main(test: ast.expr) -> ast.cmpop | None:
+    """How a test compares `__name__` with something; `==` is read as if it held, as a server is started."""
+    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
+        return test.ops[0]
+    return None
 
 
 def _is_type_checking(test: ast.expr) -> bool:
