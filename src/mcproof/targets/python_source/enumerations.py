@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.targets.python_source import plain
 from mcproof.targets.python_source.values import UNKNOWN, Class, EnumMember, Function
+
+MIXED = frozenset(("str", "int", "float", "StrEnum", "IntEnum"))
+"""Types whose members are what they are worth."""
 
 
 def is_enum(cls: Class) -> bool:
@@ -30,6 +32,19 @@ def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]
             return UNKNOWN  # which number it counts to, as text, differs from one Python to the next
         numbers = [each.value for each in before if isinstance(each.value, int)]
         return name.lower() if "StrEnum" in bases else max(numbers, default=0) + 1
-    if isinstance(given, tuple) and len(given) == 1 and not plain.MIXED.isdisjoint(bases):
+    if isinstance(given, tuple) and len(given) == 1 and not MIXED.isdisjoint(bases):
         return given[0]
     return given
+
+
+def distinct_members(cls: Class) -> list[EnumMember]:
+    """The members that iterating gives: of those with one value, the first."""
+    seen: set[Any] = set()
+    found = []
+    for each in members_of(cls):
+        is_plain = isinstance(each.value, (str, int, float))
+        if not is_plain or each.value not in seen:
+            found.append(each)
+        if is_plain:
+            seen.add(each.value)
+    return found

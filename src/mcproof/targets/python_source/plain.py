@@ -7,6 +7,7 @@ import operator
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.targets.python_source.enumerations import MIXED, distinct_members, is_enum
 from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
@@ -73,7 +74,6 @@ def bare(value: Any) -> Any:
     return value
 
 
-MIXED = frozenset(("str", "int", "float", "StrEnum", "IntEnum"))
 _SHOW_VALUES = frozenset(("StrEnum", "IntEnum", "IntFlag", "ReprEnum"))
 _SHOW_NAMES = frozenset(("Enum", "Flag", "str", "int", "float"))
 
@@ -127,18 +127,7 @@ def items_of(value: Any) -> list[Any] | None:
     if isinstance(value, (str, range)):
         return list(value) if len(value) <= MOST_STEPS else None
     if isinstance(value, Class):
-        if not any(base.last.endswith("Enum") for base in value.external_bases()):
-            return None
-        members: list[Any] = []
-        seen: set[Any] = set()
-        for name, item in value.body.names.items():
-            if name.startswith("_") or isinstance(item, Function):
-                continue
-            if not isinstance(item, (str, int)) or item not in seen:  # else it is another name of the first
-                members.append(EnumMember(value, name, item))
-            if isinstance(item, (str, int)):
-                seen.add(item)
-        return members
+        return distinct_members(value) if is_enum(value) else None
     return None
 
 
