@@ -14,6 +14,7 @@ from mcproof.targets.python_source.values import (
     MISSING,
     UNKNOWN,
     Call,
+    Called,
     Frame,
     Function,
     Method,
@@ -203,13 +204,15 @@ def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> Non
 
 
 def _or_server(run: Interpreter, value: Any, parameter: ast.arg, function: Function) -> Any:
-    """A parameter that nobody gave, but whose annotation says that it is a server, is one."""
-    if value is not UNKNOWN or parameter.annotation is None:
-        return value
+    """A parameter that nobody in the project made, but whose annotation says that it is a server, is one."""
     annotation = parameter.annotation
+    if annotation is None or not (value is UNKNOWN or isinstance(value, Called)):
+        return value
+    kind: Any = UNKNOWN
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         last = annotation.value.rpartition(".")[2]
-        return run.servers.of_annotation(run.lookup(last, function.scope)) if last.isidentifier() else UNKNOWN
-    if isinstance(annotation, (ast.Name, ast.Attribute)):
-        return run.servers.of_annotation(run.settle(evaluate(run, annotation, function.scope)))
-    return UNKNOWN
+        kind = run.lookup(last, function.scope) if last.isidentifier() else UNKNOWN
+    elif isinstance(annotation, (ast.Name, ast.Attribute)):
+        kind = run.settle(evaluate(run, annotation, function.scope))
+    server = run.servers.of_annotation(kind)
+    return value if server is UNKNOWN else server
