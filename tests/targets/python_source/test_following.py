@@ -301,6 +301,11 @@ FURTHER = {
         "for each in Kind:\n    mcp.tool(f, name=each.name)",
         (["ISSUE"], []),
     ),
+    "members that count themselves": (
+        "from enum import Enum, auto\nclass Step(Enum):\n    A = auto()\n    B = auto()\n"
+        "for each in Step:\n    mcp.tool(f, name=f'n{each.value}')",
+        (["n1", "n2"], []),
+    ),
     "a copy that is told of itself": (
         "from dataclasses import dataclass, replace\nevery = []\n@dataclass\nclass Made:\n    name: str\n"
         "    def __post_init__(self):\n        every.append(self.name)\nreplace(Made('a'), name='b')\n"
@@ -361,3 +366,69 @@ async def listed():
     result = found(tmp_path, source)
     assert names(result) == ["f"]
     assert is_told(result)
+
+
+def test_what_a_list_handler_adds_under_a_condition_is_conditional_whatever_it_is(tmp_path: Path) -> None:
+    source = """
+from mcp.server import Server
+from mcp.types import Tool
+from somewhere import flag
+class Own(Tool): ...
+server = Server("x")
+@server.list_tools()
+async def listed():
+    tools = [Own(name="a", inputSchema={})]
+    if flag():
+        tools.append(Own(name="b", inputSchema={}))
+        tools.append({"name": "c", "inputSchema": {}})
+    return tools
+"""
+    result = found(tmp_path, source)
+    assert [name for name in names(result) if is_conditional(result, name)] == ["b", "c"]
+
+
+def test_of_a_list_that_nobody_knows_every_tool_of_the_project_is_in_doubt(tmp_path: Path) -> None:
+    source = """
+from mcp.server import Server
+from mcp.types import Tool
+from somewhere import chosen
+ONE = Tool(name="one", inputSchema={})
+server = Server("x")
+@server.list_tools()
+async def listed():
+    return chosen(ONE)
+"""
+    result = found(tmp_path, source)
+    assert is_conditional(result, "one")
+    assert is_told(result)
+
+
+CHANGED = {
+    "a tool under a condition": ("if flag():\n    made.description = 'Other.'", "made.description"),
+    "a part of a list": ("texts = ['One.', 'Two.']\ntexts[0:1] = ['Other.']", "texts[0]"),
+    "what a setter changes": (
+        "class Text:\n    @property\n    def it(self):\n        return self.own\n    @it.setter\n"
+        "    def it(self, value):\n        self.own = value + '!'\ntext = Text()\ntext.it = 'Other.'",
+        "text.it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "read"), CHANGED.values(), ids=CHANGED)
+def test_a_text_is_unknown_after_a_change_of(change: str, read: str, tmp_path: Path) -> None:
+    made = "from mcp.types import Tool\nmade = Tool(name='x', description='One.', inputSchema={})\n"
+    result = found(tmp_path, SERVER + made + change + f"\nmcp.tool(f, description={read})\n")
+    assert "/description" in result.tools[-1].unknown
+
+
+def test_tools_that_hang_on_a_parameter_may_belong_to_any_server(tmp_path: Path) -> None:
+    result = found(
+        tmp_path,
+        examples__one="from fastmcp import FastMCP\nmcp = FastMCP('example')\n@mcp.tool\ndef a(): ...\n",
+        app=(
+            "from elsewhere import connected\nfrom fastmcp import FastMCP\nfrom kit import install\n"
+            "main = FastMCP('main')\ninstall(connected(main))\n"
+        ),
+        kit="from fastmcp import FastMCP\ndef install(server: FastMCP):\n    @server.tool\n    def b(): ...\n",
+    )
+    assert "initialize" not in result.document
