@@ -27,9 +27,9 @@ from suites import SUITE_TOOL, suite_arguments, write_suite
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.finding import Finding
-    from mcproof.live.servers import Server
-    from mcproof.registry import Rule
+    from mcproof.client.endpoints import Server
+    from mcproof.linting.finding import Finding
+    from mcproof.linting.registry import Rule
 
 LIMITS = {"cold start": 6.0, "rules": 5.0, "command": 14.0, "growth": 1.5, "capture": 1.5, "eight servers": 1.5}
 LIMITS |= {"fuzz": 2.0, "fuzz memory": 1.1, "suite": 2.0, "suite growth": 1.5, "discovery": 5.0}
@@ -137,8 +137,8 @@ def throughput(folder: pathlib.Path) -> None:
 
     First all rules but `polish`, then all: those of `polish` read every text, and may cost as much again.
     """
-    from mcproof.engine import check
-    from mcproof.registry import choose
+    from mcproof.linting.engine import check
+    from mcproof.linting.registry import choose
     from mcproof.targets.snapshot import read_snapshot
 
     sources = [(path.read_bytes(), path.name) for path in sorted(folder.glob("*.json"))]
@@ -191,11 +191,11 @@ def captures(folder: pathlib.Path) -> None:
 def fuzzing() -> None:
     """(f) A case that is made, sent and judged, by one process, against a call with arguments that are ready."""
     import mcproof.demo
-    from mcproof.live.reach import Asking
-    from mcproof.live.servers import Command
-    from mcproof.proof.barrage import Campaign, cases_of
-    from mcproof.proof.fuzzing import fuzz
-    from mcproof.proof.safety import Permission
+    from mcproof.client.endpoints import Command
+    from mcproof.client.reach import Asking
+    from mcproof.prove.fuzz.campaign import fuzz
+    from mcproof.prove.fuzz.tool_campaign import Campaign, cases_of
+    from mcproof.prove.safety import Permission
     from mcproof.targets.snapshot import read_snapshot
 
     weather = pathlib.Path(mcproof.demo.__file__).with_name("weather.json")
@@ -218,8 +218,8 @@ def fuzzing() -> None:
 
 async def _call(server: Server, name: str, ready: list[Any]) -> None:
     """Call a tool again and again, and do nothing else."""
-    from mcproof.live.reach import Asking
-    from mcproof.live.session import Session
+    from mcproof.client.calling import Session
+    from mcproof.client.reach import Asking
 
     session = Session(server, Asking(), 10.0)
     try:
@@ -243,9 +243,9 @@ def fuzz_memory(folder: pathlib.Path) -> None:
 
 def suites(folder: pathlib.Path) -> None:
     """(i) A suite of 1,000 tests, read, run and judged, against a bare loop of its calls; and how that grows."""
-    from mcproof.live.servers import Command
-    from mcproof.suite.reading import read_suite
-    from mcproof.suite.runner import Running, run_suite
+    from mcproof.client.endpoints import Command
+    from mcproof.suite.parse.suite_parser import read_suite
+    from mcproof.suite.run.runner import Running, run_suite
     from mcproof.suite.snapshots import SnapshotStore
 
     def run_tests(file: str) -> None:
@@ -291,7 +291,7 @@ def discovery(sources: list[pathlib.Path]) -> None:
     """(h) Finding the tools in Python source against parsing the files that hold them."""
     import ast
 
-    from mcproof.targets.python_source import discover
+    from mcproof.discovery import discover
 
     found = [discover(str(folder)) for folder in sources]
     held = [pathlib.Path(file).read_bytes() for each in found for file in each.files]

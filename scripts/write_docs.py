@@ -8,9 +8,9 @@ from __future__ import annotations
 import pathlib
 
 from mcproof.cli.reference import reference_page
-from mcproof.comparison.page import changes_page
-from mcproof.registry import all_rules
-from mcproof.rulebook import index_page, rule_page
+from mcproof.diff.kinds_page import changes_page
+from mcproof.linting.registry import all_rules
+from mcproof.linting.rulebook import index_page, rule_page
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 

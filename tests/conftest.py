@@ -9,13 +9,13 @@ from uuid import uuid4
 
 import pytest
 
-from mcproof.finding import Problem
-from mcproof.registry import find_rule
+from mcproof.linting.finding import Problem
+from mcproof.linting.registry import find_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.registry import Rule
+    from mcproof.linting.registry import Rule
 
 
 pytest_plugins = ["pytester"]
@@ -45,7 +45,7 @@ def broken_rule(monkeypatch: pytest.MonkeyPatch) -> Rule:
 @pytest.fixture
 def marker() -> Iterator[str]:
     """A word on the command line of every process of a test; none may be left."""
-    from live.running import processes
+    from client.running import processes
 
     word = f"mcproof-{uuid4().hex[:12]}"
     yield word

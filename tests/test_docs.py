@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.cli.main import COMMANDS
-from mcproof.registry import all_rules
+from mcproof.linting.registry import all_rules
 from mcproof.report.formats import FORMATS
 
 if TYPE_CHECKING:

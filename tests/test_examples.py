@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from plugin.installed import python_path
+from testing.installed import python_path
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples" / "tool-schema-lint"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from plugin.installed import python_path
+from testing.installed import python_path
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GUIDES = [

@@ -156,8 +156,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def _save(store: SnapshotStore, session: pytest.Session) -> str:
     """Write one file; what there is to say about it."""
+    from mcproof.console import plural
     from mcproof.errors import McproofError
-    from mcproof.report.text import plural
 
     try:
         store.save()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from live.running import RAW
+from client.running import RAW
 from servers import web
 
 from .running import document_of, run, write

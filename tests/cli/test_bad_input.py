@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.cli.main import main
-from mcproof.registry import find_rule
+from mcproof.linting.registry import find_rule
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, error_of, fails, run, run_bytes, write
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.finding import Problem
+    from mcproof.linting.finding import Problem
 
 COMMANDS = ("lint", "schema-lint", "grade")
 GOOD = json.dumps({"tools": [CLEAN_TOOL]}).encode()
@@ -608,12 +608,12 @@ def test_a_rule_that_crashes_midway_keeps_what_it_had_found(
 def test_an_error_inside_mcproof_is_one_line_that_asks_for_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mcproof import pipeline
+    from mcproof.execution import check_catalog
 
     def crash(*_: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr(pipeline, "check", crash)
+    monkeypatch.setattr(check_catalog, "check", crash)
     name = write(tmp_path / "catalog.json", [FAULTY_TOOL])
     assert main(["lint", name]) == 2
     captured = capsys.readouterr()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from live.running import RAW
+from client.running import RAW
 from servers import sdk
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, fails, run, run_bytes, write

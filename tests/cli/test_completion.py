@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.cli.main import COMMANDS
-from mcproof.registry import RULESETS, all_rules
+from mcproof.linting.registry import RULESETS, all_rules
 from mcproof.report.formats import FORMATS
 
 from .running import TIMEOUT, environment, fails, run

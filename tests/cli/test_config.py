@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from mcproof.config import KEYS, SEVERITIES
-from mcproof.registry import RULESETS
+from mcproof.config.settings import KEYS, SEVERITIES
+from mcproof.linting.registry import RULESETS
 
 from .running import document_of, error_of, fails, run, shipped_schema
 from .test_json import _subschemas
@@ -268,5 +268,5 @@ def test_schema_prints_the_shipped_schema_whatever_the_configuration(tmp_path: P
     (tmp_path / "mcproof.toml").write_text("this is not TOML")
     done = run("config", "--schema", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (files("mcproof") / "mcproof-toml.schema.json").read_text(encoding="utf-8")
+    assert done.stdout == (files("mcproof.config") / "mcproof-toml.schema.json").read_text(encoding="utf-8")
     assert list(json.loads(done.stdout)["properties"]) == list(KEYS)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from live.running import RAW
-from mcproof.suite.reading import read_suite
+from client.running import RAW
+from mcproof.suite.parse.suite_parser import read_suite
 from servers import contract, sdk, suited
 from suite.running import SEARCH, small
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from live.running import RAW, processes
+from client.running import RAW, processes
 
 from .running import CLEAN_TOOL, COMMAND, TIMEOUT, document_of, environment, error_of, fails, run, validator, write
 from .serving import GOOD, QUICK, SECRET, config, entry, findings, lint, raw, serve

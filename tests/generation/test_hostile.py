@@ -8,7 +8,7 @@ import pytest
 
 from mcproof.generation.cases import Sampler, deterministic_cases
 from mcproof.generation.patterns import seeded
-from mcproof.generation.values import valid_arguments
+from mcproof.generation.valid_values import valid_arguments
 
 
 def _property(schema: Any) -> dict[str, Any]:

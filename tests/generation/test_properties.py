@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 from mcproof.generation.cases import Sampler, deterministic_cases
 from mcproof.generation.patterns import seeded
-from mcproof.generation.values import valid_arguments
+from mcproof.generation.valid_values import valid_arguments
 from properties.schemas import input_schemas as entangled_schemas
 
 from .random_schemas import input_schemas

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from mcproof.baseline import Baseline
-from mcproof.engine import check
-from mcproof.registry import choose
+from mcproof.linting.engine import check
+from mcproof.linting.registry import choose
+from mcproof.linting.suppression.baseline import Baseline
 from mcproof.targets.snapshot import read_snapshot
 
 from .layouts import as_objects, scalars, write
@@ -21,7 +21,7 @@ from .schemas import input_schemas
 if TYPE_CHECKING:
     from random import Random
 
-    from mcproof.finding import Finding
+    from mcproof.linting.finding import Finding
 
 RULES = choose(["all"])
 thorough = settings(max_examples=100, deadline=None, derandomize=True)

@@ -10,9 +10,9 @@ import jsonschema_rs
 from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 
-from mcproof.comparison.changes import Change, compare
-from mcproof.jsontext import resolve
+from mcproof.diff.catalog_changes import Change, compare
 from mcproof.targets.snapshot import read_snapshot
+from mcproof.text.jsontext import resolve
 
 from .layouts import as_objects, write
 from .schemas import NAMES, PATTERNS, Instances, input_schemas, locations
@@ -20,7 +20,7 @@ from .schemas import NAMES, PATTERNS, Instances, input_schemas, locations
 if TYPE_CHECKING:
     from random import Random
 
-    from mcproof.catalog import Catalog
+    from mcproof.catalog.model import Catalog
 
 thorough = settings(max_examples=300, deadline=None, derandomize=True)
 seeds = st.randoms(use_true_random=True)

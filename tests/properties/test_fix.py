@@ -10,11 +10,11 @@ import jsonschema_rs
 from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 
-from mcproof.engine import check
-from mcproof.fix import apply_fixes
-from mcproof.jsontext import JsonText
-from mcproof.registry import rules_of
+from mcproof.linting.engine import check
+from mcproof.linting.fixing.snapshot_fix import apply_fixes
+from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot
+from mcproof.text.jsontext import JsonText
 
 from .layouts import as_objects, write
 from .schemas import DOCUMENT, EndlessError, Instances, escaped, input_schemas, locations
@@ -22,7 +22,7 @@ from .schemas import DOCUMENT, EndlessError, Instances, escaped, input_schemas, 
 if TYPE_CHECKING:
     from random import Random
 
-    from mcproof.finding import Finding
+    from mcproof.linting.finding import Finding
 
 thorough = settings(max_examples=300, deadline=None, derandomize=True)
 COMBINING = {"allOf", "anyOf", "oneOf", "not", "if", "$ref", "$dynamicRef"}

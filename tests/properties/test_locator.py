@@ -7,7 +7,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcproof.jsontext import JsonText, escape, resolve, unescape
+from mcproof.text.jsontext import JsonText, escape, resolve, unescape
 
 from .layouts import Written, strings, written_documents
 

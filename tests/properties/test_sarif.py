@@ -7,13 +7,13 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcproof.fix import apply_fixes
-from mcproof.pipeline import Depth, Plan, examine, judge
-from mcproof.registry import rules_of
+from mcproof.console import Style
+from mcproof.execution.check_catalog import Depth, Plan, examine, judge
+from mcproof.linting.fixing.snapshot_fix import apply_fixes
+from mcproof.linting.registry import rules_of
+from mcproof.linting.suppression.ledger import IgnoreLedger
 from mcproof.report.formats import render
-from mcproof.report.model import RunReport
-from mcproof.report.terminal import Style
-from mcproof.suppress import IgnoreLedger
+from mcproof.results.model import RunReport
 from mcproof.targets.snapshot import read_snapshot
 from report.readers import with_fixes
 

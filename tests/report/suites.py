@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcproof.report import model
-from mcproof.report.model import RunReport, TargetReport
+from mcproof.results import model
+from mcproof.results.model import RunReport, TargetReport
 
 from .trials import HOSTILE
 

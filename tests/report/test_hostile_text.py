@@ -10,17 +10,17 @@ import junitparser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcproof.comparison.changes import compare
-from mcproof.pipeline import Depth, Plan, examine
-from mcproof.registry import all_rules
-from mcproof.report.build import rule_facts
-from mcproof.report.changes import report_changes
+from mcproof.console import Style
+from mcproof.diff.catalog_changes import compare
+from mcproof.execution.check_catalog import Depth, Plan, examine
+from mcproof.linting.registry import all_rules
+from mcproof.linting.suppression.ledger import IgnoreLedger
+from mcproof.report.diff_text import report_changes
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import FAULTS
-from mcproof.report.model import Cell, Failure, Fuzzing, ProbeResult, RunReport, TargetReport, Untested, Verdict
-from mcproof.report.run import read_run, run_document
-from mcproof.report.terminal import Style
-from mcproof.suppress import IgnoreLedger
+from mcproof.results.build import rule_facts
+from mcproof.results.model import Cell, Failure, Fuzzing, ProbeResult, RunReport, TargetReport, Untested, Verdict
+from mcproof.results.stored import read_run, run_document
 from mcproof.targets.snapshot import read_snapshot
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup

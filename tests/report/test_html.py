@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.pipeline import Depth, Plan, examine
-from mcproof.registry import all_rules, find_rule
-from mcproof.report.build import rule_facts
+from mcproof.console import without_commands
+from mcproof.execution.check_catalog import Depth, Plan, examine
+from mcproof.linting.registry import all_rules, find_rule
+from mcproof.linting.suppression.ledger import IgnoreLedger, Suppression
 from mcproof.report.html import document
-from mcproof.report.model import (
+from mcproof.results.build import rule_facts
+from mcproof.results.model import (
     Gate,
     Notice,
     Reported,
@@ -32,8 +34,6 @@ from mcproof.report.model import (
     Untested,
     group_by_fault,
 )
-from mcproof.report.terminal import without_commands
-from mcproof.suppress import IgnoreLedger, Suppression
 from mcproof.targets.snapshot import read_snapshot
 
 from .snapshots import GRADED, MIXED

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.report.html import document
-from mcproof.report.model import group_by_fault
+from mcproof.results.model import group_by_fault
 
 from .browser import BROWSERS, DRIVER, Browser, browsing, find_browser
 from .snapshots import GRADED, MIXED
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.report.model import RunReport
+    from mcproof.results.model import RunReport
 
 SHOWN = "[...document.querySelectorAll('.finding')].filter(each => each.checkVisibility())"
 

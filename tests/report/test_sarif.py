@@ -10,7 +10,7 @@ import pysarif  # type: ignore[import-untyped]
 import pytest
 
 from mcproof.cli.main import main
-from mcproof.registry import all_rules
+from mcproof.linting.registry import all_rules
 from mcproof.report import sarif
 
 from .readers import with_fixes

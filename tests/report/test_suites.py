@@ -10,9 +10,9 @@ import junitparser
 import pytest
 
 from mcproof.report.formats import FORMATS
-from mcproof.report.model import RunReport, TargetReport, Trouble
-from mcproof.report.page.tests import duration
-from mcproof.report.run import read_run, run_document
+from mcproof.report.page.suite_section import duration
+from mcproof.results.model import RunReport, TargetReport, Trouble
+from mcproof.results.stored import read_run, run_document
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
 from .runs import FORMATS as GOLDEN_FORMATS

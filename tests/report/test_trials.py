@@ -13,15 +13,15 @@ import junitparser
 import pytest
 
 from mcproof.cli.main import main
+from mcproof.console import Style, display_width
 from mcproof.errors import InputError
+from mcproof.linting.suppression.ledger import Suppression
 from mcproof.report import grade_card
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import matrix_grid
-from mcproof.report.model import BROKEN, Cell, Fuzzing, ProbeResult, RunReport, TargetReport
 from mcproof.report.proof import Promises, negative_path, not_tested, predictions, promise_sentence, promises
-from mcproof.report.run import read_run, run_document
-from mcproof.report.terminal import Style, display_width
-from mcproof.suppress import Suppression
+from mcproof.results.model import BROKEN, Cell, Fuzzing, ProbeResult, RunReport, TargetReport
+from mcproof.results.stored import read_run, run_document
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
 from .runs import FORMATS as GOLDEN_FORMATS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.report.model import (
+from mcproof.linting.suppression.ledger import Suppression
+from mcproof.results.model import (
     BROKEN,
     Cell,
     Failure,
@@ -16,7 +17,6 @@ from mcproof.report.model import (
     TargetReport,
     Untested,
 )
-from mcproof.suppress import Suppression
 
 FAULTS = {
     "missing_required": "FAULT-SCHEMA-MISSING-REQUIRED",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.engine import check
-from mcproof.registry import all_rules, find_rule
+from mcproof.linting.engine import check
+from mcproof.linting.registry import all_rules, find_rule
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog import Catalog
-    from mcproof.finding import Finding
+    from mcproof.catalog.model import Catalog
+    from mcproof.linting.finding import Finding
 
 
 def catalog_of(document: Any) -> Catalog:

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.engine import RuleCrash, check
-from mcproof.fix import apply_fixes
-from mcproof.live.peer import Peer
-from mcproof.proof.protocol import PROBES
-from mcproof.registry import Rule, all_rules
-from mcproof.rulebook import METHODS, Case, cases_of
+from mcproof.client.peer import Peer
+from mcproof.exchange.connection_facts import Ending, Wire
+from mcproof.linting.engine import RuleCrash, check
+from mcproof.linting.fixing.snapshot_fix import apply_fixes
+from mcproof.linting.registry import Rule, all_rules
+from mcproof.linting.rulebook import METHODS, Case, cases_of
+from mcproof.prove.protocol_probes import PROBES
+from mcproof.targets.python_project import read_source
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.targets.source import read_source
-from mcproof.wire import Ending, Wire
 
 from .trials import tried
 
 if TYPE_CHECKING:
-    from mcproof.catalog import Catalog
-    from mcproof.finding import Finding
+    from mcproof.catalog.model import Catalog
+    from mcproof.linting.finding import Finding
 
 ALL = [
     (rule, kind, case)

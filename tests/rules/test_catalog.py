@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.engine import RuleCrash, check
-from mcproof.finding import Problem
-from mcproof.registry import Rule, find_rule
+from mcproof.linting.engine import RuleCrash, check
+from mcproof.linting.finding import Problem
+from mcproof.linting.registry import Rule, find_rule
 from mcproof.targets.snapshot import read_snapshot
 
 from .helpers import catalog_of, findings_in, findings_on_tool

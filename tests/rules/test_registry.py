@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mcproof.errors import UsageError
-from mcproof.registry import FAULTS, RULESETS, Rule, all_rules, choose, find_rule, rules_of
-from mcproof.rulebook import cases_of
+from mcproof.linting.registry import FAULTS, RULESETS, Rule, all_rules, choose, find_rule, rules_of
+from mcproof.linting.rulebook import cases_of
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcproof.registry import find_rule
-from mcproof.rulebook import cases_of
+from mcproof.linting.registry import find_rule
+from mcproof.linting.rulebook import cases_of
 
 from .helpers import findings_in, findings_on_schema, findings_on_tool, pointers
 

@@ -8,38 +8,38 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from mcproof.catalog import Server, Tool
+from mcproof.catalog.model import Server, Tool
+from mcproof.client.calling import Session
+from mcproof.client.connection import Connection, Limits
+from mcproof.client.endpoints import Command
+from mcproof.client.failures import LostError
+from mcproof.client.peer import Peer
+from mcproof.client.reach import Asking
+from mcproof.exchange.probe_facts import Trials
 from mcproof.generation.models import GeneratedCase
-from mcproof.live.connection import Connection, Limits
-from mcproof.live.errors import LostError
-from mcproof.live.peer import Peer
-from mcproof.live.reach import Asking
-from mcproof.live.servers import Command
-from mcproof.live.session import Session
-from mcproof.proof import protocol
-from mcproof.proof.barrage import Called, Campaign
-from mcproof.proof.cases import Case
-from mcproof.proof.interview import NO_SUCH_TOOL
-from mcproof.proof.proving import trial_of
-from mcproof.proof.sending import Sender
-from mcproof.rulebook import METHODS
-from mcproof.trial import Trials
+from mcproof.linting.rulebook import METHODS
+from mcproof.prove import protocol_probes
+from mcproof.prove.blame import Sender
+from mcproof.prove.fuzz.tool_campaign import Called, Campaign
+from mcproof.prove.probe_session import NO_SUCH_TOOL
+from mcproof.prove.probes import Case
+from mcproof.prove.proving import trial_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from mcproof.wire import Ending
+    from mcproof.exchange.connection_facts import Ending
 
 REVISION = "2025-11-25"
 STATELESS = "2026-07-28"
 PATIENCE = 0.02
 """How long an answer may take that comes at once, or never."""
 OBITUARY = "the server ended with exit code 3"
-OF_SERVER = ("unknown_tool", *protocol.NAMES)
+OF_SERVER = ("unknown_tool", *protocol_probes.NAMES)
 """The probes that are of no tool."""
 REQUESTS = {
     "unknown_tool": ("a tool that does not exist", "tools/call", {"name": NO_SUCH_TOOL, "arguments": {}}),
-    **{each.name: (each.what, each.method, each.params) for each in protocol.PROBES},
+    **{each.name: (each.what, each.method, each.params) for each in protocol_probes.PROBES},
 }
 
 
@@ -118,9 +118,9 @@ async def _tried(
 ) -> Trials:
     session = ScriptedSession(answer, revision)
     method = method or METHODS.get(probe, "tools/call")
-    special = next((each.ask for each in protocol.PROBES if each.name == probe), None)
+    special = next((each.ask for each in protocol_probes.PROBES if each.name == probe), None)
     if special is not None:
-        with mock.patch.object(protocol, "unintroduced", return_value=_opened(session.transport)):
+        with mock.patch.object(protocol_probes, "unintroduced", return_value=_opened(session.transport)):
             case, reply = await special(session)
         _check_shown(method, sent, session.transport.sent[0])
         return Trials(Server({}, ""), [trial_of(Server({}, ""), case, reply, probe, revision)], revision)
@@ -150,8 +150,8 @@ def _check_shown(method: str, shown: Any, really: bytes) -> None:
     message = json.loads(really)
     assert message["method"] == method
     assert set(shown) == set(message["params"])
-    assert protocol.NO_SUCH_REVISION in json.dumps(shown)
-    assert protocol.NO_SUCH_REVISION in json.dumps(message)
+    assert protocol_probes.NO_SUCH_REVISION in json.dumps(shown)
+    assert protocol_probes.NO_SUCH_REVISION in json.dumps(message)
 
 
 @asynccontextmanager

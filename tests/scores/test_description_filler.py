@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcproof.catalog import Tool
+from mcproof.catalog.model import Tool
 from mcproof.scores.description import describe_score, description_scores
 from mcproof.targets.snapshot import read_snapshot
 

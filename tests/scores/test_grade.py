@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcproof.engine import check
-from mcproof.registry import choose
+from mcproof.linting.engine import check
+from mcproof.linting.registry import choose
 from mcproof.scores.grade import Grade, grade, letter_of
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog import Catalog
+    from mcproof.catalog.model import Catalog
 
 GOOD_TOOL = {
     "name": "get_time",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.engine import check
-from mcproof.registry import find_rule, rules_of
+from mcproof.linting.engine import check
+from mcproof.linting.registry import find_rule, rules_of
 from mcproof.scores.polish import POINTS, WEIGHTS, Polish, polish, score_of
 from mcproof.targets.snapshot import read_snapshot
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import sys
 
-from live.running import children, command
-from mcproof.live import stdio
-from mcproof.live.capture import Capture, capture_all
-from mcproof.live.connection import Limits
-from mcproof.live.reach import Asking
-from mcproof.live.servers import Command, Server
+from client.running import children, command
+from mcproof.client.captures import Capture, capture_all
+from mcproof.client.connection import Limits
+from mcproof.client.endpoints import Command, Server
+from mcproof.client.reach import Asking
+from mcproof.client.transports import stdio
 
 LIMITS = Limits(start=60, request=60, total=60, grace=60)
 

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generation.random_schemas import input_schemas
-from mcproof.generation.values import valid_arguments
-from mcproof.live.servers import Command, Endpoint
-from mcproof.proof.safety import permission
-from mcproof.suite.first import FirstServer, FirstSuite, first_suite
-from mcproof.suite.first_drafts import MOST, Draft, drafts_of, with_results
-from mcproof.suite.first_server import (
+from mcproof.client.endpoints import Command, Endpoint
+from mcproof.generation.valid_values import valid_arguments
+from mcproof.prove.safety import permission
+from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.suite.scaffold.drafts import MOST, Draft, drafts_of, with_results
+from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite, first_suite
+from mcproof.suite.scaffold.server_entry import (
     Names,
     Variables,
     Way,
@@ -27,17 +28,16 @@ from mcproof.suite.first_server import (
     placeholder_lines,
     server_name,
 )
-from mcproof.suite.reading import read_suite
-from mcproof.suite.yamlwriting import UnwritableError
 from mcproof.targets.snapshot import read_snapshot
+from mcproof.text.yamlwriter import UnwritableError
+from text.test_yamlwriter import TEXTS, VALUES
 
 from .running import SEARCH
-from .test_yamlwriting import TEXTS, VALUES
 
 if TYPE_CHECKING:
-    from mcproof.catalog import Catalog
-    from mcproof.live.servers import Server
-    from mcproof.suite.model import ServerEntry, Suite, SuiteTest
+    from mcproof.catalog.model import Catalog
+    from mcproof.client.endpoints import Server
+    from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
 SECRET = "hunter2-hunter2"  # noqa: S105
 _TURNED_OFF = re.compile(r"^( *)# (tools:|resources:|prompts:|- name: |expect:|negative_path:|  )", re.MULTILINE)

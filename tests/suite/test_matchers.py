@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcproof.suite.matchers import NAMES, MatcherError, judge, matcher_of
-from mcproof.suite.targets import Missing
+from mcproof.suite.value_paths import Missing
 
 TABLE: list[tuple[str, Any, Any, Any]] = [
     # matcher, expected, a value that matches, one that does not

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.suite.quality import quality_of
+from mcproof.suite.run.quality import quality_of
 from mcproof.targets.snapshot import read_snapshot
 
 from .running import SEARCH

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from mcproof.suite import expectations, model, reading, server_entries
+from mcproof.suite import definition
 from mcproof.suite.matchers import NAMES
-from mcproof.suite.problems import SuiteError
-from mcproof.suite.reading import read_suite
-from mcproof.suite.yamltext import parse, plain
+from mcproof.suite.parse import expectations, server_entries, suite_parser
+from mcproof.suite.parse.problems import SuiteError
+from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.text.yamltext import parse, plain
 
 from .test_reading import BROKEN
 
@@ -82,8 +83,8 @@ def test_a_suite_with_everything_in_it_is_read_and_is_as_the_schema_says(tmp_pat
 
 def test_the_schema_has_exactly_the_keys_that_are_read() -> None:
     properties = SCHEMA["properties"]
-    assert set(properties) == set(model.KEYS)
-    for block, keys in reading.TEST_KEYS.items():
+    assert set(properties) == set(definition.KEYS)
+    for block, keys in suite_parser.TEST_KEYS.items():
         assert set(properties[block]["items"]["properties"]) == set(keys)
     definitions = SCHEMA["$defs"]
     assert set(definitions["server"]["properties"]) == set(server_entries.KEYS)

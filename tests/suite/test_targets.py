@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.suite.targets import Missing, TargetError, parse_target, spelt
+from mcproof.suite.value_paths import Missing, TargetError, parse_target, spelt
 
 FACTS: dict[str, Any] = {
     "result": {"content": [{"type": "text", "text": "hello"}], "a.b": {"x y": 1}, "list": [[1, 2], [3]]},

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from mcproof.client.endpoints import Command, Endpoint
 from mcproof.errors import InputError
-from mcproof.live.servers import Command, Endpoint
 from mcproof.targets.client_config import ConfiguredServer, pick, read_servers, server_of
 
 FILES = Command(("npx", "-y", "files", "/data"), {"DEBUG": "1"})

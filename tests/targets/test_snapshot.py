@@ -9,14 +9,14 @@ import pytest
 
 from mcproof.cli.main import main
 from mcproof.errors import InputError
-from mcproof.jsontext import resolve
 from mcproof.targets.argument import LiveOptions, find_inputs, is_single
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
+from mcproof.text.jsontext import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog import Catalog
+    from mcproof.catalog.model import Catalog
 
 TOOLS: list[Any] = [
     {"name": "search", "description": "Search the index.", "inputSchema": {"type": "object", "properties": {}}},

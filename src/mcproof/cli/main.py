@@ -120,7 +120,7 @@ def _dispatch(arguments: list[str]) -> int:
     if name not in COMMANDS:
         known = list(COMMANDS)
         raise UsageError(f"unknown command `{name}`{nearest(name, known)}; there are {', '.join(known)}")
-    module = import_module(f"mcproof.cli.{name.replace('-', '_')}")
+    module = import_module(f"mcproof.cli.commands.{name.replace('-', '_')}")
     code: int = module.command(arguments[1:])
     return code
 
@@ -128,8 +128,8 @@ def _dispatch(arguments: list[str]) -> int:
 def _fail(error: McproofError, arguments: list[str]) -> int:
     wanted = _wanted_format(arguments)
     if wanted not in ("", "text", "concise") and sys.stdout is not None:
+        from mcproof.console import print_document
         from mcproof.report.formats import render_failure
-        from mcproof.report.terminal import print_document
 
         try:
             print_document(render_failure(error, arguments[0], wanted))
@@ -143,7 +143,7 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
 
 
 def _tell(sentence: str) -> None:
-    from mcproof.report.terminal import tell
+    from mcproof.console import tell
 
     tell(sentence)
 
@@ -169,6 +169,6 @@ def _internal(error: Exception) -> str:
 
 
 def _discard_output() -> None:
-    from mcproof.report.terminal import discard_output
+    from mcproof.console import discard_output
 
     discard_output()

@@ -47,7 +47,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def error(self, message: str) -> NoReturn:
-        from mcproof.live.secrets import redacted_command
+        from mcproof.client.secrets import redacted_command
 
         hint = ""
         if message.startswith("unrecognized arguments: -"):

@@ -6,16 +6,16 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from mcproof.console import Style, discard_output, print_document, print_lines, tell
 from mcproof.errors import UsageError
-from mcproof.pipeline import Depth
+from mcproof.execution.check_catalog import Depth
 from mcproof.report.formats import FORMATS, harmless, parse_output, render_target
-from mcproof.report.terminal import Style, discard_output, print_document, print_lines, tell
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable
 
-    from mcproof.report.model import RunReport, TargetReport
+    from mcproof.results.model import RunReport, TargetReport
 
 
 class Outputs:
@@ -60,7 +60,7 @@ class Outputs:
         for output in self._files:
             _write(output.file, harmless(run, output.format, Style()))
         if self._report is not None:
-            from mcproof.report.run import run_document
+            from mcproof.results.stored import run_document
 
             _write(self._report, run_document(run))
         if self._format.name == "github":
@@ -82,7 +82,7 @@ def _until_the_reader_goes(write: Callable[[], None]) -> None:
 
 
 def _write(file: str, pieces: Iterable[str]) -> None:
-    from mcproof.files import write_file
+    from mcproof.text.atomic import write_file
 
     write_file(file, "".join(pieces).encode("utf-8", "backslashreplace"))
 
@@ -90,8 +90,8 @@ def _write(file: str, pieces: Iterable[str]) -> None:
 def _append_job_summary(run: RunReport) -> None:
     """Add the findings to the summary page of the job, where GitHub runs this."""
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
-        from mcproof.files import append_file
         from mcproof.report.markdown import document
+        from mcproof.text.atomic import append_file
 
         append_file(file, "".join(document(run)).encode("utf-8", "backslashreplace"))
 

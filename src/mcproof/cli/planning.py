@@ -6,19 +6,19 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcproof.cli.options import words
-from mcproof.config import DEFAULTS, directory_of, read_settings, settings_for
+from mcproof.config.settings import DEFAULTS, directory_of, read_settings, settings_for
 from mcproof.errors import ConfigError, UsageError
-from mcproof.pipeline import Plan
-from mcproof.registry import RULESETS, choose, rules_named
-from mcproof.report.model import Untested
+from mcproof.execution.check_catalog import Plan
+from mcproof.linting.registry import RULESETS, choose, rules_named
+from mcproof.results.model import Untested
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from mcproof.baseline import Baseline
-    from mcproof.config import Settings
-    from mcproof.registry import Rule
+    from mcproof.config.settings import Settings
+    from mcproof.linting.registry import Rule
+    from mcproof.linting.suppression.baseline import Baseline
 
 Value = TypeVar("Value")
 
@@ -123,7 +123,7 @@ class Planning:
                     yield Untested(f"ruleset {name}", "not asked for")
 
     def _baseline(self, file: str) -> Baseline:
-        from mcproof.baseline import Baseline
+        from mcproof.linting.suppression.baseline import Baseline
 
         one = os.path.realpath(file)  # two configurations may share it, each with its own way to it
         if one not in self._baselines:

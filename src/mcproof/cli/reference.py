@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.cli.anatomy import anatomies
+from mcproof.cli.introspection import anatomies
 from mcproof.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.cli.anatomy import Anatomy, Argument
+    from mcproof.cli.introspection import Anatomy, Argument
 
 _INTRODUCTION = """\
 # Command line

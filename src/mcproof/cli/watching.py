@@ -10,8 +10,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.cli.main import FAILED, INTERRUPTED
+from mcproof.console import tell
 from mcproof.errors import McproofError
-from mcproof.report.terminal import tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.generation.patterns import matching
-from mcproof.generation.places import spelled
-from mcproof.generation.values import shortened
+from mcproof.generation.valid_values import shortened
+from mcproof.generation.value_rules import spelled
 from mcproof.generation.violations import (
     MOST_ENTRIES,
     MOST_LENGTH,
@@ -21,8 +21,8 @@ from mcproof.generation.violations import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.generation.places import Place
     from mcproof.generation.spots import Spot
+    from mcproof.generation.value_rules import Place
 
 _MOST_VALUES = 12
 _TEXTS = (

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from mcproof.generation.boundaries import boundaries
 from mcproof.generation.models import GeneratedCase
 from mcproof.generation.oracle import Oracle
-from mcproof.generation.places import spelled
 from mcproof.generation.sampling import Sampler
 from mcproof.generation.spots import changed, spots, with_value
-from mcproof.generation.values import Builder, weight
+from mcproof.generation.valid_values import Builder, weight
+from mcproof.generation.value_rules import spelled
 from mcproof.generation.violations import UNEXPECTED, place_of, violations
 
 if TYPE_CHECKING:

@@ -10,17 +10,17 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.formats import SAMPLES
+from mcproof.generation.format_texts import SAMPLES
 from mcproof.generation.patterns import matching, seeded
 from mcproof.generation.pool import ALPHABET, ANYTHING, REAL, TEXTS, WHOLE
 from mcproof.generation.scalars import numbers, texts
-from mcproof.generation.values import duplicate, preferred, with_needs
+from mcproof.generation.valid_values import duplicate, preferred, with_needs
 
 if TYPE_CHECKING:
     from random import Random
 
-    from mcproof.generation.places import Place
-    from mcproof.generation.values import Builder, Schemas
+    from mcproof.generation.valid_values import Builder, Schemas
+    from mcproof.generation.value_rules import Place
 
 Draw = Callable[["Random", int], Any]
 """Draws a value; the number says how deep it stands."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations, islice
 from typing import Any
 
-from mcproof.generation.places import is_number, listed, mapping
+from mcproof.generation.value_rules import is_number, listed, mapping
 
 _MOST_OPTIONS = 20
 _PLAINEST = ("string", "integer", "number", "boolean", "array", "object", "null")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.jsontext import escape
-from mcproof.schemas import nesting
+from mcproof.schema.tree import nesting
+from mcproof.text.jsontext import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,7 +153,7 @@ def _quiet(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def _steps(schema: dict[str, Any]) -> tuple[int, int]:
     """How many schemas a validator may go through for one value: at the worst place, and at all places together."""
-    from mcproof.schemas import SchemaTree
+    from mcproof.schema.tree import SchemaTree
 
     tree = SchemaTree(schema)
     targets = tree.references.target

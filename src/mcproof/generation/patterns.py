@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from mcproof.generation.expressions import (
+from mcproof.generation.regex_syntax import (
     Anchor,
     Back,
     Chars,

@@ -8,7 +8,7 @@ from mcproof.generation.drawing import MOST_CONTAINERS, Drawer
 from mcproof.generation.models import GeneratedCase
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.spots import Path, Spot, changed, spots
-from mcproof.generation.values import Builder, weight
+from mcproof.generation.valid_values import Builder, weight
 from mcproof.generation.violations import Change, place_of, violations
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from itertools import islice
 from math import ceil, floor, lcm
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.formats import SAMPLES, WELL_KNOWN
+from mcproof.generation.format_texts import SAMPLES, WELL_KNOWN
 from mcproof.generation.patterns import MOST_TEXT, matches, matching, seeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.generation.places import Place
+    from mcproof.generation.value_rules import Place
 
 _VARIANTS = 24
 _MOST_DIGITS = 320

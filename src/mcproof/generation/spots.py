@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.generation.values import Builder, shortened
-from mcproof.jsontext import escape
+from mcproof.generation.valid_values import Builder, shortened
+from mcproof.text.jsontext import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.generation.places import Place
-    from mcproof.generation.values import Schemas
+    from mcproof.generation.valid_values import Schemas
+    from mcproof.generation.value_rules import Place
 
 Path = tuple[str | int, ...]
 

@@ -7,15 +7,15 @@ from itertools import islice
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.generation.places import KINDS, spelled
-from mcproof.generation.values import shortened
-from mcproof.jsontext import escape
+from mcproof.generation.valid_values import shortened
+from mcproof.generation.value_rules import KINDS, spelled
+from mcproof.text.jsontext import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.generation.places import Place
     from mcproof.generation.spots import Spot
+    from mcproof.generation.value_rules import Place
 
 UNEXPECTED = "mcproof_unexpected"
 """The name of a property that no schema declares."""

@@ -6,14 +6,14 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.console import Style, harmless_lines
 from mcproof.errors import UsageError, nearest
-from mcproof.report.terminal import Style, harmless_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.errors import McproofError
-    from mcproof.report.model import RunReport, TargetReport
+    from mcproof.results.model import RunReport, TargetReport
 
 
 class Format(NamedTuple):
@@ -70,7 +70,7 @@ def render(run: RunReport, format: str, style: Style) -> Iterable[str]:
     if FORMATS[format].is_text:
         return _texts(run, format, style)
     if format == "json":
-        module, name = _DOCUMENTS.get(run.command, ("records", "lint_document"))
+        module, name = _DOCUMENTS.get(run.command, ("documents", "lint_document"))
     else:
         module, name = format, "document"
     pieces: Iterable[str] = getattr(import_module(f"mcproof.report.{module}"), name)(run)
@@ -78,12 +78,12 @@ def render(run: RunReport, format: str, style: Style) -> Iterable[str]:
 
 
 _DOCUMENTS = {
-    "diff": ("records", "diff_document"),
-    "grade": ("records", "grade_document"),
+    "diff": ("documents", "diff_document"),
+    "grade": ("documents", "grade_document"),
     "probe": ("proof_records", "probe_document"),
     "prove": ("proof_records", "prove_document"),
     "fuzz": ("proof_records", "fuzz_document"),
-    "run": ("tests", "run_tests_document"),
+    "run": ("suite_tests", "run_tests_document"),
 }
 """Where the JSON documents of the commands are written that print another than `lint` does."""
 
@@ -101,11 +101,11 @@ def _texts(run: RunReport, format: str, style: Style) -> Iterator[str]:
 def render_target(report: TargetReport, command: str, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
     """One target for people, as soon as it is there."""
     if command == "diff":
-        from mcproof.report.changes import changes_text
+        from mcproof.report.diff_text import changes_text
 
         return changes_text(report, format, style)
     if command == "run":
-        from mcproof.report.tests import tests_concise, tests_text
+        from mcproof.report.suite_tests import tests_concise, tests_text
 
         return tests_concise(report, style) if format == "concise" else tests_text(report, style)
     if format == "concise":
@@ -132,7 +132,7 @@ _TEXTS = {
 def render_failure(error: McproofError, command: str, format: str) -> Iterable[str]:
     """What a machine format says where the job could not be done at all. Raises LookupError for no format."""
     from mcproof import __version__
-    from mcproof.report.model import RunReport, TargetReport, Trouble
+    from mcproof.results.model import RunReport, TargetReport, Trouble
 
     failed = TargetReport(error.file or "mcproof", Trouble.of(error))
     return harmless(RunReport(command, __version__, [failed], exit_code=2), format, Style())

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.report.model import Fuzzing
+from mcproof.console import plural
+from mcproof.exchange.probe_facts import KINDS
 from mcproof.report.proof import fuzz_sentence, shown_arguments, told_by_failures
 from mcproof.report.proof_text import findings_text, untested_text, verdict_line
-from mcproof.report.text import plural
-from mcproof.trial import KINDS
+from mcproof.results.model import Fuzzing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.model import Failure, TargetReport
-    from mcproof.report.terminal import Style
+    from mcproof.console import Style
+    from mcproof.results.model import Failure, TargetReport
 
 BAR_WIDTH = 32
 _COLOURS = {"clean": "good", "accepted": "warning"}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.finding import LEVELS
-from mcproof.report.model import group_by_fault
-from mcproof.report.places import repository_path
-from mcproof.report.terminal import safe, without_commands
-from mcproof.report.tests import difference_of, failure_sentence, told_once
+from mcproof.console import safe, without_commands
+from mcproof.linting.finding import LEVELS
+from mcproof.report.ci_paths import repository_path
+from mcproof.report.suite_tests import difference_of, failure_sentence, told_once
+from mcproof.results.model import group_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.finding import Level
-    from mcproof.report.model import Group, RunReport
+    from mcproof.linting.finding import Level
+    from mcproof.results.model import Group, RunReport
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 

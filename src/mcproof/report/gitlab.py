@@ -5,15 +5,15 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from mcproof.report.places import relative_path, repository_path
-from mcproof.report.records import encode, printable
-from mcproof.report.terminal import safe
-from mcproof.report.tests import first_line
+from mcproof.console import safe
+from mcproof.report.ci_paths import relative_path, repository_path
+from mcproof.report.documents import encode, printable
+from mcproof.report.suite_tests import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.model import RunReport
+    from mcproof.results.model import RunReport
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 

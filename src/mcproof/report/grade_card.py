@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.finding import level_of
-from mcproof.report.terminal import Style, display_width, shell_word
-from mcproof.report.text import failing_words, plural
+from mcproof.console import Style, display_width, plural, shell_word
+from mcproof.linting.finding import level_of
+from mcproof.report.text import failing_words
 from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
 if TYPE_CHECKING:
-    from mcproof.report.model import Descriptions, Gain, Gate, Score, TargetReport, Tokens
+    from mcproof.results.model import Descriptions, Gain, Gate, Score, TargetReport, Tokens
 
 LARGE = {
     "A": (" ### ", "#   #", "#####", "#   #", "#   #"),

@@ -9,10 +9,27 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from mcproof.console import plural
 from mcproof.report.page.controls import filter_bar, rule_help, test_filter
-from mcproof.report.page.findings import Findings, count_levels, findings_of, level_counts, rules_used, tool_sections
+from mcproof.report.page.findings_section import (
+    Findings,
+    count_levels,
+    findings_of,
+    level_counts,
+    rules_used,
+    tool_sections,
+)
 from mcproof.report.page.markup import proportion_bar, text, words_of
-from mcproof.report.page.summary import (
+from mcproof.report.page.proof_section import proportions, trial_sections, untested_reasons
+from mcproof.report.page.suite_section import (
+    all_tests,
+    shares,
+    suite_facts,
+    suites_overview,
+    test_groups,
+    tests_headline,
+)
+from mcproof.report.page.summary_section import (
     advice,
     costs,
     facts,
@@ -30,18 +47,15 @@ from mcproof.report.page.summary import (
     untested,
     verdict,
 )
-from mcproof.report.page.tests import all_tests, shares, suite_facts, suites_overview, test_groups, tests_headline
-from mcproof.report.page.trials import proportions, trial_sections, untested_reasons
 from mcproof.report.proof import TRYING
-from mcproof.report.text import plural
 from mcproof.scores.grade import LETTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.model import RunReport, TargetReport
-    from mcproof.report.page.findings import RuleUse
+    from mcproof.report.page.findings_section import RuleUse
     from mcproof.report.page.markup import Words
+    from mcproof.results.model import RunReport, TargetReport
 
 SUITES = "run"
 """The command whose targets are suites, and whose page lists tests in place of findings."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.report.checks import suites_of
-from mcproof.report.places import repository_path
-from mcproof.report.terminal import safe, without_commands
+from mcproof.console import safe, without_commands
+from mcproof.report.as_tests import suites_of
+from mcproof.report.ci_paths import repository_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.checks import Check, Outcome, Suite
-    from mcproof.report.model import RunReport
+    from mcproof.report.as_tests import Check, Outcome, Suite
+    from mcproof.results.model import RunReport
 
 _ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}

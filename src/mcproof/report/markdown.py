@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.finding import LEVELS
-from mcproof.report.checks import SUPPRESSED
+from mcproof.console import plural, safe
+from mcproof.linting.finding import LEVELS
+from mcproof.report.as_tests import SUPPRESSED
+from mcproof.report.ci_paths import repository_path
 from mcproof.report.grade_card import gate_sentence
-from mcproof.report.model import group_by_fault
-from mcproof.report.places import repository_path
 from mcproof.report.proof import TRYING, split_static, static_sentence, summary_sentence, told_by_failures
-from mcproof.report.terminal import safe
-from mcproof.report.tests import failure_sentence, first_line, sentence_of, told_once
-from mcproof.report.text import plural, scope_of
+from mcproof.report.suite_tests import failure_sentence, first_line, sentence_of, told_once
+from mcproof.report.text import scope_of
+from mcproof.results.model import group_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.finding import Level
-    from mcproof.report.model import Group, Reported, RunReport, TargetReport
+    from mcproof.linting.finding import Level
+    from mcproof.results.model import Group, Reported, RunReport, TargetReport
 
 MARK = "<!-- mcproof -->"
 """What a workflow finds its own comment by, to write it anew instead of adding another."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.report.tests import sentence_of
-from mcproof.report.text import plural
-from mcproof.trial import CHECKS, KINDS
+from mcproof.console import plural
+from mcproof.exchange.probe_facts import CHECKS, KINDS
+from mcproof.report.suite_tests import sentence_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.report.model import Cell, Failure, ProbeResult, Reported, TargetReport
+    from mcproof.results.model import Cell, Failure, ProbeResult, Reported, TargetReport
 
 TRYING = ("probe", "prove", "fuzz")
 """The commands that try a server out."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.console import plural
+from mcproof.exchange.probe_facts import KINDS
 from mcproof.report.markdown import code, escaped
 from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.proof import not_tested, predictions, probe_sentence, shown_arguments
-from mcproof.report.text import plural
-from mcproof.trial import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.report.matrix import Grid, Mark, Square
-    from mcproof.report.model import Fuzzing, ProbeResult, TargetReport
+    from mcproof.results.model import Fuzzing, ProbeResult, TargetReport
 
 NAMES = 6
 """How many tools a sentence names; the rest is counted."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.exchange.probe_facts import KINDS
+from mcproof.report.documents import document_of, documents, encode, summary_of
 from mcproof.report.proof import negative_path, promises
-from mcproof.report.records import document_of, documents, encode, summary_of
-from mcproof.trial import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.report.model import Cell, Fuzzing, ProbeResult, RunReport, TargetReport
+    from mcproof.results.model import Cell, Fuzzing, ProbeResult, RunReport, TargetReport
 
     Members = dict[str, Any]
     Lists = dict[str, list[Members]]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.console import Style, display_width, plural
 from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.model import group_by_fault
 from mcproof.report.proof import (
     not_tested,
     predictions,
@@ -15,14 +15,14 @@ from mcproof.report.proof import (
     static_sentence,
     was_tested,
 )
-from mcproof.report.terminal import Style, display_width
-from mcproof.report.text import frame, plural, scope_of
+from mcproof.report.text import frame, scope_of
+from mcproof.results.model import group_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.report.matrix import Grid, Mark, Row
-    from mcproof.report.model import ProbeResult, Reported, TargetReport
+    from mcproof.results.model import ProbeResult, Reported, TargetReport
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
 NAME_WIDTH = 48

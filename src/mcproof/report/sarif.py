@@ -5,18 +5,18 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from mcproof.finding import LEVELS
-from mcproof.report.places import relative_path, repository_path
-from mcproof.report.records import encode, listed, printable
-from mcproof.report.terminal import safe
-from mcproof.report.tests import first_line
-from mcproof.rulebook import sentence
-from mcproof.suppress import ACCEPTED, COMMENTED, IGNORED
+from mcproof.console import safe
+from mcproof.linting.finding import LEVELS
+from mcproof.linting.rulebook import sentence
+from mcproof.linting.suppression.ledger import ACCEPTED, COMMENTED, IGNORED
+from mcproof.report.ci_paths import relative_path, repository_path
+from mcproof.report.documents import encode, listed, printable
+from mcproof.report.suite_tests import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.model import Fix, Reported, RuleFacts, RunReport, TestResult
+    from mcproof.results.model import Fix, Reported, RuleFacts, RunReport, TestResult
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 HOME = "https://github.com/mcproof/mcproof"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from mcproof.report.checks import suites_of
-from mcproof.report.records import printable
-from mcproof.report.terminal import safe
+from mcproof.console import safe
+from mcproof.report.as_tests import suites_of
+from mcproof.report.documents import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.checks import Check
-    from mcproof.report.model import RunReport
+    from mcproof.report.as_tests import Check
+    from mcproof.results.model import RunReport
 
 
 def document(run: RunReport) -> Iterator[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.finding import LEVELS
-from mcproof.report.model import BROKEN, Snippet, group_by_fault
-from mcproof.report.terminal import Style, display_width, safe, shell_word
+from mcproof.console import Style, display_width, plural, safe, shell_word
+from mcproof.linting.finding import LEVELS
+from mcproof.results.model import BROKEN, Snippet, group_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.model import Group, Reported, TargetReport
+    from mcproof.results.model import Group, Reported, TargetReport
 
 _TAB = "    "
 COUNTED = {"tools": "tool", "resources": "resource", "templates": "template", "prompts": "prompt"}
@@ -141,7 +141,3 @@ def scope_of(report: TargetReport) -> str:
         if report.counts.get(key) or key == "tools"
     ]
     return ", ".join(counted)
-
-
-def plural(count: int, word: str) -> str:
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.finding import Problem
-from mcproof.jsontext import escape, kind_of
-from mcproof.registry import rule
-from mcproof.schemas import STRICT_LEVELS
+from mcproof.linting.finding import Problem
+from mcproof.linting.registry import rule
+from mcproof.schema.tree import STRICT_LEVELS
+from mcproof.text.jsontext import escape, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog import Catalog, Item, Tool
-    from mcproof.engine import RuleCrash
-    from mcproof.schemas import SchemaTree
+    from mcproof.catalog.model import Catalog, Item, Tool
+    from mcproof.linting.engine import RuleCrash
+    from mcproof.schema.tree import SchemaTree
 
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 

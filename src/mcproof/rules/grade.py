@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.finding import Problem
-from mcproof.javascript import is_blank, length, stringify, trim, truthy
-from mcproof.registry import MISSING_REQUIRED, TYPE_MISMATCH, rule
+from mcproof.linting.finding import Problem
+from mcproof.linting.registry import MISSING_REQUIRED, TYPE_MISMATCH, rule
+from mcproof.text.javascript import is_blank, length, stringify, trim, truthy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog import Catalog, Prompt, Resource, Tool
-    from mcproof.schemas import SchemaTree
+    from mcproof.catalog.model import Catalog, Prompt, Resource, Tool
+    from mcproof.schema.tree import SchemaTree
 
 SHORT_DESCRIPTION, LONG_DESCRIPTION, GOOD_DESCRIPTION = 10, 500, 300
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.acceptance import accepts_anything, unbounded_kinds
-from mcproof.finding import Problem, SetMember
-from mcproof.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
+from mcproof.linting.finding import Problem, SetMember
+from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
+from mcproof.schema.acceptance import accepts_anything, unbounded_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.schemas import SchemaTree
+    from mcproof.schema.tree import SchemaTree
 
 
 @rule(

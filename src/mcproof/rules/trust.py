@@ -8,15 +8,15 @@ from __future__ import annotations
 import marshal
 from typing import TYPE_CHECKING, Any
 
-from mcproof.finding import Problem
-from mcproof.javascript import stringify
-from mcproof.registry import rule
+from mcproof.linting.finding import Problem
+from mcproof.linting.registry import rule
+from mcproof.text.javascript import stringify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog import Tool
-    from mcproof.schemas import SchemaTree
+    from mcproof.catalog.model import Tool
+    from mcproof.schema.tree import SchemaTree
 
 MAX_BYTES, MAX_LEVELS = 65_536, 32
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.javascript import length, trim
+from mcproof.text.javascript import length, trim
 
 if TYPE_CHECKING:
-    from mcproof.catalog import Catalog
-    from mcproof.finding import Finding
-    from mcproof.registry import Rule
+    from mcproof.catalog.model import Catalog
+    from mcproof.linting.finding import Finding
+    from mcproof.linting.registry import Rule
 
 POINTS = {"error": 15, "warning": 5, "info": 1}
 BONUS, BONUS_LENGTH = 5, 20

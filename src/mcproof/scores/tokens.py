@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.javascript import length, stringify
+from mcproof.text.javascript import length, stringify
 
 if TYPE_CHECKING:
-    from mcproof.catalog import Catalog, Tool
+    from mcproof.catalog.model import Catalog, Tool
 
 CHARACTERS_PER_TOKEN = 3.5
 

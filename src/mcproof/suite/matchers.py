@@ -6,12 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.suite.targets import Missing, kind_of, spelt
+from mcproof.suite.value_paths import Missing, kind_of, spelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.suite.targets import Step
+    from mcproof.suite.value_paths import Step
 
 NAMES = ("exact", "contains", "icontains", "contains-all", "regex", "schema", "snapshot")
 NOT = "not"
@@ -119,7 +119,7 @@ def _schema(expected: Any) -> Any:
 def _refuse_unknown_keywords(schema: dict[str, Any]) -> None:
     """A validator lets an unknown keyword pass, and with it everything that it was meant to forbid."""
     from mcproof.errors import nearest
-    from mcproof.schemas import SchemaTree
+    from mcproof.schema.tree import SchemaTree
 
     for node in SchemaTree(schema).nodes:
         for word in node.schema if isinstance(node.schema, dict) else ():

@@ -7,16 +7,16 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.client.secrets import HIDDEN, hiding_whole
 from mcproof.errors import InputError, UsageError, nearest
-from mcproof.live.secrets import HIDDEN, hiding_whole
 from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
-from mcproof.suite.targets import EVERY, TargetError, parse_target
+from mcproof.suite.value_paths import EVERY, TargetError, parse_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from mcproof.suite.model import Suite
-    from mcproof.suite.targets import Step, Target
+    from mcproof.suite.definition import Suite
+    from mcproof.suite.value_paths import Step, Target
 
 MASK = "<masked>"
 MAX_BYTES = 64_000_000
@@ -260,7 +260,7 @@ class SnapshotStore:
         """Write the file, where something changed."""
         if not self.changed and not self._forgotten:
             return
-        from mcproof.files import write_file
+        from mcproof.text.atomic import write_file
 
         if self._stored is None:
             self.read()

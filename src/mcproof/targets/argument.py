@@ -6,14 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.catalog import Origin
+from mcproof.catalog.model import Origin
 from mcproof.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcproof.catalog import Catalog
-    from mcproof.live.servers import Server
+    from mcproof.catalog.model import Catalog
+    from mcproof.client.endpoints import Server
 
 
 LARGEST_INPUT = 1 << 30
@@ -74,7 +74,7 @@ def find_inputs(targets: Iterable[str], live: LiveOptions) -> list[Input]:
         except InputError as error:
             _add(found, Input(error.file or target, obstacle=error))
     if live.command:
-        from mcproof.live.servers import Command
+        from mcproof.client.endpoints import Command
 
         server = Command(live.command, live.environment, live.directory)
         _add(found, Input(server.label, server=server, origin=Origin(server.label)))
@@ -97,7 +97,7 @@ def is_single(targets: list[str]) -> bool:
 
 def _is_source(target: str) -> bool:
     """Whether a target is Python source: a file by its name, a folder by what lies below it."""
-    from mcproof.targets.source import holds_source
+    from mcproof.targets.python_project import holds_source
 
     return holds_source(target) if os.path.isdir(target) else target.endswith(".py")
 
@@ -105,7 +105,7 @@ def _is_source(target: str) -> bool:
 def _inputs(target: str, live: LiveOptions) -> list[Input]:
     scheme, mark, _ = target.partition("://")
     if mark and not os.path.exists(target):
-        from mcproof.live.servers import Endpoint
+        from mcproof.client.endpoints import Endpoint
 
         endpoint = Endpoint(target, live.headers)
         if scheme.lower() not in ("http", "https"):
@@ -162,7 +162,7 @@ def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
 
 def _with_options(server: Server, live: LiveOptions) -> Server:
     """A configured server with what the command line adds; the command line wins."""
-    from mcproof.live.servers import Command
+    from mcproof.client.endpoints import Command
 
     if isinstance(server, Command):
         environment = {**server.environment, **live.environment}
@@ -198,7 +198,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
 def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
     """The catalog in a file, on standard input, or in Python source; with `whole`, all that a source file serves."""
     if source.is_source:
-        from mcproof.targets.source import read_source
+        from mcproof.targets.python_project import read_source
 
         return read_source(source.name, whole=whole)
     from mcproof.targets.snapshot import NoCatalogError, read_snapshot

@@ -11,12 +11,12 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import InputError, nearest
-from mcproof.jsontext import JsonText, escape, kind_of
+from mcproof.text.jsontext import JsonText, escape, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.live.servers import Server
+    from mcproof.client.endpoints import Server
 
 KEYS = ("mcpServers", "servers", "context_servers", "mcp")
 """What clients call the list of servers: most of them, VS Code, Zed, and VS Code in its settings."""
@@ -111,7 +111,7 @@ def pick(servers: list[ConfiguredServer], name: str, file: str) -> ConfiguredSer
 
 def server_of(configured: ConfiguredServer) -> Server:
     """How to start or reach a configured server, its variables filled in from the environment."""
-    from mcproof.live.servers import Command, Endpoint
+    from mcproof.client.endpoints import Command, Endpoint
 
     entry, fill, secrets = _entry(configured), *_filler(configured)
     url = next((entry[key] for key in _URL_KEYS if isinstance(entry.get(key), str)), None)
@@ -143,7 +143,7 @@ def _filler(configured: ConfiguredServer) -> tuple[Callable[[str], str], list[st
 
     With it goes the list of the values that it has taken from the environment: wherever they stand, they are secrets.
     """
-    from mcproof.live.reach import INHERITED
+    from mcproof.client.reach import INHERITED
 
     folder = os.path.dirname(os.path.abspath(configured.file))
     workspace = os.path.dirname(folder) if os.path.basename(folder) == ".vscode" else folder

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcproof.catalog import OF_SOURCE, Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.catalog.model import OF_SOURCE, Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.errors import InputError
-from mcproof.jsontext import JsonText, kind_of
+from mcproof.text.jsontext import JsonText, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

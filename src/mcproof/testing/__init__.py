@@ -7,9 +7,9 @@ With pytest, the fixtures `mcp_server`, `start_mcp_server` and `mcp_snapshot` ar
 from __future__ import annotations
 
 from mcproof.testing.assertions import assert_negative_path, assert_schema_strict
+from mcproof.testing.mcp_server import McpError, McpServer, ServerError, ServerStarter
+from mcproof.testing.pytest_snapshots import McpSnapshot
 from mcproof.testing.results import CallResult, PromptResult, ReadResult
-from mcproof.testing.server import McpError, McpServer, ServerError, ServerStarter
-from mcproof.testing.snapshots import McpSnapshot
 
 __all__ = [
     "CallResult",

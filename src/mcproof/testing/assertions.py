@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.errors import UsageError, nearest
-from mcproof.testing.server import NAME, McpServer, ServerError
+from mcproof.testing.mcp_server import NAME, McpServer, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcproof.catalog import Catalog
-    from mcproof.suite.model import SuiteTest
+    from mcproof.catalog.model import Catalog
+    from mcproof.suite.definition import SuiteTest
 
 _MOST_SHOWN = 50
 
@@ -29,11 +29,10 @@ def assert_schema_strict(
     rules that need not hold, by id or name.
     """
     __tracebackhide__ = True
-    from mcproof.engine import check
-    from mcproof.registry import choose
-    from mcproof.report.build import report_findings
-    from mcproof.report.terminal import Style
-    from mcproof.report.text import plural
+    from mcproof.console import Style, plural
+    from mcproof.linting.engine import check
+    from mcproof.linting.registry import choose
+    from mcproof.results.build import report_findings
 
     try:
         rules = choose(("strict", "catalog"), ignore=ignore)
@@ -80,10 +79,10 @@ def assert_negative_path(
     some of unknown_tool, missing_required, wrong_type, extra_field and oversized; without it, all are sent.
     """
     __tracebackhide__ = True
-    from mcproof.proof.proving import WEAK
-    from mcproof.report.terminal import Style
-    from mcproof.report.tests import reasons
-    from mcproof.suite.parts import run_part
+    from mcproof.console import Style
+    from mcproof.prove.proving import WEAK
+    from mcproof.report.suite_tests import reasons
+    from mcproof.suite.run.execute_test import run_part
     from mcproof.suite.snapshots import SnapshotStore
 
     test = _negative_test(tool, args, checks, timeout)
@@ -106,8 +105,8 @@ def _negative_test(
     tool: str, args: Mapping[str, Any] | None, checks: Iterable[str] | None, timeout: float | None
 ) -> SuiteTest:
     """What a suite would have in its place."""
-    from mcproof.suite.model import NegativePath, Place, SuiteTest
-    from mcproof.trial import CHECKS
+    from mcproof.exchange.probe_facts import CHECKS
+    from mcproof.suite.definition import NegativePath, Place, SuiteTest
 
     __tracebackhide__ = True
     wanted = CHECKS if checks is None else tuple(checks)

@@ -9,22 +9,22 @@ from warnings import warn
 
 import pytest
 
+from mcproof.console import Style, safe
 from mcproof.errors import InputError
-from mcproof.report.terminal import Style, safe
-from mcproof.report.tests import reasons
-from mcproof.suite.finding import USUAL
-from mcproof.suite.parts import parts_of, unmade
-from mcproof.suite.problems import SuiteError
-from mcproof.suite.reading import read_suite
-from mcproof.suite.runner import Running, Workbench
+from mcproof.report.suite_tests import reasons
+from mcproof.suite.locate import USUAL
+from mcproof.suite.parse.problems import SuiteError
+from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.suite.run.execute_test import parts_of, unmade
+from mcproof.suite.run.runner import Running, Workbench
 from mcproof.testing.background import Background
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.report.model import Notice, TestResult
-    from mcproof.suite.model import Suite, SuiteTest
+    from mcproof.results.model import Notice, TestResult
+    from mcproof.suite.definition import Suite, SuiteTest
     from mcproof.suite.snapshots import SnapshotStore
 
 _SUITE = re.compile(rb"^(?:servers|imports)\s*:", re.MULTILINE)

@@ -11,7 +11,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
-from mcproof.live.stdio import kill_all_started
+from mcproof.client.transports.stdio import kill_all_started
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.finding import LEVELS
-from mcproof.report.page.findings import count_levels
+from mcproof.console import plural
+from mcproof.linting.finding import LEVELS
+from mcproof.report.page.findings_section import count_levels
 from mcproof.report.page.markup import prose, text
-from mcproof.report.page.tests import LOOKS, all_tests, by_outcome
-from mcproof.report.text import plural
+from mcproof.report.page.suite_section import LOOKS, all_tests, by_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.model import RunReport
-    from mcproof.report.page.findings import Findings, RuleUse
+    from mcproof.report.page.findings_section import Findings, RuleUse
     from mcproof.report.page.markup import Words
+    from mcproof.results.model import RunReport
 
 
 def filter_bar(all_findings: list[Findings], rules: dict[str, RuleUse], words: Words) -> str:

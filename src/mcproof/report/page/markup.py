@@ -5,13 +5,12 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.report.terminal import safe
-from mcproof.report.text import plural
+from mcproof.console import plural, safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.finding import Level
+    from mcproof.linting.finding import Level
 
 LIMIT = 1000
 """How many characters of a text from outside are shown; nothing that a person reads is longer."""

@@ -5,6 +5,6 @@ code leaves open. Where they differ from the linter that first had these ids, th
 """
 
 # In the order of their ids, in which they are listed.
-from mcproof.rules.polish import schema, naming, description, consistency, security  # isort: skip
+from mcproof.rules.polish import schema_clarity, naming, description, consistency, security  # isort: skip
 
-__all__ = ["consistency", "description", "naming", "schema", "security"]
+__all__ = ["consistency", "description", "naming", "schema_clarity", "security"]

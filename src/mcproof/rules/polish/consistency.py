@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.acceptance import KINDS, kinds_of
-from mcproof.finding import Problem
-from mcproof.registry import rule
+from mcproof.linting.finding import Problem
+from mcproof.linting.registry import rule
 from mcproof.rules.polish.prose import pointer_of, read
+from mcproof.schema.acceptance import KINDS, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog import Catalog, Tool
+    from mcproof.catalog.model import Catalog, Tool
 
 COMPARED_FROM = 20
 """How many characters a description has that is compared with others."""

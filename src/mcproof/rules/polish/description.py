@@ -6,17 +6,17 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from mcproof.finding import Problem
-from mcproof.javascript import is_blank, length, trim
-from mcproof.names import words_of
-from mcproof.registry import rule
+from mcproof.catalog.tool_names import words_of
+from mcproof.linting.finding import Problem
+from mcproof.linting.registry import rule
 from mcproof.rules.polish.lexicon import USELESS, WHEN
 from mcproof.rules.polish.prose import has_any, matches_from, may_be_english, pointer_of, read, size, unquoted
+from mcproof.text.javascript import is_blank, length, trim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog import Tool
+    from mcproof.catalog.model import Tool
 
 SHORT, LONG = 50, 1500
 FEWEST_WORDS, MOST_JARGON = 8, 0.25

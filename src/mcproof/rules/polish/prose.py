@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, AnyStr
 
-from mcproof.javascript import is_blank
-from mcproof.jsontext import escape
 from mcproof.rules.polish.lexicon import ENGLISH, FOREIGN, WATCHED
+from mcproof.text.javascript import is_blank
+from mcproof.text.jsontext import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.catalog import Tool
+    from mcproof.catalog.model import Tool
 
 _ideographs = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]").findall
 _syllables = re.compile("[\u3040-\u30ff\uac00-\ud7af]").findall

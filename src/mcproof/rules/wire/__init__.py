@@ -1,6 +1,6 @@
 """`wire`: what a live connection and its answers show, whatever the catalog says."""
 
 # In the order of their ids, in which they are listed.
-from mcproof.rules.wire import connection, contract, answers, protocol  # isort: skip
+from mcproof.rules.wire import connection_health, contract_promises, tool_responses, protocol_requests  # isort: skip
 
-__all__ = ["answers", "connection", "contract", "protocol"]
+__all__ = ["connection_health", "contract_promises", "protocol_requests", "tool_responses"]

@@ -9,23 +9,23 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.scores.description import judging
-from mcproof.scores.description.reading import read, stems_of
+from mcproof.scores.description import losses
+from mcproof.scores.description.sentences import read, stems_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog import Catalog, Tool
-    from mcproof.scores.description.judging import Loss
-    from mcproof.scores.description.reading import Reading
+    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.scores.description.losses import Loss
+    from mcproof.scores.description.sentences import Reading
 
 COMPONENTS = {
-    "purpose": (0.20, judging.purpose),
-    "usage": (0.15, judging.usage),
-    "limits": (0.10, judging.limits),
-    "parameters": (0.20, judging.parameters),
-    "examples": (0.10, judging.examples),
-    "completeness": (0.25, judging.completeness),
+    "purpose": (0.20, losses.purpose),
+    "usage": (0.15, losses.usage),
+    "limits": (0.10, losses.limits),
+    "parameters": (0.20, losses.parameters),
+    "examples": (0.10, losses.examples),
+    "completeness": (0.25, losses.completeness),
 }
 """What makes a description, how much of the score each part is, and who judges it."""
 READ_PARAMETERS = 200
@@ -82,23 +82,23 @@ def _judged(tool: Tool) -> Iterator[tuple[str, float, list[Loss]]]:
     reading = read(tool.description, stems_of(tool.name))
     # A leading underscore is how servers say that a parameter is none of the caller's business.
     shown = {name: schema for name, schema in islice(tool.parameters.items(), READ_PARAMETERS) if name[:1] != "_"}
-    subject = judging.Subject(tool, reading, shown)
+    subject = losses.Subject(tool, reading, shown)
     nothing = _nothing(tool, reading)
     whole = 1.0 if shown else 1.0 - COMPONENTS["parameters"][0]
     for name, (weight, judge) in COMPONENTS.items():
         applies = bool(shown) or name != "parameters"
-        losses = [nothing] if nothing is not None else judge(subject)
-        yield name, weight / whole if applies else 0.0, losses if applies else []
+        lost = [nothing] if nothing is not None else judge(subject)
+        yield name, weight / whole if applies else 0.0, lost if applies else []
 
 
 def _nothing(tool: Tool, reading: Reading) -> Loss | None:
     """What a description costs in every component that tells nothing of the tool."""
     if not tool.description.strip():
-        return judging.Loss("no description", 1.0)
+        return losses.Loss("no description", 1.0)
     content = frozenset[str]().union(*(sentence.content for sentence in reading.sentences))
     if not content:
-        return judging.Loss("says nothing about the tool", 1.0)
-    return None if content - stems_of(tool.name) else judging.Loss("only repeats the name", 1.0)
+        return losses.Loss("says nothing about the tool", 1.0)
+    return None if content - stems_of(tool.name) else losses.Loss("only repeats the name", 1.0)
 
 
 def _score(losses: list[Loss]) -> float:

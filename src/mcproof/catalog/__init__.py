@@ -1,0 +1,1 @@
+"""What a server offers, as received: the catalog and its items."""

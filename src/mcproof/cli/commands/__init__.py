@@ -1,0 +1,1 @@
+"""One module for each command: its arguments, and the run that they ask for."""

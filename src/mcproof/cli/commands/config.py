@@ -1,0 +1,201 @@
+"""`mcproof config`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.cli.main import OK
+from mcproof.cli.options import Parser, add_config, add_format
+from mcproof.cli.planning import given_settings, resolve_target
+from mcproof.config.settings import KEYS, directory_of, settings_for
+from mcproof.console import Style, display_width, print_lines
+from mcproof.errors import UsageError
+from mcproof.linting.registry import RULESETS
+from mcproof.report.documents import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from mcproof.config.settings import IgnoreFor, Settings
+
+EPILOG = """\
+The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the directory of the target or the
+nearest one above it.
+"""
+DEFAULT = "default"
+
+
+def parser() -> Parser:
+    parser = Parser("config", "Show the settings that hold for a target, and where each comes from.", epilog=EPILOG)
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="a snapshot, a folder, or a name of the configuration (default: here)",
+    )
+    add_config(parser)
+    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of the configuration, for editors")
+    add_format(parser, "text", "json")
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    _refuse_nonsense(options)
+    if options.schema:
+        sys.stdout.write((files("mcproof.config") / "mcproof-toml.schema.json").read_text(encoding="utf-8"))
+        return OK
+    settings = _settings(options)
+    if options.format == "json":
+        sys.stdout.write(json.dumps(_document(settings), indent=2) + "\n")
+    else:
+        print_lines(_lines(settings, Style.of(sys.stdout)), sys.stdout)
+    return OK
+
+
+def _refuse_nonsense(options: argparse.Namespace) -> None:
+    if options.schema and (options.target is not None or options.config is not None or options.no_config):
+        raise UsageError("--schema is the same for every target and file; it goes with none")
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    given = given_settings(options)
+    if given is not None:
+        return given
+    here = settings_for(os.curdir)
+    return here if options.target is None else settings_for(directory_of(resolve_target(options.target, here)))
+
+
+class _Shown(NamedTuple):
+    """One setting: its value, and the line that gives it, or none where it is the default."""
+
+    value: Any
+    line: int | None
+
+
+def _simple(settings: Settings) -> dict[str, _Shown]:
+    """The settings that have one value each; the defaults are those of `lint`."""
+    default_rulesets = [ruleset.name for ruleset in RULESETS.values() if ruleset.is_default]
+    values = {
+        "rulesets": list(settings.rulesets) or default_rulesets,
+        "select": list(settings.select),
+        "ignore": list(settings.ignore),
+        "fail-on": settings.fail_on or "error",
+        "min-grade": settings.min_grade,
+        "max-tokens": settings.max_tokens,
+        "baseline": settings.baseline,
+        "limits": {"timeout": settings.timeout},
+    }
+    return {key: _Shown(value, _line(settings, key)) for key, value in values.items()}
+
+
+def _shown_target(target: str) -> str:
+    """A target as it may be shown: an address without what is secret in it."""
+    if "://" not in target:
+        return target
+    from mcproof.client.secrets import redacted_url
+
+    return redacted_url(target)
+
+
+def _line(settings: Settings, key: str) -> int | None:
+    place = settings.places.get(key)
+    return place.line if place is not None else None
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+
+
+def _document(settings: Settings) -> dict[str, Any]:
+    shown = {
+        **_simple(settings),
+        "severity": _Shown(
+            [
+                {"rule": rule, "severity": word, "line": _line(settings, f"severity.{rule}")}
+                for rule, word in settings.severity.items()
+            ],
+            _line(settings, "severity"),
+        ),
+        "ignore-for": _Shown([_ignore_record(each) for each in settings.ignores], _line(settings, "ignore-for")),
+        "targets": _Shown(
+            [
+                {"name": name, "target": _shown_target(target), "line": _line(settings, f"targets.{name}")}
+                for name, target in settings.targets.items()
+            ],
+            _line(settings, "targets"),
+        ),
+    }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "file": settings.file,
+        "settings": {
+            key: {"value": each.value, "from": DEFAULT if each.line is None else settings.file, "line": each.line}
+            for key, each in ((key, shown[key]) for key in KEYS)
+        },
+    }
+
+
+def _ignore_record(ignore: IgnoreFor) -> dict[str, Any]:
+    return {
+        "kind": ignore.kind,
+        "glob": ignore.glob,
+        "rules": sorted(ignore.rules),
+        "named": list(ignore.named),
+        "reason": ignore.reason,
+        "line": ignore.place.line,
+    }
+
+
+# --- text ---------------------------------------------------------------------------------------------------------
+
+
+def _lines(settings: Settings, style: Style) -> Iterator[str]:
+    file = settings.file
+    yield f"configuration: {style.text(file)}\n" if file is not None else "no configuration: these are the defaults\n"
+
+    def origin(line: int | None) -> str:
+        return DEFAULT if line is None else f"{file}:{line}"
+
+    simple = _simple(settings)
+    rows = [[key, _told(shown.value), origin(shown.line)] for key, shown in simple.items()]
+    if simple["fail-on"].line is None:
+        rows[list(simple).index("fail-on")][-1] = f"{DEFAULT} (schema-lint: note)"
+    yield from _table("", rows, style)
+    severities = settings.severity.items()
+    rows = [[rule, word, origin(_line(settings, f"severity.{rule}"))] for rule, word in severities]
+    yield from _table("severity", rows, style)
+    yield from _table("ignore-for", [_ignore_row(each, style) for each in settings.ignores], style)
+    targets = settings.targets.items()
+    rows = [[name, _shown_target(target), origin(_line(settings, f"targets.{name}"))] for name, target in targets]
+    yield from _table("targets", rows, style)
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {limit:g} s" for name, limit in value.items() if limit is not None) or "none"
+    return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _ignore_row(ignore: IgnoreFor, style: Style) -> list[str]:
+    what = "everything" if ignore.kind is None else f"{ignore.kind} {ignore.glob}"
+    reason = f" ({style.text(ignore.reason)})" if ignore.reason is not None else ""
+    return [what, ", ".join(ignore.named), f"{ignore.place}{reason}"]
+
+
+def _table(title: str, rows: list[list[str]], style: Style) -> Iterator[str]:
+    """Rows in columns under a title; the last column says where each comes from."""
+    if not rows:
+        return
+    yield f"\n{style.paint(title, 'bold')}\n" if title else "\n"
+    cells = [[*map(style.text, row), style.text(last, 5000)] for *row, last in rows]  # a path is never cut short
+    widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
+    for *row, last in cells:
+        padded = "  ".join(cell + " " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=False))
+        yield f"  {padded}  {style.paint(last, 'dim')}\n"

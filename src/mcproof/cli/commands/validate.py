@@ -1,0 +1,94 @@
+"""`mcproof validate`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mcproof.cli.main import FAILED, OK
+from mcproof.cli.options import Parser, add_format
+from mcproof.console import Style
+from mcproof.errors import McproofError
+
+if TYPE_CHECKING:
+    from mcproof.suite.definition import Suite
+    from mcproof.suite.parse.problems import Problem, SuiteError
+
+
+def parser() -> Parser:
+    parser = Parser("validate", "Check suites without starting anything: every mistake with its line and column.")
+    add_suites(parser)
+    add_format(parser, "text", "json")
+    return parser
+
+
+def add_suites(parser: Parser) -> None:
+    """The suites that are meant."""
+    parser.add_argument(
+        "suites",
+        metavar="SUITE",
+        nargs="*",
+        help="a suite in YAML; without any, mcproof.yaml, mcproof.yml, mcptest.yaml or mcptest.yml of this folder",
+    )
+
+
+def command(arguments: list[str]) -> int:
+    from mcproof.suite.locate import suite_files
+
+    options = parser().parse_args(arguments)
+    checked = [(file, _read(file)) for file in suite_files(options.suites)]
+    if options.format == "json":
+        _print_json(checked)
+    else:
+        style = Style.of(sys.stdout)
+        for file, suite in checked:
+            sys.stdout.write(_text(file, suite, style))
+    return FAILED if any(isinstance(suite, McproofError) for _, suite in checked) else OK
+
+
+def _read(file: str) -> Suite | SuiteError:
+    from mcproof.suite.parse.problems import SuiteError
+    from mcproof.suite.parse.suite_parser import read_suite
+
+    try:
+        return read_suite(file, None)
+    except SuiteError as error:
+        return error
+
+
+def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
+    from mcproof.console import plural
+    from mcproof.suite.parse.deprecated import warnings_of
+
+    if isinstance(suite, McproofError):
+        return "".join(f"{style.text(line, 2000)}\n" for line in suite.lines)
+    warned = [f"{style.text(str(each), 2000)} (warning)\n" for each in warnings_of(suite)]
+    tick = style.paint(style.symbol("✓", "ok:"), "good")
+    counted = f"{plural(len(suite.tests), 'test')} on {plural(len(suite.servers), 'server')}"
+    return "".join([*warned, f"{tick} {style.text(file)}: {counted}\n"])
+
+
+def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
+    from mcproof.report.documents import SCHEMA_VERSION, encode, printable
+    from mcproof.suite.parse.deprecated import warnings_of
+
+    suites: list[dict[str, Any]] = [
+        {"suite": file, "valid": False, "servers": 0, "tests": 0, "problems": _records(suite.problems), "warnings": []}
+        if isinstance(suite, McproofError)
+        else {
+            "suite": file,
+            "valid": True,
+            "servers": len(suite.servers),
+            "tests": len(suite.tests),
+            "problems": [],
+            "warnings": _records(warnings_of(suite)),
+        }
+        for file, suite in checked
+    ]
+    first = next((problem for each in suites for problem in each["problems"]), None)
+    document = {"schema_version": SCHEMA_VERSION, **({} if first is None else {"error": first}), "suites": suites}
+    sys.stdout.write(printable(encode(document)) + "\n")
+
+
+def _records(problems: list[Problem]) -> list[dict[str, Any]]:
+    return [problem._asdict() for problem in problems]

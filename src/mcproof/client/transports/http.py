@@ -1,0 +1,326 @@
+"""A server at a URL: Streamable HTTP, and the older transport of two streams.
+
+Nothing is sent anywhere but to the origin that the user named, and no answer is read beyond its limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.client.failures import ConnectError, LostError, NoMessageError
+from mcproof.client.peer import Peer
+from mcproof.client.secrets import redacted_url
+from mcproof.client.transports.sse import LONGEST_EVENT, EventParser
+from mcproof.exchange.connection_facts import cropped
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    import httpx2
+
+    from mcproof.exchange.connection_facts import Ending
+
+LARGEST_BODY = 64 * 1024 * 1024
+_ACCEPT = "application/json, text/event-stream"
+_REDIRECTS = range(300, 400)
+_FORBIDDEN = (401, 403)
+
+
+class HttpStatusError(ConnectError):
+    """An HTTP status that is no answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it would be the same for any other question."""
+        return self.status in _FORBIDDEN or self.status in _REDIRECTS
+
+
+class StreamableHttp:
+    """The transport of one endpoint: every message is a POST, answered by JSON or by a stream of events."""
+
+    name = "http"
+
+    def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
+        self._url = url
+        self._headers = headers
+        self._connect = connect
+        self._client: httpx2.AsyncClient | None = None
+        self.session: str | None = None
+        self.protocol_headers: Callable[[dict[str, Any]], dict[str, str]] = lambda _: {}
+        """The headers that the protocol asks for with a message, which depend on its revision."""
+        self.peer = Peer(self._post)
+
+    async def open(self) -> None:
+        self._client = _client(self._headers, self._connect)
+
+    async def _post(self, message: bytes) -> None:
+        assert self._client is not None  # noqa: S101
+        envelope = json.loads(message)
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": _ACCEPT,
+            **({"Mcp-Session-Id": self.session} if self.session is not None else {}),
+            **self.protocol_headers(envelope),
+        }
+        async with _sent(self._client, "POST", self._url, headers, message) as response:
+            session = response.headers.get("mcp-session-id")
+            if session is not None and session.isascii() and session.isprintable():
+                self.session = session
+            await self._take(response, envelope)
+
+    async def send_bytes(self, data: bytes) -> None:
+        """Send something that need not be a message; whatever the server says to it is not waited for."""
+        assert self._client is not None  # noqa: S101
+        headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self.protocol_headers({})}
+        if self.session is not None:
+            headers["Mcp-Session-Id"] = self.session
+        async with _sent(self._client, "POST", self._url, headers, data):
+            pass
+
+    async def _take(self, response: httpx2.Response, sent: dict[str, Any]) -> None:
+        """Hand what an answer holds to the peer. A notification, or an answer of ours, needs none."""
+        _refuse_redirect(response)
+        if not ("id" in sent and "method" in sent):
+            return
+        kind = _content_type(response)
+        if kind == "text/event-stream" and response.is_success:
+            await self._take_events(response, sent["id"])
+            return
+        body = await _body(response)
+        if not response.is_success:
+            if response.status_code in _FORBIDDEN or not _is_error(body) or not self.peer.refuse(sent["id"], body):
+                raise _refusal(response, body)
+            return
+        if not body.strip():
+            raise NoMessageError(f"the server answered {response.status_code} without a body")
+        if kind != "application/json":
+            self.peer.note("content-type", kind or "none", sent["method"])
+        self.peer.receive(body, answers=sent["id"])
+        if self.peer.awaits(sent["id"]):
+            said = cropped(body.decode(errors="replace"))
+            raise NoMessageError(f"the server's answer is no JSON-RPC message: {said}")
+
+    async def _take_events(self, response: httpx2.Response, number: Any) -> None:
+        parser = EventParser()
+        async for chunk in _chunks(response):
+            for event in parser.feed(chunk):
+                if event.type == "message":
+                    self.peer.receive(event.data)
+                if not self.peer.awaits(number):
+                    return
+        if parser.is_incomplete:
+            self.peer.note("truncated", "the stream of events ended inside one")
+        raise LostError("the stream of events ended without the answer")
+
+    def kill(self) -> None:
+        """Nothing: whoever started the server ends it."""
+
+    async def close(self) -> Ending | None:
+        await self.peer.close()
+        if self._client is not None:
+            try:
+                if self.session is not None:
+                    await self._end_session(self._client, {"Mcp-Session-Id": self.session, **self.protocol_headers({})})
+            finally:
+                await self._client.aclose()
+        return None
+
+    async def _end_session(self, client: httpx2.AsyncClient, headers: dict[str, str]) -> None:
+        """Tell the server that nobody comes back; whether it likes that is its own business."""
+        with contextlib.suppress(ConnectError, LostError, TimeoutError):
+            async with asyncio.timeout(2), _sent(client, "DELETE", self._url, headers):
+                pass
+
+
+class LegacySse:
+    """The transport of two streams: events come on one, messages go where its first event says."""
+
+    name = "sse"
+
+    def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
+        self._url = url
+        self._headers = headers
+        self._connect = connect
+        self._client: httpx2.AsyncClient | None = None
+        self._endpoint: asyncio.Future[str] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.protocol_headers: Callable[[dict[str, Any]], dict[str, str]] = lambda _: {}
+        self.peer = Peer(self._post)
+
+    async def open(self) -> None:
+        """Open the stream and wait for the endpoint."""
+        self._client = _client(self._headers, self._connect)
+        self._endpoint = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._listen())
+        await asyncio.shield(self._endpoint)
+
+    async def _listen(self) -> None:
+        assert self._client is not None and self._endpoint is not None  # noqa: S101, PT018
+        try:
+            async with _sent(self._client, "GET", self._url, {"Accept": "text/event-stream"}) as response:
+                _refuse_redirect(response)
+                if not response.is_success or _content_type(response) != "text/event-stream":
+                    raise _refusal(response, await _body(response))
+                await self._take_events(response)
+        except (ConnectError, LostError) as error:
+            if not self._endpoint.done():
+                self._endpoint.set_exception(error)
+            self.peer.fail(error)
+
+    async def _take_events(self, response: httpx2.Response) -> None:
+        assert self._endpoint is not None  # noqa: S101
+        parser = EventParser()
+        async for chunk in _chunks(response, limited=False):
+            for event in parser.feed(chunk):
+                if event.type == "message":
+                    self.peer.receive(event.data)
+                elif event.type == "endpoint" and not self._endpoint.done():
+                    self._endpoint.set_result(self._resolved(event.data.decode(errors="replace").strip()))
+            if parser.dropped:
+                raise LostError(f"an event is larger than {LONGEST_EVENT:,} bytes")
+        if parser.is_incomplete:
+            self.peer.note("truncated", "the stream of events ended inside one")
+        raise LostError("the server ended its stream of events")
+
+    def _resolved(self, endpoint: str) -> str:
+        import httpx2
+
+        base = httpx2.URL(self._url)
+        try:
+            url = base.join(endpoint)
+        except (httpx2.InvalidURL, ValueError):
+            raise ConnectError(f"the server's endpoint is no URL: {cropped(endpoint)}") from None
+        if (url.scheme, url.host, url.port) != (base.scheme, base.host, base.port):
+            raise ConnectError(f"the server sends messages to another host, {redacted_url(str(url))}; nothing was sent")
+        return str(url)
+
+    async def send_bytes(self, data: bytes) -> None:
+        """Send something that need not be a message; however the server takes it."""
+        with contextlib.suppress(HttpStatusError):
+            await self._post(data)
+
+    async def _post(self, message: bytes) -> None:
+        assert self._client is not None and self._endpoint is not None  # noqa: S101, PT018
+        headers = {"Content-Type": "application/json", **self.protocol_headers({})}
+        async with _sent(self._client, "POST", await self._endpoint, headers, message) as response:
+            _refuse_redirect(response)
+            if not response.is_success:
+                raise _refusal(response, await _body(response))
+
+    def kill(self) -> None:
+        """Nothing: whoever started the server ends it."""
+
+    async def close(self) -> Ending | None:
+        await self.peer.close()
+        try:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.gather(self._task, return_exceptions=True)
+            if self._endpoint is not None and self._endpoint.done():
+                self._endpoint.exception()
+        finally:
+            if self._client is not None:
+                await self._client.aclose()
+        return None
+
+
+def _client(headers: dict[str, str], connect: float) -> httpx2.AsyncClient:
+    import httpx2
+
+    try:
+        # The whole of a request is limited by whoever waits for it; only connecting has a limit of its own.
+        return httpx2.AsyncClient(
+            headers={"User-Agent": "mcproof", **headers},
+            timeout=httpx2.Timeout(None, connect=connect),
+            follow_redirects=False,
+            trust_env=False,
+        )
+    except ValueError:
+        raise ConnectError("a header has characters that HTTP does not allow") from None
+
+
+@contextlib.asynccontextmanager
+async def _sent(
+    client: httpx2.AsyncClient, method: str, url: str, headers: dict[str, str], content: bytes | None = None
+) -> AsyncIterator[httpx2.Response]:
+    """The response to a request, its errors as ours."""
+    import httpx2
+
+    try:
+        request = client.build_request(method, url, content=content, headers=headers)
+        response = await client.send(request, stream=True)
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):
+        raise ConnectError("the server cannot be reached: this is no URL of HTTP") from None
+    except httpx2.ConnectTimeout:
+        raise ConnectError("the server cannot be reached: connecting took too long") from None
+    except httpx2.ConnectError as error:
+        raise ConnectError(f"the server cannot be reached: {str(error) or 'connecting failed'}".rstrip(".")) from None
+    except httpx2.LocalProtocolError:
+        raise ConnectError("a header has characters that HTTP does not allow") from None
+    except httpx2.HTTPError as error:
+        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+    except (OSError, OverflowError, ExceptionGroup):  # such as a port that does not exist
+        raise ConnectError("the server cannot be reached: there is no such address") from None
+    try:
+        yield response
+    except httpx2.HTTPError as error:
+        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+    finally:
+        await response.aclose()
+
+
+def _content_type(response: httpx2.Response) -> str:
+    kind: str = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind
+
+
+async def _chunks(response: httpx2.Response, *, limited: bool = True) -> AsyncIterator[bytes]:
+    """The body as it comes, decoded, and no more of it than anybody needs."""
+    read = 0
+    async for chunk in response.aiter_bytes():
+        read += len(chunk)
+        if limited and read > LARGEST_BODY:
+            raise NoMessageError(f"the answer is larger than {LARGEST_BODY:,} bytes")
+        yield chunk
+
+
+async def _body(response: httpx2.Response) -> bytes:
+    return b"".join([chunk async for chunk in _chunks(response)])
+
+
+def _is_error(body: bytes) -> bool:
+    """Whether the body of an error is one of JSON-RPC, and not a page or another API's."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and "error" in value and "jsonrpc" in value
+
+
+def _refuse_redirect(response: httpx2.Response) -> None:
+    if response.status_code in _REDIRECTS:
+        target = redacted_url(response.headers.get("location", ""))
+        raise HttpStatusError(
+            response.status_code,
+            f"the server redirects ({response.status_code}) to {target or 'nowhere'}; name that URL if you trust it",
+        )
+
+
+def _refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
+    status = response.status_code
+    if status in _FORBIDDEN:
+        challenge = response.headers.get("www-authenticate")
+        asks = f" ({cropped(challenge)})" if challenge else ""
+        how = "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite"
+        return HttpStatusError(status, f"the server asks for authorisation: HTTP {status}{asks}; {how}")
+    kind = response.headers.get("content-type", "no content type").partition(";")[0]
+    text = " ".join(body[:2000].decode(errors="replace").split())
+    said = f": {cropped(text)}" if text else ""
+    return HttpStatusError(status, f"the server answers HTTP {status} ({kind}){said}")

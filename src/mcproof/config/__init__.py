@@ -1,0 +1,1 @@
+"""The configuration: `mcproof.toml`, or `[tool.mcproof]` in `pyproject.toml`."""

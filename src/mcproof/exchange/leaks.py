@@ -1,0 +1,131 @@
+"""Whether an error text tells more than its reader should know: a stack trace, a source path, a secret.
+
+It must not cry wolf: what the caller has sent may be repeated to them, and a file name, a hash, an example or an
+address of documentation is no leak. So only shapes that nothing else has are looked for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.exchange.connection_facts import cropped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LOOKED_AT = 20_000
+"""How much of a text is searched; a trace stands near its beginning."""
+
+_SOURCES = "py|pyx|js|mjs|cjs|jsx|ts|mts|cts|tsx|go|rs|java|kt|scala|rb|php|cs|fs|c|cc|cpp|swift|ex|exs|lua"
+_FRAME = r"(?:\n|\\n)(?:[ \t]|\\t){1,12}at "
+"""The beginning of a line of a trace; inside JSON the end of the line before it is escaped."""
+_TRACES = re.compile(
+    # Python; what has no file is code that the caller has sent.
+    r'Traceback \(most recent call last\)(?!:(?:\s|\\n){1,12}File \\?"<)'
+    r'|File \\?"(?P<file>[^"<\n][^"\n]{0,300}?)\\?", line \d{1,9}'
+    # Node, JVM, .NET
+    rf"|{_FRAME}[^\n]{{1,300}}?[A-Za-z>]:\d{{1,9}}:\d{{1,9}}\)?"
+    rf"|{_FRAME}[\w.$<>/]{{3,200}}\([\w$]{{1,80}}\.(?:java|kt|scala|groovy|clj):\d{{1,9}}\)"
+    rf"|{_FRAME}[\w.$<>`+\[\],]{{3,200}}\([^()\n]{{0,200}}\) in [^\n]{{1,300}}?:line \d{{1,9}}"
+    rf"|(?:{_FRAME}[\w.$<>`+]{{1,150}}\.[\w$<>`]{{1,80}}\([^()\n]{{0,200}}\)){{2}}"
+    # Go, Rust, PHP, Ruby, Elixir
+    r"|goroutine \d{1,9} \[[a-z0-9 ,]{1,40}\]:"
+    r"|panicked at [^\n]{1,200}?\.rs:\d{1,9}"
+    r"|#\d{1,4} /[^\n]{1,300}?\.php\(\d{1,9}\)"
+    r"|(?<![\w/.-])[\w/.-]{1,200}?\.rb:\d{1,9}:in [`']"
+    r"|\(\w{1,60} \d{1,9}\.\d{1,9}\.\d{1,9}\) lib/[\w/]{1,200}\.exs?:\d{1,9}:"
+)
+_PATHS = re.compile(
+    rf"(?<![\w:/.\\~@+-])(?:(?:file://)?/(?:[\w.@+~-]{{1,100}}/){{1,30}}(?P<name>[\w.+-]{{1,100}}\.(?:{_SOURCES}))"
+    rf"|[A-Za-z]:\\{{1,2}}(?:[^\\\r\n:\"'<>|]{{1,100}}\\{{1,2}}){{1,30}}(?P<windows>[\w.+-]{{1,100}}\.(?:{_SOURCES})))"
+    r"(?![\w?-]|\.\w)"
+)
+_INVENTED_PATH = re.compile(r"(?:(?:file://)?/|[A-Za-z]:\\{1,2})(?:absolute|full|path|your|some|my|example|foo)[/\\]")
+"""The beginning of a path in a manual."""
+_NO_FILE = re.compile(
+    r"\b(?:(?i:e\.g\.?|example|such as|like|instance|url)|GET|POST|PUT|PATCH|DELETE|HEAD)[,:]?\s{0,2}[`\"'(]{0,2}$"
+)
+"""What comes before an example, and before the path of an address."""
+_SECRETS = re.compile(
+    r"-----BEGIN (?:[A-Z]{1,20} ){0,3}PRIVATE KEY-----"
+    r"|(?<![\w-])(?P<token>(?:sk|rk)[-_](?:live|test|proj|ant|svcacct|or)[-_][A-Za-z0-9_-]{16,200}"
+    r"|sk-[A-Za-z0-9]{32,200}"
+    r"|gh[opusr]_[A-Za-z0-9]{36,200}|github_pat_[A-Za-z0-9_]{40,200}|glpat-[A-Za-z0-9_-]{20,200}"
+    r"|xox[abprs]-[A-Za-z0-9-]{20,200}|(?:AKIA|ASIA)[A-Z0-9]{16}(?!\w)|AIza[A-Za-z0-9_-]{35}(?![\w-])"
+    r"|eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,2000})"
+    r"|(?<![\w+.-])[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'?#]{0,100}:(?P<password>[^\s:/@\"']{3,100})@(?P<host>[\w.-]{1,200})"
+    r"|[?&](?i:api[-_]?key|appid|access[-_]token|auth[-_]token|client[-_]secret|subscription-key)="
+    r"(?P<value>[A-Za-z0-9_.~%+-]{12,200})"
+    r"|(?<!\w)Bearer (?P<bearer>[A-Za-z0-9_.~+/-]{20,400})"
+)
+_INVENTED_WORD = re.compile(
+    r"(?i)example|your|placeholder|redacted|hidden|x{4}|\.{3}|\*{3}|[<>{}]|^[\[$]|%[sd]|^my[-_]"
+)
+"""What no real secret has in it."""
+_INVENTED_LOGIN = frozenset({"pass", "passwd", "password", "pwd", "secret", "host", "hostname"})
+_FEWEST = 6
+"""How many different characters a secret has, at least."""
+
+
+class Leak(NamedTuple):
+    """What an error text gives away."""
+
+    kind: str
+    seen: str
+    """The part of it, cropped; nothing of a secret but how it begins."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.seen}"
+
+
+def leak_in(text: str, sent: str, secrets: Sequence[str] = ()) -> Leak | None:
+    """What an error text gives away that the caller did not send; `secrets` are values that the server was given."""
+    text = text[:LOOKED_AT]
+    for value in secrets:
+        if len(value) >= 8 and value in text and value not in sent:
+            return Leak("a secret of its environment", "***")
+    for trace in _TRACES.finditer(text):
+        if (trace["file"] or trace[0].strip()) not in sent:
+            return Leak("a stack trace", cropped(" ".join(trace[0].replace("\\n", "\n").split())))
+    for path in _PATHS.finditer(text):
+        # A file that the caller has named is theirs, wherever the server found it.
+        if (path["name"] or path["windows"]) not in sent and not _is_example(text, path):
+            return Leak("a path of source code", cropped(path[0]))
+    for secret in _SECRETS.finditer(text):
+        if (_value(secret) or secret[0]) not in sent and not _is_invented(secret):
+            return Leak("what looks like a secret", _beginning(secret))
+    return None
+
+
+def _beginning(secret: re.Match[str]) -> str:
+    """As much of a secret as may be shown."""
+    value = _value(secret)
+    if value is None:
+        return secret[0]
+    return f"{value[:4] if secret['token'] else secret[0].partition(value)[0]}***"
+
+
+def _value(secret: re.Match[str]) -> str | None:
+    """What is secret of it; None for the first line of a private key, after which it only begins."""
+    return secret["token"] or secret["password"] or secret["value"] or secret["bearer"]
+
+
+def _is_example(text: str, path: re.Match[str]) -> bool:
+    """Whether a path names no file: one of a manual, one that is said to be an example, the end of an address."""
+    return (
+        _INVENTED_PATH.match(path[0]) is not None
+        or _NO_FILE.search(text[max(0, path.start() - 20) : path.start()]) is not None
+    )
+
+
+def _is_invented(secret: re.Match[str]) -> bool:
+    """Whether a secret is only there to show where one belongs, or is hidden already."""
+    if (password := secret["password"]) is not None:
+        names = {password.lower(), secret["host"].lower()}
+        return len(set(password)) < 3 or bool(names & _INVENTED_LOGIN) or _INVENTED_WORD.search(password) is not None
+    value = _value(secret)
+    if value is None:
+        return False
+    is_varied = len(set(value)) >= _FEWEST and any(each.isdigit() for each in value)
+    return not is_varied or _INVENTED_WORD.search(value) is not None

@@ -1,0 +1,1 @@
+"""Runs: a request goes in, the checks run, a result comes out."""

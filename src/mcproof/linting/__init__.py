@@ -1,0 +1,1 @@
+"""The machinery behind rules: findings, the registry, the engine, suppression and fixes."""

@@ -1,0 +1,1 @@
+"""Automatic fixes: from findings to edits of snapshots and Python source."""

@@ -1,0 +1,235 @@
+"""What there is to know about a rule: its docstring and its cases, for `explain`, for the docs and for the tests.
+
+A case is data: a subject on which the rule fires (`bad`), or stays silent (`good`), and for a rule that fixes,
+what the subject is afterwards (`fixed`). Cases live in `rules/cases/<id>.yml`.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.linting.registry import FAULTS, RULESETS, all_rules
+
+if TYPE_CHECKING:
+    from mcproof.linting.registry import Fault, Rule
+
+
+class Case(NamedTuple):
+    """One example for one rule."""
+
+    title: str
+    tool: Any = None
+    """A tool, as an entry of `tools/list`."""
+    catalog: Any = None
+    """A whole snapshot, for rules that look at more than a tool."""
+    text: str | None = None
+    """The snapshot as text, where its spelling matters."""
+    crash: dict[str, Any] | None = None
+    """The failure of a rule, for the rule about those."""
+    wire: dict[str, Any] | None = None
+    """What a connection shows, for rules about that: the lines that a server `sends`, or the members of a `Wire`."""
+    trial: dict[str, Any] | None = None
+    """What a live server was `sent` and its `answer`, for rules about that; `crash` or `hang` where none came."""
+    source: str | None = None
+    """A Python file, for what only the source shows."""
+    levels: int | None = None
+    """A tool whose schema nests this deep, for what would not fit on a page."""
+    at: tuple[str, ...] = ()
+    """The pointers of the findings, for a bad case; from the tool, or from the item that the rule speaks of."""
+    fixed: Any = None
+
+    @property
+    def snapshot(self) -> str | None:
+        """The case as the text of a snapshot; None where it is none."""
+        if self.text is not None:
+            return self.text
+        if any(each is not None for each in (self.crash, self.wire, self.trial, self.source)):
+            return None
+        document = self.catalog if self.catalog is not None else {"tools": [self.subject]}
+        return json.dumps(document, indent=2, ensure_ascii=False)
+
+    @property
+    def subject(self) -> Any:
+        """The tool that the case is about."""
+        return self.tool if self.levels is None else nested_tool(self.levels)
+
+    @property
+    def shown(self) -> str:
+        """The case as a reader should see it."""
+        if self.text is not None:
+            return self.text.rstrip()
+        if self.wire is not None and "sends" in self.wire:
+            return "\n".join(self.wire["sends"])
+        if self.trial is not None:
+            return shown_trial(self.trial)
+        if self.source is not None:
+            return self.source.rstrip()
+        if self.levels is not None:
+            return f"(a schema that nests {self.levels} levels deep)"
+        subject = next(each for each in (self.crash, self.wire, self.tool, self.catalog) if each is not None)
+        return compact_json(subject)
+
+    @property
+    def language(self) -> str:
+        """The language in which the case is shown, for a page that colours it."""
+        if self.source is not None:
+            return "python"
+        return "json" if self.trial is None else "text"
+
+
+class Cases(NamedTuple):
+    bad: list[Case]
+    good: list[Case]
+
+
+def nested_tool(levels: int) -> dict[str, Any]:
+    """A tool whose schema nests at least this deep."""
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels // 2):
+        schema = {"type": "object", "properties": {"inner": schema}}
+    return {"name": "deep", "description": "Takes something very deep.", "inputSchema": schema}
+
+
+def cases_of(rule: Rule) -> Cases:
+    """The cases of a rule, from its file."""
+    import yaml
+
+    file = files("mcproof.rules") / "cases" / f"{rule.id}.yml"
+    data = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    return Cases(*([_case(each) for each in data[kind]] for kind in ("bad", "good")))
+
+
+def _case(data: dict[str, Any]) -> Case:
+    at = data.get("at", ())
+    return Case(**{**data, "at": (at,) if isinstance(at, str) else tuple(at)})
+
+
+METHODS = {
+    "unknown_method": "mcproof/no-such-method",
+    "bad_cursor": "tools/list",
+    "unknown_prompt": "prompts/get",
+    "unknown_resource": "resources/read",
+}
+"""What the probes of the protocol ask for; the others call a tool, or say otherwise."""
+_NO_ANSWER = {"crash": "(none: the server has ended)", "hang": "(none in time)"}
+
+
+def shown_trial(trial: dict[str, Any]) -> str:
+    """What was sent and what came back, as a reader should see it."""
+    sent, answer = trial["sent"], trial["answer"]
+    parts = {name: trial[name] for name in ("tool", "revision") if name in trial}
+    lines = [f"{name}: {each if isinstance(each, str) else compact_json(each)}" for name, each in parts.items()]
+    method = trial.get("method") or METHODS.get(trial["probe"], "tools/call")
+    lines.append(f"sent: {sent}" if isinstance(sent, str) else f"sent: {method} {compact_json(sent)}")
+    lines.append(f"answer: {_NO_ANSWER.get(answer, answer) if isinstance(answer, str) else compact_json(answer)}")
+    return "\n".join(lines)
+
+
+def compact_json(value: Any, width: int = 88) -> str:
+    """JSON that is laid out like a person would: what fits on a line stands on one."""
+
+    def laid_out(value: Any, indent: int) -> str:
+        line = json.dumps(value, ensure_ascii=False)
+        if len(line) + indent <= width or not isinstance(value, (dict, list)) or not value:
+            return line
+        inner = " " * (indent + 2)
+        if isinstance(value, dict):
+            keys = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value]
+            parts = [key + laid_out(each, indent + 2) for key, each in zip(keys, value.values(), strict=True)]
+            return "{\n" + ",\n".join(inner + part for part in parts) + "\n" + " " * indent + "}"
+        parts = [laid_out(each, indent + 2) for each in value]
+        return "[\n" + ",\n".join(inner + part for part in parts) + "\n" + " " * indent + "]"
+
+    return laid_out(value, 0)
+
+
+def facts_of(rule: Rule) -> list[tuple[str, str]]:
+    """What can be said of a rule in a word or two each."""
+    facts = [
+        ("Ruleset", rule.ruleset),
+        ("Category", rule.category),
+        ("Severity", rule.severity if rule.severity == rule.level else f"{rule.severity} (level: {rule.level})"),
+        ("Fault", f"{rule.fault.id} ({rule.fault.paper})" if rule.fault is not None else "none"),
+        *([("Says the same as", rule.same_as)] if rule.same_as is not None else []),
+        ("Auto-fixable", "yes" if rule.fixable else "no"),
+        ("Needs a language model", "yes" if rule.needs_language_model else "no"),
+        ("Stable since", rule.since),
+    ]
+    labels = {"weight": "Weight", "dimension": "Dimension", "phase": "Phase"}
+    return facts + [(label, str(rule.traits[trait])) for trait, label in labels.items() if trait in rule.traits]
+
+
+def rule_record(rule: Rule) -> dict[str, Any]:
+    """A rule for machines."""
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "ruleset": rule.ruleset,
+        "category": rule.category,
+        "severity": rule.severity,
+        "level": rule.level,
+        "fault": rule.fault.id if rule.fault is not None else None,
+        "fixable": rule.fixable,
+        "needs_language_model": rule.needs_language_model,
+        "since": rule.since,
+        "summary": rule.summary,
+        "why": rule.why,
+        "fix": rule.advice,
+    }
+
+
+def rules_of_fault(fault: Fault) -> list[Rule]:
+    return [rule for rule in all_rules() if rule.fault is fault]
+
+
+def rule_page(rule: Rule) -> str:
+    """The documentation page of a rule, in Markdown."""
+    cases = cases_of(rule)
+    title = rule.id if rule.name == rule.id else f"{rule.id}: {rule.name}"
+    lines = [f"# {title}", "", rule.summary, ""]
+    lines += [line for paragraph in rule.details for line in (paragraph, "")]
+    lines += ["| | |", "| --- | --- |"]
+    lines += [f"| {label} | {value} |" for label, value in facts_of(rule)]
+    lines += ["", "## Why it matters", "", sentence(rule.why), "", "## What to do", "", sentence(rule.advice), ""]
+    for heading, listed in (("It fires on", cases.bad), ("It is silent on", cases.good)):
+        lines += [f"## {heading}", ""]
+        for case in listed:
+            lines += [f"{sentence(case.title)}", "", f"```{case.language}", case.shown, "```", ""]
+            if case.at and any(case.at):
+                lines += [f"At {', '.join(f'`{pointer}`' for pointer in case.at)}.", ""]
+            if case.fixed is not None:
+                lines += ["After `--fix`:", "", "```json", compact_json(case.fixed), "```", ""]
+    everywhere = f"For one run: `mcproof lint --ignore {rule.id}`."
+    if rule.looks_at == "Trials":
+        everywhere = f'Everywhere: `ignore = ["{rule.id}"]` in `mcproof.toml`.'
+    lines += ["## How to silence it", "", f"{everywhere} For one tool, with a reason:", ""]
+    entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'
+    lines += ["```toml", entry, "```", ""]
+    return "\n".join(lines)
+
+
+def index_page() -> str:
+    """The list of all rules, by ruleset, in Markdown."""
+    lines = ["# Rules", "", "Generated from the rules by `make docs`. `mcproof explain ID` shows the same text.", ""]
+    for ruleset in RULESETS.values():
+        when = "runs by default" if ruleset.is_default else "opt-in: `--ruleset`"
+        lines += [f"## {ruleset.name}", "", f"{ruleset.summary} ({when})", ""]
+        lines += ["| rule | severity | fix | what it fires on |", "| --- | --- | --- | --- |"]
+        for rule in all_rules():
+            if rule.ruleset == ruleset.name:
+                fix = "yes" if rule.fixable else ""
+                lines.append(f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {fix} | {rule.summary} |")
+        lines.append("")
+    lines += ["## Faults", "", "| fault | what goes wrong | from | rules |", "| --- | --- | --- | --- |"]
+    for fault in FAULTS.values():
+        named = ", ".join(rule.id for rule in rules_of_fault(fault)) or "(a runtime probe only)"
+        lines.append(f"| {fault.id} | {fault.summary} | {fault.paper} | {named} |")
+    return "\n".join([*lines, ""])
+
+
+def sentence(text: str) -> str:
+    """A text that starts with a capital and ends with a stop."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."

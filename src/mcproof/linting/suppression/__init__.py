@@ -1,0 +1,1 @@
+"""Findings that are there and do not count: `[[ignore-for]]`, comments and baselines."""

@@ -1,0 +1,222 @@
+"""The baseline: the findings that somebody has accepted, so that only new ones fail.
+
+An entry is known by its target and its fingerprint, which has no line number and no position in a list: moving
+tools about or laying out the file anew changes nothing. The rest of an entry is for people who read the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.errors import InputError
+from mcproof.linting.finding import fingerprints
+from mcproof.linting.suppression.ledger import ACCEPTED, Suppression
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.linting.finding import Finding
+    from mcproof.linting.registry import Rule
+
+SCHEMA_VERSION = 1
+KIND = "baseline"
+STDIN = "<stdin>"
+"""The one target that is no file."""
+LARGEST = 1 << 28
+"""Where reading stops, for what has no end."""
+LIVE = "live:"
+"""What stands before the name of a live server, which is no file."""
+_MEMBERS = ("target", "rule", "subject", "pointer", "fingerprint")
+
+
+class Entry(NamedTuple):
+    """A finding that was accepted."""
+
+    target: str
+    """The file, from the folder of the baseline."""
+    rule: str
+    subject: str
+    pointer: str
+    fingerprint: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.target, self.fingerprint
+
+
+class Stale(NamedTuple):
+    """An accepted finding that no longer occurs."""
+
+    entry: Entry
+    line: int
+
+
+class Baseline:
+    """The accepted findings of one file, and what a run makes of them."""
+
+    def __init__(
+        self, file: str, entries: Iterable[Entry] = (), lines: Iterable[int] = (), *, accepts_all: bool = False
+    ) -> None:
+        self.file = file
+        self._accepts_all = accepts_all
+        self._entries = {entry.key: (entry, line) for entry, line in zip(entries, lines, strict=True)}
+        self._current: dict[tuple[str, str], Entry] = {}
+        self._suppressed_elsewhere: set[tuple[str, str]] = set()
+        """What is there and does not need this file: it is not gone, and not accepted either."""
+        self._judged: set[tuple[str, str]] = set()
+        """The targets and rules that this run has looked at."""
+        self._tried: set[tuple[str, str, str]] = set()
+        """The targets, rules and subjects of which something was tried, though perhaps not all that once was."""
+
+    @classmethod
+    def read(cls, file: str, *, accepts_all: bool = False) -> Baseline:
+        """The baseline in a file. Raises an InputError where it cannot be read or is none.
+
+        One that accepts all takes whatever it is shown, for it will be written anew.
+        """
+        from mcproof.text.jsontext import JsonText
+
+        try:
+            with open(file, encoding="utf-8-sig") as stream:
+                text = stream.read(LARGEST + 1)
+        except FileNotFoundError:
+            raise InputError("there is no such baseline; `--update-baseline` writes it", file=file) from None
+        except OSError as error:
+            raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=file) from None
+        except UnicodeDecodeError:
+            raise InputError("no baseline: not UTF-8", file=file) from None
+        if len(text) > LARGEST:
+            raise InputError(f"no baseline: larger than {LARGEST:,} characters", file=file)
+        document = JsonText.parse(text, file)
+        entries = _entries(document.value, file)
+        spans = document.spans([f"/entries/{number}" for number in range(len(entries))])
+        offsets = [spans[f"/entries/{number}"].start for number in range(len(entries))]
+        lines = [position.line for position in document.positions(offsets)]
+        return cls(file, entries, lines, accepts_all=accepts_all)
+
+    def accept(
+        self,
+        catalog: Catalog,
+        findings: list[Finding],
+        suppressions: list[Suppression | None],
+        running: Iterable[Rule],
+    ) -> list[Suppression | None]:
+        """Suppress what is accepted, of what nothing else suppresses, and remember what there is now."""
+        where = self._known_as(catalog)
+        for rule in running:
+            if rule.looks_at == "Trials":
+                self._tried.update((where, rule.id, each.item.subject) for each in catalog.trials or ())
+            else:
+                self._judged.add((where, rule.id))
+        result = list(suppressions)
+        for number, (finding, fingerprint) in enumerate(zip(findings, fingerprints(findings), strict=True)):
+            entry = Entry(where, finding.rule.id, finding.item.subject, finding.pointer, fingerprint)
+            if suppressions[number] is not None:
+                self._suppressed_elsewhere.add(entry.key)
+                continue
+            self._current[entry.key] = entry
+            if self._accepts_all or entry.key in self._entries:
+                _, line = self._entries.get(entry.key, (entry, None))
+                result[number] = Suppression(ACCEPTED, None, self.file, line)
+        return result
+
+    def stale(self) -> list[Stale]:
+        """The entries that this run should have come across and did not.
+
+        None of what was tried: that another probe, another tool or another case found it is no reason to fail.
+        """
+        seen = self._current.keys() | self._suppressed_elsewhere
+        return [
+            Stale(entry, line)
+            for key, (entry, line) in self._entries.items()
+            if key not in seen and (entry.target, entry.rule) in self._judged
+        ]
+
+    def update(self) -> tuple[int, int, int]:
+        """Write the file anew: how many findings it accepts, how many of them are new, how many entries are gone.
+
+        What this run did not look at stays, unless its target is no longer there.
+        """
+        from mcproof.text.atomic import write_file
+
+        is_gone = {target: self._is_gone(target) for target in {entry.target for entry, _ in self._entries.values()}}
+        kept = {
+            key: entry
+            for key, (entry, _) in self._entries.items()
+            if not self._was_looked_at(entry) and not is_gone[entry.target]
+        }
+        accepted = {**kept, **self._current}
+        write_file(self.file, _document(accepted.values()).encode())
+        return len(accepted), len(accepted.keys() - self._entries.keys()), len(self._entries.keys() - accepted.keys())
+
+    def _was_looked_at(self, entry: Entry) -> bool:
+        return (entry.target, entry.rule) in self._judged or (entry.target, entry.rule, entry.subject) in self._tried
+
+    def _known_as(self, catalog: Catalog) -> str:
+        """What a catalog is called in this file. A configured server goes with the file that names it."""
+        origin = catalog.origin
+        if origin is None:
+            return self._relative(catalog.name)
+        if origin.line is None:
+            return f"{LIVE}{catalog.name}"
+        return f"{LIVE}{self._relative(origin.file)}{catalog.name.removeprefix(origin.file)}"
+
+    def _relative(self, target: str) -> str:
+        """A target as the file names it, wherever mcproof was started."""
+        if target == STDIN or target.startswith(LIVE):
+            return target
+        folder, (above, name) = os.path.dirname(self.file) or os.curdir, os.path.split(target)
+        way = _way(folder, target)
+        if os.pardir in way.split("/"):  # perhaps only because one of the two is named through a link
+            real = _way(os.path.realpath(folder), os.path.join(os.path.realpath(above), name))
+            way = min(way, real, key=lambda each: each.split("/").count(os.pardir))
+        return way
+
+    def _is_gone(self, target: str) -> bool:
+        """Whether there is certainly no such target any more; one that cannot be reached may come back."""
+        if target == STDIN or target.startswith(LIVE):
+            return False
+        try:
+            os.lstat(os.path.join(os.path.dirname(self.file), target))
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return True
+        except OSError:
+            return False
+        return False
+
+
+def _way(folder: str, target: str) -> str:
+    """The way from a folder to a target; all of its path, where another drive has it."""
+    try:
+        return os.path.relpath(target, folder).replace(os.sep, "/")
+    except ValueError:
+        return os.path.abspath(target).replace(os.sep, "/")
+
+
+def _entries(value: Any, file: str) -> list[Entry]:
+    if not isinstance(value, dict) or value.get("kind") != KIND:
+        raise InputError("no baseline; name another file, and `--update-baseline` writes it", file=file)
+    version = value.get("schema_version")
+    if type(version) is not int or version != SCHEMA_VERSION:
+        found = f"version {version}" if type(version) is int else "no known version"
+        raise InputError(f"a baseline of {found}; this mcproof reads version {SCHEMA_VERSION}", file=file)
+    listed = value.get("entries")
+    entries = []
+    for number, record in enumerate(listed if isinstance(listed, list) else [None]):
+        if not isinstance(record, dict) or not all(isinstance(record.get(key), str) for key in _MEMBERS):
+            what = f"entry {number + 1} is not an object with {', '.join(_MEMBERS)}"
+            raise InputError(
+                f"a damaged baseline: {what}; mend it, or delete it and `--update-baseline` writes it anew", file=file
+            )
+        entries.append(Entry(*(record[key] for key in _MEMBERS)))
+    return entries
+
+
+def _document(entries: Iterable[Entry]) -> str:
+    """The text of a baseline: one entry a line, in an order that gives small differences."""
+    lines = ",\n".join(json.dumps(entry._asdict()) for entry in sorted(entries))
+    listed = f"[\n{lines}\n]" if lines else "[]"
+    return f'{{"schema_version": {SCHEMA_VERSION}, "kind": "{KIND}",\n"entries": {listed}}}\n'

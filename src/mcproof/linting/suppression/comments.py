@@ -1,0 +1,274 @@
+"""Comments in Python source that suppress findings: `# mcproof: ignore[MP004] why`."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.errors import UsageError, nearest
+from mcproof.linting.registry import all_rules, find_rule, rules_named
+from mcproof.linting.suppression.ledger import COMMENTED, Remark, Suppression
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from mcproof.catalog.model import Catalog, Item
+    from mcproof.discovery import Discovered
+    from mcproof.linting.finding import Finding
+    from mcproof.linting.registry import Rule
+    from mcproof.linting.suppression.ledger import IgnoreLedger
+
+IGNORE, IGNORE_FILE = "ignore", "ignore-file"
+MOST_WORDS = 100
+"""Where the list of one comment stops being read."""
+MOST_REMARKS = 200
+"""How many comments are complained about in one run; whoever has more has one reason for all of them."""
+LONGEST_REASON, LONGEST_WORD = 500, 60
+
+_START = re.compile(r"#(?=[ \t]*mcproof:)")
+_DIRECTIVE = re.compile(r"[ \t]*mcproof:[ \t]*([\w-]+)[ \t]*(?:(\[)([^\]]*)(\]?))?")
+_NEXT_COMMENT = re.compile(r"\s#\s")
+_NOT_OF_SOURCE = frozenset(("Wire", "Trials", "RuleCrash"))
+"""The scopes of rules that have nothing to look at in source."""
+
+
+class Comment(NamedTuple):
+    """One comment that suppresses."""
+
+    file: str
+    line: int
+    shown: str
+    """What it says, without the reason: `ignore[MP004]`."""
+    is_for_file: bool
+    rules: frozenset[str] | None
+    """The ids of the rules; None for all there are."""
+    reason: str | None
+
+    @property
+    def suppression(self) -> Suppression:
+        return Suppression(COMMENTED, self.reason, self.file, self.line)
+
+    def names(self, rule: Rule) -> bool:
+        return self.rules is None or rule.id in self.rules
+
+    def ran(self, running: set[str]) -> bool:
+        """Whether all of its rules ran; else one that did not may be why it is there."""
+        if self.rules is not None:
+            return self.rules <= running
+        return all(rule.id in running for rule in all_rules() if rule.looks_at not in _NOT_OF_SOURCE)
+
+
+def heed_comments(
+    catalog: Catalog,
+    findings: list[Finding],
+    suppressions: list[Suppression | None],
+    running: Iterable[Rule],
+    ledger: IgnoreLedger,
+) -> list[Suppression | None]:
+    """What suppresses each finding, comments included; the ledger learns which of them are not needed.
+
+    A comment is about the tool, resource or prompt on whose lines it stands, or about everything in its file; on a
+    line of parameters below the `def`, or of some other part, about what is written there only. It is needed as well
+    where the configuration suppresses the same finding.
+    """
+    comments = list(_read(catalog, ledger))
+    source = catalog.source
+    if not comments or source is None:
+        return suppressions
+    about = _concerned(catalog, comments)
+    result = list(suppressions)
+    needed: set[Comment] = set()
+    for at, finding in enumerate(findings):
+        for comment, parts in about.get(finding.item.pointer, ()):
+            if comment.names(finding.rule) and (parts is None or _is_about(source, finding, parts)):
+                needed.add(comment)
+                result[at] = result[at] or comment.suppression
+                break
+    placed = {comment for heeded in about.values() for comment, _ in heeded}
+    ids = {rule.id for rule in running}
+    for comment in comments:
+        if comment in needed:
+            ledger.remarks[_key(comment.file, comment.line, comment.shown)] = None
+        elif comment not in placed and not comment.is_for_file:
+            where = "it belongs on the line of a decorator, a `def`, a constructor or what is wrong"
+            _remark(
+                ledger, comment, f"unused: `{comment.shown}` stands on no line of a tool, resource or prompt; {where}"
+            )
+        elif comment.ran(ids):
+            _remark(ledger, comment, f"unused: `{comment.shown}` suppressed nothing in this run")
+    return result
+
+
+Heeded = tuple[Comment, "frozenset[str] | None"]
+"""A comment about an item, with the pointers of the parts that it is about; None for all of the item."""
+Lines = dict[tuple[str, int], list[str]]
+"""The pointers of what is written on a line of a file."""
+
+
+def _is_about(source: Discovered, finding: Finding, parts: frozenset[str]) -> bool:
+    """Whether what a finding is about, or the nearest thing around it that is written somewhere, is one of these."""
+    near = finding.near if isinstance(finding.near, str) else finding.item.pointer + finding.pointer
+    while near and near not in source.places:
+        near = near.rpartition("/")[0]
+    return near in parts
+
+
+def _narrow(item: Item, written: Lines, own: Collection[tuple[str, int]]) -> dict[tuple[str, int], frozenset[str]]:
+    """The parts that a comment on a line is about, for the lines on which it is not about the whole item.
+
+    These are the lines of parameters below the `def`, and whatever is not among the lines of the item's own.
+    """
+    parameters = f"{item.pointer}/inputSchema/properties/"
+    heads = {item.pointer, f"{item.pointer}/name", f"{item.pointer}/inputSchema"}
+    found = {}
+    for line, pointers in written.items():
+        if line not in own:
+            found[line] = frozenset(pointers)
+        elif heads.isdisjoint(pointers) and any(pointer.startswith(parameters) for pointer in pointers):
+            found[line] = frozenset(pointer for pointer in pointers if pointer.startswith(parameters))
+    return found
+
+
+def _concerned(catalog: Catalog, comments: list[Comment]) -> dict[str, list[Heeded]]:
+    """The comments about each item, by its pointer; what is said of the item itself first."""
+    source = catalog.source
+    assert source is not None  # noqa: S101 (whoever asks knows)
+    on_line: dict[tuple[str, int], list[Comment]] = {}
+    of_file: dict[str, list[Comment]] = {}
+    for comment in comments:
+        if comment.is_for_file:
+            of_file.setdefault(comment.file, []).append(comment)
+        else:
+            on_line.setdefault((comment.file, comment.line), []).append(comment)
+    written = _written_on(source, on_line)
+    about: dict[str, list[Heeded]] = {}
+    items: list[Item] = [*catalog.tools, *catalog.resources, *catalog.templates, *catalog.prompts]
+    for item in items:
+        own = source.lines.get(item.pointer, ())
+        narrow = _narrow(item, written.get(item.pointer, {}), own)
+        heeded: list[Heeded] = [
+            (comment, narrow.get(line))
+            for line in {**dict.fromkeys(own), **narrow}
+            for comment in on_line.get(line, ())
+        ]
+        place = source.places.get(item.pointer) or source.places.get(f"{item.pointer}/name")
+        files = dict.fromkeys([file for file, _ in own] + ([place.file] if place is not None else []))
+        heeded += [(comment, None) for file in files for comment in of_file.get(file, ())]
+        if heeded:
+            about[item.pointer] = heeded
+    return about
+
+
+def _written_on(source: Discovered, lines: Collection[tuple[str, int]]) -> dict[str, Lines]:
+    """What is written on some lines, by the item that it is part of; where nothing begins there, what goes on there."""
+    by_item: dict[str, Lines] = {}
+    going_on = {
+        item: {at: (at[0], begins) for at, begins in further.items() if at in lines}
+        for item, further in source.continued.items()
+        if lines
+    }
+    for pointer, place in source.places.items() if lines else ():
+        by_item.setdefault("/".join(pointer.split("/", 3)[:3]), {}).setdefault(place[:2], []).append(pointer)
+    for item, further in going_on.items():
+        written = by_item.get(item, {})
+        for line, begins in further.items():
+            if line not in written and begins in written:
+                written[line] = written[begins]
+    return {
+        item: {line: pointers for line, pointers in written.items() if line in lines}
+        for item, written in by_item.items()
+    }
+
+
+def _read(catalog: Catalog, ledger: IgnoreLedger) -> Iterator[Comment]:
+    """Every comment that suppresses; what is wrong with one goes to the ledger."""
+    source = catalog.source
+    assert source is not None  # noqa: S101
+    known: dict[str, frozenset[str] | str] = {}
+    for file, found in source.comments.items():
+        for line, text in found:
+            for said in _START.split(text)[1:]:
+                comment = _parsed(file, line, said, known, ledger)
+                if comment is not None:
+                    yield comment
+
+
+def _parsed(
+    file: str, line: int, said: str, known: dict[str, frozenset[str] | str], ledger: IgnoreLedger
+) -> Comment | None:
+    found = _DIRECTIVE.match(said)
+    if found is None:
+        return None
+    word, opening, listed, closing = found.groups()
+    rest = said[found.end() :]
+    shown = _cropped(word if opening is None else f"{word}[{listed}{closing}")
+    comment = Comment(file, line, shown, word == IGNORE_FILE, None, _reason(rest))
+    if word not in (IGNORE, IGNORE_FILE):
+        hint = nearest(word[:LONGEST_WORD], [IGNORE, IGNORE_FILE])
+        if hint or opening or rest.startswith("="):  # else it is a sentence that happens to begin with our name
+            there_are = f"`{IGNORE}` and `{IGNORE_FILE}`"
+            _remark(ledger, comment, f"`{shown}` is not understood{hint}; there are {there_are}", kind="bad-ignore")
+        return None
+    if opening is None:
+        first = rest.split(maxsplit=1)[0].strip(",:;") if rest.strip() else ""
+        if _is_id(first):
+            message = f"`{word} {first}` suppresses nothing; rules are named in brackets: `{word}[{first}]`"
+            _remark(ledger, comment, message, kind="bad-ignore")
+            return None
+        return comment
+    words = [each.strip() for each in listed.split(",", MOST_WORDS)[:MOST_WORDS] if each.strip()]
+    if not closing or not words:
+        what = "names no rule" if closing else "has no closing bracket"
+        _remark(ledger, comment, f"`{shown}` {what}, so it suppresses nothing", kind="bad-ignore")
+        return None
+    rules: set[str] = set()
+    for each in words:
+        meant = _rules_of(each, known)
+        if isinstance(meant, str):
+            _remark(ledger, comment, meant, kind="bad-ignore")
+        else:
+            rules |= meant
+    return comment._replace(rules=frozenset(rules)) if rules else None
+
+
+def _rules_of(word: str, known: dict[str, frozenset[str] | str]) -> frozenset[str] | str:
+    """The ids of the rules that a word stands for, or why it stands for none."""
+    if word not in known:
+        try:
+            known[word] = frozenset(rule.id for rule in rules_named([_cropped(word)]))
+        except UsageError as error:
+            known[word] = error.message
+    return known[word]
+
+
+def _is_id(word: str) -> bool:
+    """Whether a word is a rule's id or name that no sentence would begin with."""
+    if "-" not in word and not any(map(str.isdigit, word)):
+        return False
+    try:
+        find_rule(word[:LONGEST_WORD])
+    except UsageError:
+        return False
+    return True
+
+
+def _reason(rest: str) -> str | None:
+    """What is said after the rules, up to a comment for another tool on the same line."""
+    reason = _NEXT_COMMENT.split(f" {rest}", maxsplit=1)[0].strip().lstrip(":-–—").strip()
+    return reason[:LONGEST_REASON] or None
+
+
+def _cropped(word: str) -> str:
+    return word if len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}…"
+
+
+def _key(file: str, line: int, what: str) -> tuple[str, int, str]:
+    return os.path.abspath(file), line, what
+
+
+def _remark(ledger: IgnoreLedger, comment: Comment, message: str, kind: str = "unused-ignore") -> None:
+    """Note what is wrong with a comment, unless another target needs it."""
+    if len(ledger.remarks) < MOST_REMARKS:
+        key = _key(comment.file, comment.line, comment.shown if kind == "unused-ignore" else message)
+        ledger.remarks.setdefault(key, Remark(kind, message, comment.file, comment.line))

@@ -1,0 +1,54 @@
+"""The contract matrix: for one tool and one fault, what is declared against what is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.prove.probes import Case
+from mcproof.results.model import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.catalog.model import Tool
+    from mcproof.prove.probes import Questions
+    from mcproof.results.model import ProbeResult, Reported, Verdict
+
+_VERDICTS: dict[tuple[bool, bool], Verdict] = {
+    (True, True): "proven",
+    (True, False): "broken promise",
+    (False, True): "hidden rule",
+    (False, False): "open",
+}
+
+
+def cell_of(tool: Tool, result: ProbeResult, asked: Questions, weakness: str | None) -> Cell:
+    """The cell of the matrix that a probe decides; `kept` means refused."""
+    fault = result.fault or ""
+    declared = _declared(result.probe, asked)
+    if result.outcome == "not_applicable":
+        return Cell(tool.name, fault, declared, None, "not applicable", result.reason)
+    if result.outcome == "not_tested" or declared is None:
+        return Cell(tool.name, fault, declared, None, "not tested", result.reason)
+    kept = result.outcome == "rejected"
+    return Cell(tool.name, fault, declared, kept, _VERDICTS[declared, kept], result.reason, weakness is not None)
+
+
+def _declared(probe: str, asked: Questions) -> bool | None:
+    """Whether the schema promises what a probe is about; None where there is nothing to promise."""
+    for case in asked.cases:
+        if case.probe == probe:
+            return case.declared if isinstance(case, Case) or case.declared is not None else None
+    return None
+
+
+def with_predictions(matrix: list[Cell], findings: Iterable[Reported]) -> list[Cell]:
+    """The matrix with the static rules that said, before anything was sent, what lies open."""
+    said: dict[tuple[str | None, str], dict[str, None]] = {}
+    for each in findings:
+        if each.rule.fault is not None and each.rule.ruleset != "wire":
+            said.setdefault((each.tool, each.rule.fault), {})[each.rule.id] = None
+    return [
+        cell._replace(predicted_by=tuple(said.get((cell.tool, cell.fault), ()))) if cell.verdict == "open" else cell
+        for cell in matrix
+    ]

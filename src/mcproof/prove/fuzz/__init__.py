@@ -1,0 +1,1 @@
+"""Fuzzing: calls with generated arguments, judged, shrunk and stored."""

@@ -1,0 +1,167 @@
+"""Calls with generated arguments until something breaks: the same ones for the same seed.
+
+A tool is called by one server process, and several tools are called at once. No ping is sent between answered calls;
+what broke, and by which call, is found out when something did.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.client.calling import Session
+from mcproof.client.failures import ConnectError
+from mcproof.client.interrupts import Interruptible, all_of
+from mcproof.client.secrets import plain_secrets
+from mcproof.exchange.probe_facts import KINDS, SEVERAL, Trial, Trials
+from mcproof.prove.blame import Sender
+from mcproof.prove.fuzz.tool_campaign import Called
+from mcproof.results.model import Untested
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+    from typing import Any
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.client.calling import Reply
+    from mcproof.client.endpoints import Server
+    from mcproof.client.reach import Asking
+    from mcproof.exchange.probe_facts import Outcome
+    from mcproof.prove.failure_store import Failed
+    from mcproof.prove.fuzz.tool_campaign import Campaign, FoundFailure
+    from mcproof.prove.safety import Permission
+
+_TOLD_EVERY = 0.1
+"""Seconds between two signs of progress."""
+_SERIOUS = ("crash", "hang", "protocol_violation", "leak", "accepted")
+
+
+class Fuzzed(NamedTuple):
+    """What came of it all."""
+
+    outcomes: dict[str, int]
+    cases: dict[str, int]
+    """How many cases each tool was called with."""
+    failures: list[FoundFailure]
+    stored: list[Failed]
+    """What it takes to send each failure again."""
+    trials: list[Trials]
+    untested: list[Untested]
+    interrupted: bool
+
+
+def fuzz(
+    catalog: Catalog,
+    server: Server,
+    asking: Asking,
+    campaign: Campaign,
+    progress: Callable[[int, int, str], None],
+) -> Fuzzed:
+    """Call every tool that may be called; an interrupt keeps what was found by then."""
+    run = _Run(catalog, server, asking, campaign, progress)
+    return run.fuzzed(interrupted=not run.all())
+
+
+async def fuzz_within(catalog: Catalog, server: Server, asking: Asking, campaign: Campaign) -> Fuzzed:
+    """The same for who has an event loop already, and minds interrupts."""
+    run = _Run(catalog, server, asking, campaign, lambda *_: None)
+    await all_of(*run.workers())
+    return run.fuzzed(interrupted=False)
+
+
+class _Run:
+    """One campaign: the tools that wait, the processes that call them, and what they saw."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        server: Server,
+        asking: Asking,
+        campaign: Campaign,
+        progress: Callable[[int, int, str], None],
+    ) -> None:
+        self._catalog = catalog
+        self._server = server
+        self._asking = asking
+        self._campaign = campaign
+        self._progress = progress
+        self._deadline = None if campaign.seconds is None else monotonic() + campaign.seconds
+        self._called = [
+            Called(each.tool, catalog.protocol, campaign, plain_secrets(server.named_secrets))
+            for each in campaign.permissions
+            if each.is_granted
+        ]
+        self._told = 0.0
+        self._work = Interruptible()
+
+    def all(self) -> bool:
+        """Call everything; whether no interrupt came first."""
+        return self._work.run(*self.workers())
+
+    def workers(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+        """What calls everything between them."""
+        waiting = iter(self._called)
+        count = min(self._campaign.processes, len(self._called))
+        return [lambda: self._call(waiting)] * count
+
+    async def _call(self, waiting: Iterator[Called]) -> None:
+        """Call one tool after the other with one process, which is started anew where a call ends it."""
+        session = Session(self._server, self._asking, self._campaign.limit)
+        try:
+            for called in waiting:
+                try:
+                    await called.run(Sender(session, looks=False), self._is_late, self._tell)
+                except ConnectError as error:
+                    called.stopped = f"the server has gone: {error.message}"
+        finally:
+            await session.leave(at_once=self._work.is_interrupted)
+
+    def _is_late(self) -> bool:
+        return self._deadline is not None and monotonic() > self._deadline
+
+    def _tell(self) -> None:
+        now = monotonic()
+        if now - self._told > _TOLD_EVERY:
+            self._told = now
+            counted = self._outcomes()
+            done = sum(each.sent for each in self._called)
+            words = ", ".join(f"{count:,} {name}" for name, count in counted.items() if count)
+            self._progress(done, self._campaign.cases * len(self._called), words)
+
+    def _outcomes(self) -> dict[str, int]:
+        return {name: sum(each.outcomes[name] for each in self._called) for name in KINDS}
+
+    def fuzzed(self, *, interrupted: bool) -> Fuzzed:
+        """What was seen, in the order of the catalog."""
+        found = [failure for each in self._called for failure in each.failures()]
+        failures = self._different([failure for failure in found if failure.judgement.outcome != "clean"])
+        trials = [
+            Trials(each.tool, listed, self._catalog.protocol) for each in self._called if (listed := each.trials())
+        ]
+        ends: dict[Outcome, list[Reply]] = {}
+        for end in [end for each in self._called for end in each.unexplained]:
+            ends.setdefault(end.outcome, []).append(end)
+        if ends:
+            open_ends = [
+                Trial("fuzz", SEVERAL, "answer", outcome, answer=listed[0].why, times=len(listed))
+                for outcome, listed in ends.items()
+            ]
+            trials.insert(0, Trials(self._catalog.server, open_ends, self._catalog.protocol))
+        untested = [Untested(f"tool {each.tool.label}", each.reason) for each in self._refused()]
+        for each in self._called:
+            untested += each.untested("interrupted" if interrupted else "the server has gone")
+        cases = {each.tool.name: each.sent for each in self._called}
+        stored = [failure.stored(self._campaign) for failure in failures]
+        return Fuzzed(self._outcomes(), cases, failures, stored, trials, untested, interrupted)
+
+    def _different(self, failures: list[FoundFailure]) -> list[FoundFailure]:
+        """The failures, the most serious first, those that came down to the same arguments put together."""
+        merged: dict[str, FoundFailure] = {}
+        for each in sorted(failures, key=lambda failure: _SERIOUS.index(failure.judgement.outcome)):
+            name = each.stored(self._campaign).id
+            known = merged.get(name)
+            merged[name] = each if known is None else known._replace(times=known.times + each.times)
+        return list(merged.values())
+
+    def _refused(self) -> list[Permission]:
+        return [each for each in self._campaign.permissions if not each.is_granted]

@@ -1,0 +1,49 @@
+"""A failing call made smaller, by sending less of it again and again."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from mcproof.generation.smaller_values import reductions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcproof.client.calling import Reply, Session
+
+MOST_CALLS, MOST_SLOW_CALLS = 200, 6
+MOST_SECONDS = 10.0
+"""How much is spent on one failure."""
+
+
+async def shrunk(
+    session: Session,
+    tool: str,
+    arguments: Any,
+    may_be_sent: Callable[[Any], bool],
+    fails: Callable[[Any, Reply], bool],
+    *,
+    is_slow: bool,
+    is_late: Callable[[], bool] = lambda: False,
+) -> Any:
+    """The least arguments that still fail the same way, as far as the budget goes."""
+    left = MOST_SLOW_CALLS if is_slow else MOST_CALLS
+    end = monotonic() + MOST_SECONDS
+    best = arguments
+    progressed = True
+    while progressed:
+        progressed = False
+        for candidate in reductions(best):
+            if left <= 0 or monotonic() > end or is_late():
+                return best
+            if not may_be_sent(candidate):
+                continue
+            left -= 1
+            reply = await session.ask("tools/call", {"name": tool, "arguments": candidate})
+            if reply.outcome in ("hang", "crash"):
+                await session.leave(at_once=True)
+            if fails(candidate, reply):
+                best, progressed = candidate, True
+                break
+    return best

@@ -1,0 +1,1 @@
+"""What a run saw, as values, and their stored form."""

@@ -1,0 +1,243 @@
+"""What a schema lets through, as far as its structure shows.
+
+The answer for a schema follows from the answers for its branches and for the target of its reference. Answers
+are kept, and worked out without recursion: a chain of fifty thousand references, or a union of unions that
+would unfold exponentially, costs one visit a schema. Only in a circle of references are schemas visited again, until
+the answers hold together: a schema that refers only to itself is not what lets anything through.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.schema.tree import SchemaTree
+
+_UNIONS = ("anyOf", "oneOf")
+_COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", *_UNIONS})
+_SIZE_BOUNDS = {"string": "maxLength", "array": "maxItems"}
+_GROWING = frozenset(_SIZE_BOUNDS)
+_NARROWING = frozenset({"type", "enum", "const", *_SIZE_BOUNDS.values()})
+_NOTHING: frozenset[str] = frozenset()
+
+
+class Acceptance(NamedTuple):
+    """What a schema lets through."""
+
+    is_constrained: bool
+    """Whether a type, a value or a combination of schemas narrows it."""
+    growing: frozenset[str]
+    """Which of `string` and `array` it names as a type, itself or in a branch."""
+    unbounded: frozenset[str]
+    """Which of the two it would let grow without limit."""
+    admits_null: bool
+    """Whether nothing in it excludes null."""
+
+
+_ANYTHING = Acceptance(False, _NOTHING, _GROWING, True)
+_NO_SCHEMA = Acceptance(True, _NOTHING, _NOTHING, False)
+"""`false`, what is no schema at all, and where the answers of a circle start from."""
+_UNKNOWN = Acceptance(True, _NOTHING, _GROWING, True)
+"""The target of a reference that leads nowhere, which is another rule's finding, or that nobody can know."""
+_FIXED_SIZE = Acceptance(True, _NOTHING, _NOTHING, False)
+_NULL = Acceptance(True, _NOTHING, _NOTHING, True)
+_BOUNDED = {kind: Acceptance(True, frozenset({kind}), _NOTHING, False) for kind in _SIZE_BOUNDS}
+_UNBOUNDED = {kind: Acceptance(True, frozenset({kind}), frozenset({kind}), False) for kind in _SIZE_BOUNDS}
+
+
+def accepts_anything(schema: Any, tree: SchemaTree) -> bool:
+    """Whether nothing narrows what a schema accepts."""
+    if type(schema) is dict and "type" in schema:  # nearly always
+        return False
+    return not acceptance(schema, tree).is_constrained
+
+
+def unbounded_kinds(schema: Any, tree: SchemaTree) -> frozenset[str]:
+    """Which of `string` and `array` a schema names as a type and lets grow without limit."""
+    if type(schema) is dict and type(schema.get("type")) is str and _COMBINING.isdisjoint(schema):  # nearly always
+        return _own(schema).unbounded
+    answer = acceptance(schema, tree)
+    return answer.growing & answer.unbounded if answer.is_constrained else _NOTHING
+
+
+def admits_null(schema: Any, tree: SchemaTree) -> bool:
+    """Whether null is among what a schema accepts."""
+    return acceptance(schema, tree).admits_null
+
+
+def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
+    """What a schema lets through, with all it is combined of."""
+    if type(schema) is not dict:
+        return _ANYTHING if schema is True else _NO_SCHEMA
+    if _COMBINING.isdisjoint(schema):
+        return _own(schema)
+    known: dict[int, Acceptance] = tree.answers
+    answer = known.get(id(schema))
+    if answer is None:
+        if _parts(schema, tree):
+            _settle(schema, tree, known)
+            answer = known[id(schema)]
+        else:  # nearly always: a union of plain schemas
+            answer = known[id(schema)] = _combined(schema, tree, known)
+    return answer
+
+
+def _settle(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> None:
+    """Work out the answers for `schema` and all it is combined of, parts before wholes.
+
+    Where a part is also a whole of its whole, the answers are worked out again until none changes. Each can only
+    grow in one direction, so that ends soon.
+    """
+    ordered: list[dict[str, Any]] = []
+    wholes: dict[int, list[dict[str, Any]]] = {}
+    opened: set[int] = set()
+    waiting = [schema]
+    while waiting:
+        current = waiting[-1]
+        if id(current) not in opened:
+            opened.add(id(current))
+            for part in _parts(current, tree):
+                wholes.setdefault(id(part), []).append(current)
+                if id(part) not in opened and id(part) not in known:
+                    waiting.append(part)
+        else:
+            waiting.pop()
+            if id(current) not in known:
+                known[id(current)] = _NO_SCHEMA
+                ordered.append(current)
+    position = {id(each): number for number, each in enumerate(ordered)}
+    pending = set(position.values())
+    while pending:
+        for at in sorted(pending):
+            pending.discard(at)
+            each = ordered[at]
+            answer = _combined(each, tree, known)
+            if answer != known[id(each)]:
+                known[id(each)] = answer
+                pending.update(position[id(whole)] for whole in wholes.get(id(each), ()) if id(whole) in position)
+
+
+def _parts(schema: dict[str, Any], tree: SchemaTree) -> list[dict[str, Any]]:
+    """The schemas that judge the same value as `schema` and are themselves combined of others."""
+    parts = [each for keyword in ("allOf", *_UNIONS) if keyword in schema for each in _branches(schema, keyword)]
+    if "$ref" in schema:
+        parts.append(tree.references.target(schema))
+    return [part for part in parts if type(part) is dict and not _COMBINING.isdisjoint(part)]
+
+
+def _branches(schema: dict[str, Any], keyword: str) -> list[Any]:
+    branches = schema.get(keyword)
+    return branches if type(branches) is list else []
+
+
+def _own(schema: dict[str, Any]) -> Acceptance:
+    """What a schema's own keywords let through."""
+    kind = schema.get("type")
+    if type(kind) is str and "enum" not in schema and "const" not in schema:  # nearly always
+        bound = _SIZE_BOUNDS.get(kind)
+        if bound is None:
+            return _NULL if kind == "null" else _FIXED_SIZE
+        return _BOUNDED[kind] if bound in schema else _UNBOUNDED[kind]
+    if _NARROWING.isdisjoint(schema):
+        return _ANYTHING
+    kinds = [each for each in (kind if type(kind) is list else [kind]) if type(each) is str]
+    growing = _GROWING.intersection(kinds)
+    if "const" in schema:
+        return Acceptance(True, growing, _NOTHING, schema["const"] is None)
+    if "enum" in schema:
+        values = schema["enum"]
+        return Acceptance(True, growing, _NOTHING, type(values) is list and any(value is None for value in values))
+    possible = growing if "type" in schema else _GROWING
+    unbounded = frozenset(each for each in possible if _SIZE_BOUNDS[each] not in schema)
+    return Acceptance("type" in schema, growing, unbounded, "type" not in schema or "null" in kinds)
+
+
+def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> Acceptance:
+    """A schema's own keywords, its reference and all of `allOf` must hold, and of each union one branch."""
+
+    def answer(part: Any) -> Acceptance:
+        if type(part) is not dict:
+            return _ANYTHING if part is True else _NO_SCHEMA
+        return _own(part) if _COMBINING.isdisjoint(part) else known.get(id(part), _NO_SCHEMA)
+
+    result = _own(schema)
+    if isinstance(schema.get("$ref"), str):
+        target = tree.references.target(schema)
+        result = _both(result, _UNKNOWN if target is None else answer(target))
+    if isinstance(schema.get("$dynamicRef"), str):  # what it leads to is known only when the schema is used
+        result = _both(result, _UNKNOWN)
+    for branch in _branches(schema, "allOf"):
+        result = _both(result, answer(branch))
+    for keyword in _UNIONS:
+        if branches := _branches(schema, keyword):
+            result = _both(result, _either(map(answer, branches)))
+    return result
+
+
+def _both(one: Acceptance, other: Acceptance) -> Acceptance:
+    if one is _ANYTHING:
+        return other
+    return Acceptance(
+        one.is_constrained or other.is_constrained,
+        one.growing | other.growing,
+        one.unbounded & other.unbounded,
+        one.admits_null and other.admits_null,
+    )
+
+
+def _either(branches: Iterable[Acceptance]) -> Acceptance:
+    is_constrained, growing, unbounded, admits_null = True, _NOTHING, _NOTHING, False
+    for branch in branches:
+        is_constrained = is_constrained and branch.is_constrained
+        growing |= branch.growing
+        unbounded |= branch.unbounded
+        admits_null = admits_null or branch.admits_null
+    return Acceptance(is_constrained, growing, unbounded, admits_null)
+
+
+KINDS = frozenset({"null", "boolean", "number", "string", "array", "object"})
+"""The kinds of JSON values; an integer is a number."""
+_MOST_VISITS = 300
+"""How many schemas are looked at; what is left out excludes nothing."""
+
+
+def kinds_of(schema: Any, tree: SchemaTree) -> frozenset[str]:
+    """The kinds of values that a schema does not exclude, as far as types and listed values tell."""
+    visits = 0
+
+    def kinds(schema: Any) -> frozenset[str]:
+        nonlocal visits
+        visits += 1
+        if type(schema) is not dict or visits > _MOST_VISITS:
+            return _NOTHING if schema is False else KINDS
+        found = _named_kinds(schema)
+        if "$ref" in schema and visits < _MOST_VISITS // 10:
+            found &= kinds(tree.references.target(schema))
+        for branch in _branches(schema, "allOf"):
+            found &= kinds(branch)
+        for keyword in _UNIONS:
+            if branches := _branches(schema, keyword):
+                found &= frozenset().union(*map(kinds, branches))
+        return found
+
+    return kinds(schema)
+
+
+def _named_kinds(schema: dict[str, Any]) -> frozenset[str]:
+    """The kinds that a schema itself names."""
+    found = KINDS
+    named = schema.get("type")
+    listed = [named] if isinstance(named, str) else named
+    if isinstance(listed, list):
+        found = frozenset("number" if kind == "integer" else kind for kind in listed if isinstance(kind, str)) & KINDS
+    for values in ([schema["const"]] if "const" in schema else None, schema.get("enum")):
+        if isinstance(values, list):
+            found &= frozenset(map(_kind, values))
+    return found
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+    return kinds.get(type(value), "null")

@@ -1,0 +1,315 @@
+"""One JSON Schema and every schema inside it.
+
+A tool's input schema is walked once, breadth first and without recursion; every rule reads the result. Nodes
+know their parent, so a pointer is written only for what is reported. What a schema lets through is asked in
+`acceptance`, where its references lead in `references`; whether that is good is for the rules to say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.text.jsontext import escape
+
+if TYPE_CHECKING:
+    from mcproof.schema.references import References
+
+STRICT_LEVELS = 500
+"""Rules about single schemas stop at this depth: a pointer is as long as it is deep."""
+
+CONDITIONS = frozenset({"not", "if", "then", "else", "contains", "propertyNames", "dependentSchemas", "dependencies"})
+"""Keywords whose schemas test an instance rather than declare it."""
+
+_DECLARED_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions"})
+_MAPS = _DECLARED_MAPS | {"dependentSchemas", "dependencies"}
+_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
+_SINGLES = frozenset(
+    {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
+    | {"additionalItems", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
+)
+_DECLARED_SINGLES = frozenset({"items", "additionalProperties"})
+_DIALECTS = ("json-schema.org/draft/2020-12", "json-schema.org/draft-07", "json-schema.org/draft-06")
+_ENTANGLING = CONDITIONS | {"anyOf", "oneOf", "allOf"}
+
+
+class SchemaNode:
+    """A schema where it stands: its JSON, its parent, and the step from there."""
+
+    __slots__ = ("declaring", "level", "parent", "schema", "step", "tree")
+
+    def __init__(
+        self,
+        tree: SchemaTree,
+        schema: Any,
+        parent: SchemaNode | None,
+        step: tuple[str | int, ...],
+        level: int,
+        declaring: bool,
+    ) -> None:
+        self.tree = tree
+        self.schema = schema
+        self.parent = parent
+        self.step = step
+        self.level = level
+        self.declaring = declaring
+
+    @property
+    def path(self) -> str:
+        """The pointer from the root of the schema; empty for the root."""
+        parent = self.parent
+        if parent is None:
+            return ""
+        tree = self.tree
+        if tree.last_parent is not parent:  # siblings are mostly asked for one after the other
+            tree.last_parent, tree.last_path = parent, parent._path_from_root()
+        return tree.last_path + _piece(self.step)
+
+    def _path_from_root(self) -> str:
+        pieces = []
+        node = self
+        while node.parent is not None:
+            pieces.append(_piece(node.step))
+            node = node.parent
+        return "".join(reversed(pieces))
+
+    @property
+    def pointer(self) -> str:
+        """The pointer from the tool."""
+        return self.tree.base + self.path
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why this object cannot be closed by machine; None where it can."""
+        return self.tree.obstacles.get(id(self))
+
+    def requirable(self) -> list[str]:
+        """The declared properties, but for those that refer to what they are part of: required, they had no end."""
+        references = self.tree.references
+        return [
+            name
+            for name, schema in self.properties.items()
+            if not (isinstance(schema, dict) and "$ref" in schema and references.is_cyclic(schema))
+        ]
+
+    @property
+    def keyword(self) -> str:
+        """The keyword of the parent that holds this schema; empty for the root."""
+        return str(self.step[0]) if self.step else ""
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The declared properties; none where the keyword is absent or malformed."""
+        declared = self.schema.get("properties")
+        return declared if isinstance(declared, dict) else {}
+
+
+def _piece(step: tuple[str | int, ...]) -> str:
+    """A step as a part of a pointer."""
+    if len(step) == 2 and type(name := step[1]) is str and "~" not in name and "/" not in name:
+        return f"/{step[0]}/{name}"
+    return "/" + "/".join([escape(token) if type(token) is str else str(token) for token in step])
+
+
+class Property(SchemaNode):
+    """An entry of a `properties` object, whatever its value is."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, tree: SchemaTree, schema: Any, parent: SchemaNode, name: str, level: int) -> None:
+        self.tree = tree
+        self.schema = schema
+        self.parent = parent
+        self.step = ("properties", name)
+        self.level = level
+        self.declaring = True
+        self.name = name
+
+    @property
+    def pointer(self) -> str:
+        """The pointer from the tool; the way that most findings go, so the shortest."""
+        tree, name = self.tree, self.name
+        if "~" in name or "/" in name:
+            name = escape(name)
+        if tree.last_parent is not self.parent:
+            return tree.base + self.path
+        return f"{tree.base}{tree.last_path}/properties/{name}"
+
+
+class SchemaTree:
+    """A schema and all schemas below it, each found once."""
+
+    __slots__ = (
+        "_obstacles",
+        "_references",
+        "answers",
+        "base",
+        "cut",
+        "deepest",
+        "holders",
+        "last_parent",
+        "last_path",
+        "nodes",
+        "objects",
+        "properties",
+    )
+
+    def __init__(self, schema: dict[str, Any], base: str = "/inputSchema") -> None:
+        self.base = base
+        self.nodes: list[SchemaNode] = []
+        self.objects: list[SchemaNode] = []
+        """Schemas at declaring positions that describe an object: by their `type`, or by having `properties`."""
+        self.properties: list[Property] = []
+        """Properties at declaring positions, those of the root first."""
+        self.holders: list[SchemaNode] = []
+        """Schemas that hold a `$ref` or a `$dynamicRef`."""
+        self.cut: SchemaNode | None = None
+        """The first schema below STRICT_LEVELS, if there is one."""
+        self.answers: dict[int, Any] = {}
+        """What `acceptance` has worked out already, by the id of the schema."""
+        self.last_parent: SchemaNode | None = None
+        self.last_path = ""
+        self._references: References | None = None
+        self._obstacles: dict[int, str] | None = None
+        self.nodes.append(SchemaNode(self, schema, None, (), 1, True))
+        self.deepest = _walk(self, self.nodes)
+        """How many levels of objects and arrays nest, the root being level 1."""
+
+    def admit(self, schema: dict[str, Any], ancestor: SchemaNode, path: tuple[str, ...]) -> list[SchemaNode]:
+        """Take in a schema that stands where no keyword puts one, because a reference leads to it."""
+        found = [SchemaNode(self, schema, ancestor, path, ancestor.level + len(path), False)]
+        _walk(self, found)
+        self.nodes += found
+        return found
+
+    def release(self) -> None:
+        """Untie the nodes from the tree: the two refer to each other, and a collector may never come by."""
+        for nodes in (self.nodes, self.objects, self.properties, self.holders):
+            nodes.clear()
+        self.last_parent = self._references = None
+
+    @property
+    def root(self) -> dict[str, Any]:
+        schema: dict[str, Any] = self.nodes[0].schema
+        return schema
+
+    @property
+    def parameters(self) -> list[Property]:
+        """The properties of the root: the arguments of a call."""
+        return self.properties[: len(self.nodes[0].properties)]
+
+    @property
+    def references(self) -> References:
+        """What the references of this schema lead to, worked out when first asked."""
+        if self._references is None:
+            from mcproof.schema.references import References
+
+            self._references = References(self)
+        return self._references
+
+    @property
+    def obstacles(self) -> dict[int, str]:
+        """Which objects must not be closed by machine, and why, worked out when first asked."""
+        if self._obstacles is None:
+            dialect = self.root.get("$schema", "")
+            if dialect and not any(known in str(dialect) for known in _DIALECTS):
+                reason = "its `$schema` names a dialect whose references mcproof does not follow"
+                self._obstacles = {id(node): reason for node in self.objects}
+            elif self._is_entangled():
+                from mcproof.schema.closing import obstacles
+
+                self._obstacles = obstacles(self)
+            else:
+                self._obstacles = {}
+        return self._obstacles
+
+    def _is_entangled(self) -> bool:
+        """Whether any object could be affected by another schema: most are not, and need no further thought."""
+        if self.holders:
+            return True
+        for node in self.objects:
+            if not _ENTANGLING.isdisjoint(node.schema) or "patternProperties" in node.schema:
+                return True
+            at = node
+            while at.parent is not None:
+                if at.step[0] in _ENTANGLING:
+                    return True
+                at = at.parent
+        return False
+
+
+def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
+    """Add every schema below those in `nodes` to the list, and tell how deep the whole nests.
+
+    The list grows while it is read, which makes the order breadth first: parents before children, siblings in
+    the order of the text.
+    """
+    deepest = 1
+    objects, properties, holders = tree.objects, tree.properties, tree.holders
+    for node in nodes:
+        current = node.schema
+        if type(current) is not dict:
+            if type(current) is list:
+                deepest = max(deepest, node.level - 1 + nesting(current))
+            continue
+        level = node.level
+        if level > deepest:
+            deepest = level
+        declaring = node.declaring
+        if declaring:
+            kind = current.get("type")
+            if kind == "object" or (type(kind) is list and "object" in kind) or type(current.get("properties")) is dict:
+                if level <= STRICT_LEVELS:
+                    objects.append(node)
+                elif tree.cut is None:
+                    tree.cut = node
+        if "$ref" in current or "$dynamicRef" in current:
+            holders.append(node)
+        for keyword, value in current.items():
+            kind = type(value)
+            if kind is dict:
+                if keyword == "properties" and declaring:
+                    entries = [Property(tree, each, node, name, level + 2) for name, each in value.items()]
+                    nodes += entries
+                    if level <= STRICT_LEVELS:
+                        properties += entries
+                    inside = 1
+                elif keyword in _SINGLES:
+                    below = declaring and keyword in _DECLARED_SINGLES
+                    nodes.append(SchemaNode(tree, value, node, (keyword,), level + 1, below))
+                    continue
+                elif keyword in _MAPS:
+                    below = declaring and keyword in _DECLARED_MAPS
+                    inside = 1
+                    for name, each in value.items():
+                        if type(each) is dict:
+                            nodes.append(SchemaNode(tree, each, node, (keyword, name), level + 2, below))
+                        elif type(each) is list:
+                            inside = max(inside, 1 + nesting(each))
+                else:
+                    inside = nesting(value)
+            elif kind is list:
+                inside = 1
+                is_schemas = keyword in _LISTS
+                for index, each in enumerate(value):
+                    if type(each) is dict and is_schemas:
+                        nodes.append(SchemaNode(tree, each, node, (keyword, index), level + 2, declaring))
+                    elif type(each) is dict or type(each) is list:
+                        inside = max(inside, 1 + nesting(each))
+            else:
+                continue
+            if level + inside > deepest:
+                deepest = level + inside
+    return deepest
+
+
+def nesting(value: Any) -> int:
+    """How many levels of objects and arrays a value has; a scalar has none."""
+    deepest = 0
+    level = [value]
+    while level:
+        containers = [each for each in level if type(each) is dict or type(each) is list]
+        if not containers:
+            break
+        deepest += 1
+        level = [child for each in containers for child in (each.values() if type(each) is dict else each)]
+    return deepest

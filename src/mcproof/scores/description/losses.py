@@ -1,0 +1,169 @@
+"""From what a description says to what it lacks: the losses of each component, each with its share of the component."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.scores.description.sentences import (
+    FEW_WORDS,
+    amount,
+    explains_parameter,
+    gives_example,
+    says_more,
+    stem,
+    stems_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.catalog.model import Tool
+    from mcproof.scores.description.sentences import Reading
+
+ENOUGH_WORDS = 8
+"""Words that say something beyond the name; above this number a description is not more complete for having more."""
+LONG = 2_048
+"""Characters beyond which clients cut a description."""
+_BOUNDS = frozenset(
+    ("enum", "const", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+) | {"minLength", "maxLength", "minItems", "maxItems"}
+
+
+class Loss(NamedTuple):
+    """Something that a description lacks."""
+
+    what: str
+    share: float
+    """How much of the component it costs, from 0 to 1."""
+
+
+class Subject(NamedTuple):
+    """A tool and what its description says."""
+
+    tool: Tool
+    reading: Reading
+    parameters: dict[str, Any]
+    """The parameters that a caller is meant to see; not all of a hostile number."""
+
+
+def purpose(subject: Subject) -> list[Loss]:
+    """Whether the first sentence says what the tool does, which is what an agent chooses by."""
+    opening = subject.reading.sentences[0]
+    if not opening.content - stems_of(subject.tool.name):
+        return [Loss("the first sentence only repeats the name", 0.8)]
+    if amount(opening.content) < FEW_WORDS:
+        return [Loss("the first sentence is vague", 0.4)]
+    return []
+
+
+def usage(subject: Subject) -> list[Loss]:
+    """Whether it says when to use the tool, and when another."""
+    when, other = subject.reading.told.get("usage", 0), subject.reading.told.get("alternative", 0)
+    if not when + other:
+        return [Loss("does not say when to use it", 1.0)]
+    if (when and other) or when + other > 2:
+        return []
+    return [Loss("does not say when to use another", 0.4 if when + other == 1 else 0.2)]
+
+
+def limits(subject: Subject) -> list[Loss]:
+    """Whether it says what the tool cannot do, needs or must not be given."""
+    told = subject.reading.told.get("limits", 0)
+    if told:
+        return [Loss("names one limit only", 0.3)] if told == 1 else []
+    bounded = any(isinstance(schema, dict) and not _BOUNDS.isdisjoint(schema) for schema in subject.parameters.values())
+    if bounded or subject.reading.told.get("bounds", 0):
+        return [Loss("no limits but those of its parameters", 0.6)]
+    return [Loss("no limits", 1.0)]
+
+
+def parameters(subject: Subject) -> list[Loss]:
+    """Whether every parameter is explained, in the text or in the schema: one is as good as the other."""
+    unexplained = [name for name, schema in subject.parameters.items() if not _is_explained_by(schema, name)]
+    if not unexplained:
+        return []
+    in_text = _explained_by_text(subject)
+    unexplained = [name for name in unexplained if name.lower() not in in_text]
+    if not unexplained:
+        return []
+    required = subject.tool.schema.get("required") if subject.tool.schema is not None else None
+    needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+    mentioned = subject.reading.stems()
+    whole = sum(2 if name in needed else 1 for name in subject.parameters)
+    lost = 0.0
+    for name in unexplained:
+        hinted = stems_of(name) <= mentioned or _has_hint(subject.parameters[name])
+        lost += (2 if name in needed else 1) * (0.6 if hinted else 1.0)
+    if len(unexplained) == 1:
+        return [Loss(f"parameter `{unexplained[0][:40]}` is not explained", lost / whole)]
+    return [Loss(f"{len(unexplained)} of {len(subject.parameters)} parameters are not explained", lost / whole)]
+
+
+def examples(subject: Subject) -> list[Loss]:
+    """Whether it shows a call, a value or a case."""
+    sentences = subject.reading.sentences
+    has_literal = any(each.has_literal for each in sentences)
+    told = subject.reading.told.get("examples", 0)
+    if (told and has_literal) or any(each.has_call for each in sentences):
+        return []
+    if told:
+        return [Loss("its example shows no value", 0.3)]
+    if has_literal or any(map(_has_example, subject.parameters.values())):
+        return [Loss("shows values, but no example of a call", 0.5)]
+    return [Loss("no example", 1.0)]
+
+
+def completeness(subject: Subject) -> list[Loss]:
+    """Whether it says what comes back and enough to go by, and no more than that."""
+    losses = []
+    if not subject.tool.fields.get("outputSchema") and not subject.reading.told.get("returns", 0):
+        losses.append(Loss("no return format", 0.6))
+    words = amount(_on_topic(subject))
+    if words < ENOUGH_WORDS:
+        losses.append(Loss("says little", 0.4 * (1 - words / ENOUGH_WORDS)))
+    if len(subject.tool.description) > LONG:
+        losses.append(Loss(f"longer than {LONG:,} characters", 0.2))
+    if subject.reading.idle:
+        says = "sentence says" if subject.reading.idle == 1 else "sentences say"
+        losses.append(Loss(f"{subject.reading.idle} {says} nothing new", min(0.2, 0.1 * subject.reading.idle)))
+    return losses
+
+
+def _explained_by_text(subject: Subject) -> set[str]:
+    """The parameters that the text names and then says something about, in lower case."""
+    names = {name.lower(): stems_of(name) for name in subject.parameters}
+    others = frozenset(map(stem, names))
+    found: set[str] = set()
+    for sentence in subject.reading.sentences:
+        for name in names.keys() & set(sentence.tokens) - found:
+            if explains_parameter(sentence.tokens, name, others | names[name]):
+                found.add(name)
+    return found
+
+
+def _is_explained_by(schema: Any, name: str) -> bool:
+    text = schema.get("description") if isinstance(schema, dict) else None
+    return isinstance(text, str) and says_more(text, stems_of(name))
+
+
+def _has_hint(schema: Any) -> bool:
+    return isinstance(schema, dict) and ("enum" in schema or bool(schema.get("description")))
+
+
+def _has_example(schema: Any) -> bool:
+    if not isinstance(schema, dict):
+        return False
+    text = schema.get("description")
+    return bool(schema.get("examples")) or (isinstance(text, str) and gives_example(text))
+
+
+def _on_topic(subject: Subject) -> Iterable[str]:
+    """What the sentences say beyond the name that belong together: each takes up a word, or tells of an aspect."""
+    name = stems_of(subject.tool.name)
+    topic = set(name).union(*map(stems_of, subject.parameters))
+    said: set[str] = set()
+    for sentence in subject.reading.sentences:
+        if not said or sentence.is_about or not topic.isdisjoint(sentence.content):
+            said |= sentence.content
+            topic |= sentence.content
+    return said - name

@@ -1,0 +1,302 @@
+"""What a description says, sentence by sentence.
+
+Words of praise, words that connect others and sentences that stand there already say nothing, and a cue such as "use
+this when" says nothing unless something stands beside it. So nothing can be won by saying a thing twice, by saying
+nothing at length, or by putting in the words that a reader looks for.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.scores.description.vocabulary import (
+    CONNECTING,
+    CUE_RUNS,
+    CUES,
+    EMPTY,
+    EMPTY_RUNS,
+    LEADING,
+    NEEDS_NUMBER,
+    OBLIGATIONS,
+    ONLY_FIRST,
+    VERBS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.scores.description.vocabulary import Aspect
+
+READ_CHARACTERS = 20_000
+"""How much of a description is read: many times what clients show a model."""
+READ_NAME = 200
+"""How much of a name is read."""
+FEW_WORDS = 1.5
+"""What is less than this says nothing: one word, or three characters where there are no spaces."""
+_ENOUGH: dict[Aspect, float] = {"returns": 1.0, "examples": 1.0}
+"""How much must stand beside a cue where less than the usual will do: "returns JSON"."""
+_HEADING_WORDS, _HEADING_CHARACTERS, _REPEATED_WORDS, _IDLE_WORDS = 4, 40, 3, 5
+
+# Scripts that set no spaces between words: Thai and Lao, kana, Han.
+_UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_BEFORE_UNSPACED = "\u0dff"
+_TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[.'’_-][^\W_{_UNSPACED}]+)*")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]").match
+_EMPTY_RUN = re.compile(
+    "|".join(sorted(EMPTY_RUNS | {cue for cue, _ in CUE_RUNS if len(cue) > 1}, key=lambda run: (-len(run), run)))
+)
+_SAYS_NOTHING = CONNECTING | EMPTY | VERBS | frozenset(cue for cue in CUES if " " not in cue)
+_CLOSING = " .!?*_，。—–-\u00a0"
+_HAN_DIGITS = frozenset("二两三四五六七八九十百千")
+_PAIRED = frozenset(cue.split()[0] for cue in CUES if " " in cue)
+# A line break inside a sentence: the next line goes on in lower case, and is no item of a list.
+_WRAPPED = re.compile(r"(?<=[\w,)])[ \t]*\r?\n[ \t]*(?=[a-z])(?![\w-]+ ?(?:\([^()\n]{0,80}\))? ?[:–=-])")
+# A sentence that starts with nothing to set it off from the one before.
+_RUN_ON = re.compile(
+    r"[. ](?=[A-Z])(?:(?<=[a-z]{3}\.)(?=.[a-z])|"
+    r"(?<=[\w)]{2} )(?:(?=(?:This|It|Its|Use|Our|We|You|These|When|If|Returns) )|"
+    r"(?=The [a-z])(?<!\bof )(?<!\bin )(?<!\bon )(?<!\bby )(?<!\bto )(?<!\bfor )(?<!\bfrom )(?<!\bwith )(?<!\band )))"
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SENTENCE_END = re.compile(
+    r"[.!?](?<![.!?].)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bz\.b\.)(?<!\bz\. b\.)(?<!\bca\.)(?<!\bvs\.)(?<!\betc\.)"
+    r"[.!?]*+(?=[\s\"')]|$)|[。！？；]+"
+)
+_LITERAL = re.compile(
+    r"(?<![\w\"])\"[^\s\"](?:[^\"\n]{0,120}[^\s\"])?\"(?!\w)|(?<![\w'])'[^\s'](?:[^'\n]{0,60}[^\s'])?'(?!\w)|"
+    r"`[^`\n]{1,120}`|「[^」\n]{1,60}」|“[^”\n]{1,120}”"
+)
+_CALL = re.compile(
+    r">>>? ?\w|\([\"'\[{](?<=\w..)[^\n]{0,200}?\)|[{\[] ?[\"'][^\n]{0,60}?[\"'] ?[:,\]]|\((?<=\w.)\w{1,80} ?= ?[\"'\w]"
+)
+
+
+class Sentence(NamedTuple):
+    """One sentence or line that says something."""
+
+    tokens: tuple[str, ...]
+    content: frozenset[str]
+    """Its words that say something; pieces of two characters where there are no spaces."""
+    is_about: bool
+    """Whether it tells of an aspect what was not told before, by a cue or by the heading that it stands under."""
+    has_literal: bool
+    has_call: bool
+
+
+class Reading(NamedTuple):
+    """What a description says."""
+
+    sentences: tuple[Sentence, ...]
+    """Without headings, and without what says nothing or says it again."""
+    told: dict[Aspect, int]
+    """How many sentences tell of each aspect, each in another way than those before it."""
+    idle: int
+    """How many sentences say nothing, or say it again."""
+
+    def stems(self) -> frozenset[str]:
+        """All words that stand anywhere, for finding what is mentioned."""
+        words = {token for sentence in self.sentences for token in sentence.tokens}
+        return frozenset(stem(part) for word in words for part in (word, *(word.split("_") if "_" in word else ())))
+
+
+def read(description: str, name: frozenset[str]) -> Reading:
+    """The sentences of a description that say something; an aspect is told by more than the stems of the name."""
+    said: set[tuple[str, ...]] = set()
+    lengths: set[int] = set()
+    sentences: list[Sentence] = []
+    ways: set[tuple[Aspect, str]] = set()
+    told: dict[Aspect, int] = {}
+    idle, section, section_used = 0, None, False
+    for line in _lines(description):
+        if not line:
+            section = None if section_used else section
+            continue
+        for text in _SENTENCE_END.split(line):
+            tokens = tuple(_TOKEN.findall(text))
+            if not tokens:
+                continue
+            if _is_heading(line, tokens):
+                section, section_used = _heading_aspect(tokens, text) or section, False
+                continue
+            tokens = _without_repetition(tokens, said, lengths)
+            content = _content(tokens)
+            has_call = _has_call(text)
+            if tokens in said or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
+                idle += len(tokens) >= _IDLE_WORDS
+                continue
+            said.add(tokens)
+            lengths.add(len(tokens))
+            has_literal = _has_literal(text)
+            about = set(_told(tokens, text, name, has_literal))
+            if section is not None:
+                section_used = True
+                if has_call or amount(content - name) >= _ENOUGH.get(section, FEW_WORDS):
+                    about.add((section, "heading"))
+            new = about - ways
+            ways |= new
+            for aspect in {aspect for aspect, _ in new}:
+                told[aspect] = told.get(aspect, 0) + 1
+            sentences.append(Sentence(tokens, content, bool(new), has_literal, has_call))
+    return Reading(tuple(sentences), told, idle)
+
+
+@lru_cache(maxsize=4096)
+def stems_of(name: str) -> frozenset[str]:
+    """The words of an identifier, however it is spelled."""
+    words = _CAMEL.sub(" ", name[:READ_NAME]).lower().replace("_", " ").replace("-", " ")
+    return frozenset(stem(word) for word in _TOKEN.findall(words))
+
+
+def stem(word: str) -> str:
+    """A word without the endings that English puts to it, so that a plural is no new word."""
+    if len(word) > 4:
+        if word.endswith("ies"):
+            return word[:-3] + "y"
+        if word.endswith("ing"):
+            return word[:-3]
+        if word.endswith("ed"):
+            return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        return word[:-1]
+    return word
+
+
+def says_more(text: str, than: frozenset[str]) -> bool:
+    """Whether a text explains something, rather than repeat these stems; verbs and bounds explain a parameter too."""
+    return any(
+        _explains(match.group()) and stem(match.group()) not in than
+        for match in _TOKEN.finditer(text[:READ_CHARACTERS].lower())
+    )
+
+
+def explains_parameter(tokens: tuple[str, ...], name: str, than: frozenset[str]) -> bool:
+    """Whether a sentence says something of a parameter after naming it; a verb does where the name comes first."""
+    place = tokens.index(name)
+    return any(
+        (_explains(token) if place == 0 else _root(token) or CUES.get(token) == "bounds") and stem(token) not in than
+        for token in tokens[place + 1 :]
+    )
+
+
+def _explains(token: str) -> bool:
+    if token[0] > _BEFORE_UNSPACED and _IS_UNSPACED(token):
+        return bool(_content((token,)))
+    return token not in CONNECTING and token not in EMPTY
+
+
+def amount(content: Iterable[str]) -> float:
+    """How many words content makes; where there are no spaces, two characters make one."""
+    return sum(0.5 if piece[0] > _BEFORE_UNSPACED and _IS_UNSPACED(piece) else 1.0 for piece in content)
+
+
+def gives_example(text: str) -> bool:
+    """Whether a text, such as a parameter's description, has an example in it."""
+    lowered = text[:READ_CHARACTERS].lower()
+    return any(aspect == "examples" for _, _, aspect in _cues(tuple(_TOKEN.findall(lowered)), lowered))
+
+
+def _lines(description: str) -> Iterator[str]:
+    text = description[:READ_CHARACTERS]
+    if "\n" in text:
+        text = _WRAPPED.sub(" ", text)
+    return (line.strip() for line in _RUN_ON.sub("\n", text).lower().splitlines())
+
+
+def _without_repetition(tokens: tuple[str, ...], said: set[tuple[str, ...]], lengths: set[int]) -> tuple[str, ...]:
+    """A sentence without one that is put behind it again with nothing in between to set it off."""
+    half = len(tokens) // 2
+    if half >= _REPEATED_WORDS and tokens[:half] == tokens[half : 2 * half]:
+        return tokens[:half]
+    for length in lengths:
+        if _REPEATED_WORDS <= length < len(tokens) and tokens[-length:] in said:
+            return tokens[:-length]
+    return tokens
+
+
+def _content(tokens: Iterable[str]) -> frozenset[str]:
+    content: set[str] = set()
+    for token in tokens:
+        if token[0] > _BEFORE_UNSPACED and _IS_UNSPACED(token):
+            for run in _EMPTY_RUN.split(token):
+                content.update(run[start : start + 2] for start in range(len(run) - 1))
+        elif root := _root(token):
+            content.add(root)
+    return frozenset(content)
+
+
+@lru_cache(maxsize=16_384)
+def _root(token: str) -> str:
+    """The stem of a word that says something, or nothing."""
+    if token[0] > _BEFORE_UNSPACED and _IS_UNSPACED(token):
+        return token if _content((token,)) else ""
+    if token in _SAYS_NOTHING or len(token) < 2 or token.isdigit() or _is_verb(token):
+        return ""
+    root = stem(token)
+    return "" if root in _SAYS_NOTHING else root
+
+
+def _is_verb(token: str) -> bool:
+    root = stem(token)
+    return token in VERBS or root in VERBS or root + "e" in VERBS
+
+
+def _has_number(tokens: tuple[str, ...], text: str) -> bool:
+    return any(token[0].isdigit() for token in tokens) or not _HAN_DIGITS.isdisjoint(text)
+
+
+def _has_literal(text: str) -> bool:
+    may = '"' in text or "'" in text or "`" in text or not text.isascii()
+    return may and _LITERAL.search(text) is not None
+
+
+def _has_call(text: str) -> bool:
+    may = "(" in text or "[" in text or "{" in text or ">>" in text
+    return may and _CALL.search(text) is not None
+
+
+def _told(tokens: tuple[str, ...], text: str, name: frozenset[str], has_literal: bool) -> Iterator[tuple[Aspect, str]]:
+    """The aspects that a sentence tells of, each with the cue that shows it."""
+    cues = list(_cues(tokens, text))
+    if not cues:
+        return
+    whole = amount(_content(tokens) - name)
+    has_number = _has_number(tokens, text)
+    says_when = any(aspect == "usage" for _, _, aspect in cues)
+    for place, cue, aspect in cues:
+        beside = amount(_content(tokens[place:]) - name) if cue in LEADING and whole else whole
+        if aspect == "limits":
+            if (cue in NEEDS_NUMBER and not has_number) or (cue in OBLIGATIONS and says_when):
+                continue
+            # What a tool cannot do is a verb; and of how much there may be, a number says enough.
+            beside += sum(map(_is_verb, tokens)) if whole else 0
+            beside += FEW_WORDS if cue in NEEDS_NUMBER else 0
+        if beside >= _ENOUGH.get(aspect, FEW_WORDS) or (aspect == "examples" and (has_literal or has_number)):
+            yield aspect, cue
+
+
+def _cues(tokens: tuple[str, ...], text: str) -> Iterator[tuple[int, str, Aspect]]:
+    """The cues in a sentence, each with where the words after it start."""
+    previous = ""
+    for place, token in enumerate(tokens, 1):
+        if previous in _PAIRED and (pair := f"{previous} {token}") in CUES:
+            yield place, pair, CUES[pair]
+        elif token in CUES and (not previous or token not in ONLY_FIRST):
+            yield place, token, CUES[token]
+        previous = token
+    if not text.isascii() and any(map(_IS_UNSPACED, text)):
+        for cue, aspect in CUE_RUNS:
+            if cue in text:
+                yield 0, cue, aspect
+
+
+def _is_heading(line: str, tokens: tuple[str, ...]) -> bool:
+    if line.rstrip(_CLOSING)[-1:] not in (":", "：") and line[0] != "#" and not line.startswith("**"):
+        return False
+    return len(tokens) <= _HEADING_WORDS and sum(map(len, tokens)) <= _HEADING_CHARACTERS
+
+
+def _heading_aspect(tokens: tuple[str, ...], text: str) -> Aspect | None:
+    """What a heading announces, if that is anything that is looked for."""
+    return next((aspect for _, _, aspect in _cues(tokens, text)), None)

@@ -1,0 +1,1 @@
+"""From YAML files to a suite, or to every mistake in it with its location."""

@@ -1,0 +1,128 @@
+"""The `servers` of a suite."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from mcproof.suite.definition import Place, ServerEntry
+from mcproof.suite.parse.fields import LONGEST_WAIT, SHOWN
+
+if TYPE_CHECKING:
+    from mcproof.suite.parse.fields import Fields
+    from mcproof.text.yamltext import Node
+
+KEYS = ("command", "url", "env", "headers", "auth", "cwd", "timeout_ms", "protocol")
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""The name of a header, as HTTP has it."""
+
+
+def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> ServerEntry:
+    """A server by its name, whose key stands somewhere."""
+    from mcproof.client.connection import REVISIONS
+
+    what = f"the server `{name[:SHOWN]}`"
+    members = fields.mapping(node, what, KEYS)
+    if isinstance(node.value, dict) and ("command" in members) == ("url" in members):
+        has = "both a `command` and a `url`" if "url" in members else "neither a `command` nor a `url`"
+        fields.complain(node, f"{what} has {has}; it takes one of them")
+    for own, other in (("env", "url"), ("cwd", "url"), ("headers", "command"), ("auth", "command")):
+        if own in members and other in members:
+            fields.complain(members[own], f"`{own}` of {what} makes no sense with a `{other}`")
+    return ServerEntry(
+        name,
+        Place(fields.file, *key),
+        read_command(fields, members.get("command"), f"`command` of {what}"),
+        _url(fields, members.get("url"), what),
+        _pairs(fields, members.get("env"), f"`env` of {what}", is_header=False),
+        {
+            **_pairs(fields, members.get("headers"), f"`headers` of {what}", is_header=True),
+            **_auth(fields, members.get("auth"), what),
+        },
+        _folder(fields, members.get("cwd"), what),
+        fields.number(members.get("timeout_ms"), f"`timeout_ms` of {what}", 1, LONGEST_WAIT),
+        fields.one_of(members.get("protocol"), f"`protocol` of {what}", "protocol revision", REVISIONS) or None,
+    )
+
+
+def read_command(fields: Fields, node: Node | None, what: str) -> tuple[str, ...]:
+    """The words that start something."""
+    if node is None:
+        return ()
+    if isinstance(node.value, str):
+        fields.complain(node, f"{what} is a list of words, such as [python, server.py]; no shell reads it")
+        return ()
+    # A program may be given an empty word, and cannot be one.
+    words = tuple(
+        "" if number and each.value == "" else fields.text(each, f"an item of {what}")
+        for number, each in enumerate(fields.items(node, what))
+    )
+    if node.value == []:
+        fields.complain(node, f"{what} is empty")
+    if any("\0" in word for word in words):
+        fields.complain(node, f"{what} has a null character in it")
+        return ()
+    return words
+
+
+def _url(fields: Fields, node: Node | None, what: str) -> str:
+    url = fields.text(node, f"`url` of {what}")
+    if node is not None and url and "${" not in url and not is_address(url):
+        fields.complain(node, f"`url` of {what} is an address such as https://host/mcp")
+    return url
+
+
+def is_address(url: str) -> bool:
+    """Whether a server can be reached there."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def _pairs(fields: Fields, node: Node | None, what: str, *, is_header: bool) -> dict[str, str]:
+    """Names with texts: variables of the environment, or headers."""
+    pairs: dict[str, str] = {}
+    for name, value in (fields.any_mapping(node, what) if node is not None else {}).items():
+        found, shown = value.value, f"`{name[:SHOWN]}`"
+        if isinstance(found, dict):
+            members = fields.mapping(value, f"{shown} in {what}", ("env",), ("env",))
+            pairs[name] = fields.from_environment(members.get("env"), f"`env` of {shown}")
+        elif isinstance(found, bool):
+            pairs[name] = "true" if found else "false"
+        elif isinstance(found, str | int | float):
+            pairs[name] = str(found)
+        else:
+            fields.complain(value, f"{shown} in {what} is a text or {{env: NAME}}, and this is {value.kind}")
+            continue
+        if not is_name(name, is_header=is_header) and name.isprintable():
+            fields.complain(value, f"{shown} in {what} is no name of a {'header' if is_header else 'variable'}")
+        elif not name.isprintable() or any(ord(each) < 32 and each != "\t" for each in pairs[name]):
+            fields.complain(value, f"{shown} in {what} has a control character in it")
+    return pairs
+
+
+def is_name(name: str, *, is_header: bool) -> bool:
+    """Whether a header, or else a variable of the environment, can be called so."""
+    return _HEADER.fullmatch(name) is not None if is_header else bool(name) and "=" not in name
+
+
+def _auth(fields: Fields, node: Node | None, what: str) -> dict[str, str]:
+    if node is None:
+        return {}
+    known = ("bearer_token_env",)
+    members = fields.mapping(node, f"`auth` of {what}", known, known)
+    named = members.get("bearer_token_env")
+    token = fields.from_environment(named, "`bearer_token_env`")
+    if named is not None and not token and fields.environment is not None and named.value in fields.environment:
+        fields.complain(named, f"the environment variable {named.value} is empty")
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _folder(fields: Fields, node: Node | None, what: str) -> str | None:
+    name = fields.text(node, f"`cwd` of {what}")
+    return os.path.join(os.path.dirname(fields.file), name) if name else None

@@ -1,0 +1,1 @@
+"""Running a suite: servers, batches of tests, and checking what is expected."""

@@ -1,0 +1,1 @@
+"""Writing a first suite for a server."""

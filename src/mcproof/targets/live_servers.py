@@ -1,0 +1,58 @@
+"""Live servers as catalogs: all of them asked at once, each judged like a snapshot of what it answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.client.captures import Capture
+    from mcproof.client.failures import ConnectError
+    from mcproof.client.reach import Asking
+    from mcproof.errors import McproofError
+    from mcproof.targets.argument import Input
+
+
+class LiveCatalogs:
+    """What the live servers among some inputs gave."""
+
+    def __init__(self, inputs: list[Input], asking: Asking, progress: Callable[[int, str], None]) -> None:
+        from mcproof.client.captures import capture_all
+
+        sources = [each for each in inputs if each.server is not None]
+        done = 0
+
+        def count(_: object) -> None:
+            nonlocal done
+            done += 1
+            progress(done, f"of {len(sources)} servers have answered")
+
+        results, self.interrupted = capture_all([each.server for each in sources if each.server], asking, count)
+        self._results: dict[str, Capture | ConnectError | None] = {
+            each.name: result for each, result in zip(sources, results, strict=True)
+        }
+
+    def catalog(self, source: Input) -> Catalog | None:
+        """The catalog of a server; None where an interrupt came first. Raises what kept it from answering."""
+        from mcproof.errors import McproofError
+        from mcproof.targets.snapshot import read_snapshot
+
+        result = self._results[source.name]
+        if result is None:
+            return None
+        if isinstance(result, McproofError):
+            raise _placed(result, source)
+        catalog = read_snapshot(result.text.encode("utf-8", "surrogatepass"), source.title)
+        catalog.wire, catalog.origin = result.wire, source.origin
+        return catalog
+
+
+def _placed(error: McproofError, source: Input) -> McproofError:
+    """An error of a configured server at the line that names it; a command or a URL says itself which it is."""
+    origin = source.origin
+    if origin is None or origin.line is None:
+        return error
+    name = source.name.removeprefix(f"{origin.file}#")
+    return type(error)(f"server `{name}`: {error.message}", file=origin.file, line=origin.line)

@@ -1,0 +1,85 @@
+"""Python source as a catalog: what it would serve, as the text of a capture."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from mcproof.errors import InputError
+from mcproof.targets.snapshot import NoCatalogError, read_snapshot
+
+if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
+    from mcproof.discovery.walking import Problem
+
+
+def holds_source(folder: str) -> bool:
+    """Whether a folder holds Python that may register something with an MCP server."""
+    from mcproof.discovery.walking import may_register, python_files, read_bytes
+
+    problems: list[Problem] = []
+    for file in python_files(folder, problems):
+        data = read_bytes(file, problems)
+        if data is not None and may_register(data, file):
+            return True
+    return False
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    """Why a file or a folder is not there to be read."""
+    import errno
+
+    what = (error.strerror or str(error)).lower()
+    if error.errno == errno.ELOOP:
+        what = "a link that leads back to itself"
+    elif os.path.islink(name):
+        what = f"a link to `{os.readlink(name)}`, where nothing is"
+    return InputError(f"cannot be read: {what}", file=name)
+
+
+def _problems_of_text(name: str) -> list[Problem]:
+    """What is wrong with the text of a file, of which nothing has been said where no word in it spoke of a server."""
+    from mcproof.discovery.walking import decoded, read_bytes
+
+    problems: list[Problem] = []
+    if os.path.isfile(name) and (data := read_bytes(name, problems)) is not None:
+        decoded(data, name, problems)
+    return problems
+
+
+def read_source(name: str, *, whole: bool = False) -> Catalog:
+    """The catalog that the Python source in a file or a folder would serve; `catalog.source` says where it stands.
+
+    Of a file it is what is written there, as for a check of the files that changed; with `whole`, all that running it
+    would serve.
+    """
+    from mcproof.discovery import discover
+
+    try:
+        os.stat(name)
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    found = discover(name, whole=whole)
+    if not any(found.document.values()):
+        problems = found.problems or _problems_of_text(name)
+        if problems:
+            first = problems[0]
+            raise InputError(first.what, file=first.file, line=first.line, column=first.column)
+        if found.omissions:
+            first = found.omissions[0]
+            raise NoCatalogError(f"nothing to check: {first.what}", file=first.file, line=first.line)
+        if not whole and os.path.isfile(name) and any(discover(name, whole=True).document.values()):
+            message = "nothing to check: what this file serves is written in other files; name their folder"
+            raise NoCatalogError(message, file=name)
+        raise NoCatalogError("nothing to check: no tool, resource or prompt of an MCP server in this source", file=name)
+    text = json.dumps(found.document, indent=2, ensure_ascii=False)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair in somebody's string
+        data = json.dumps(found.document, indent=2).encode()
+    catalog = read_snapshot(data, name)
+    catalog.source = found
+    for tool, facts in zip(catalog.tools, found.tools, strict=True):
+        tool.source = facts
+    return catalog

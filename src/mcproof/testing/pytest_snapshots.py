@@ -1,0 +1,75 @@
+"""Snapshots in tests: what a server gave once and was right, in one file beside the module."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.errors import InputError
+from mcproof.suite.snapshots import hidden, mask_of
+from mcproof.suite.value_paths import TargetError
+from mcproof.testing.results import CallResult, PromptResult, ReadResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mcproof.suite.matchers import Mismatch
+    from mcproof.suite.snapshots import SnapshotStore
+
+
+class McpSnapshot:
+    """The snapshots of one test."""
+
+    def __init__(self, test: str, store: SnapshotStore, hide: Callable[[str], str]) -> None:
+        self._test = test
+        self._store = store
+        self._hide = hide
+        self._unnamed = 0
+
+    def __call__(self, value: Any, name: str = "", *, mask: Iterable[str] = ()) -> None:
+        """Assert that a result, or any JSON, is as it was stored.
+
+        `mask` names what is not compared: paths from `result`, which is the value, with `[*]` for every item; and
+        `timestamps` and `uuids` wherever they stand. A test with several snapshots may give them names.
+        """
+        __tracebackhide__ = True
+        key = self._key(name)
+        try:
+            mismatch = self._mismatch(key, value, mask)
+        except (InputError, TargetError, TypeError) as error:
+            raise AssertionError(f"snapshot `{key}`: {error}") from None
+        if mismatch is not None:
+            raise AssertionError(f"snapshot `{key}`: {_said(mismatch)}")
+
+    def _key(self, name: str) -> str:
+        if name:
+            return f"{self._test}: {name}"
+        self._unnamed += 1
+        return self._test if self._unnamed == 1 else f"{self._test} {self._unnamed}"
+
+    def _mismatch(self, key: str, value: Any, mask: Iterable[str]) -> Mismatch | None:
+        if isinstance(value, CallResult | PromptResult | ReadResult):
+            value = hidden(value.raw, value.hide)
+        masked = mask_of(list(mask)).of(hidden(_json(value), self._hide), ("result",))
+        return self._store.judge(key, masked)
+
+
+def _json(value: Any) -> Any:
+    """A value as JSON has it: tuples are lists. Raises TypeError."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (ValueError, RecursionError) as error:
+        raise TypeError(f"the value is no JSON: {error}") from None
+
+
+def _said(mismatch: Mismatch) -> str:
+    from mcproof.console import Style
+
+    style = Style()
+    return "\n".join(
+        (
+            style.text(mismatch.message, 1000),
+            f"  expected {style.text(mismatch.expected, 400)}",
+            f"  got      {style.text(mismatch.got, 400)}",
+        )
+    )

@@ -1,0 +1,1 @@
+"""Text with positions: JSON, TOML, YAML and Python; and atomic file writes."""

@@ -1,0 +1,250 @@
+"""Python text with positions: find a dict display, give it another item, keep every other byte.
+
+The parser is the standard library's; the text is never run and never printed from its tree. What is changed is changed
+in the text as it stands in the file, with its line ends, its tabs and its encoding.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.text.jsontext import Edit, splice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+NARROWEST, WIDEST = 88, 120
+"""How wide a line may get before a list goes on lines of its own: as wide as the file's widest, within these."""
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_SPACED_COLON = re.compile(r"[ \t]*:[ \t]*")
+_SPACED_COMMA = re.compile(r"[ \t]*,[ \t]*")
+
+
+class UncertainError(Exception):
+    """A change of which nobody can be certain, so that it is not made."""
+
+
+class PythonText:
+    """A source file: its text, its tree, and the dict displays in it by the places of their keys."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        try:
+            self.encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+            self.text = data.decode(self.encoding)
+            if self.text.encode(self.encoding) != data:
+                raise UncertainError("its encoding does not lead back to the same bytes")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # an odd escape in somebody's string is not our news
+                self.tree = ast.parse(_LINE_END.sub("\n", self.text))
+        except (SyntaxError, LookupError, ValueError, RecursionError, MemoryError) as error:
+            raise UncertainError("it cannot be parsed") from error
+        self._starts = [0, *(found.end() for found in _LINE_END.finditer(self.text))]
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self._displays: dict[tuple[int, int], tuple[ast.Dict, str]] = {}
+        for node in ast.walk(self.tree):
+            for child in ast.iter_child_nodes(node):
+                if not isinstance(child, ast.expr_context):  # one object stands for all of a kind
+                    self._parents[child] = node
+            if isinstance(node, ast.Dict):
+                for key in node.keys:
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        self._displays[key.lineno, key.col_offset] = node, key.value
+
+    def parents(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """From a node outwards: each part with what contains it."""
+        while (parent := self._parents.get(node)) is not None:
+            yield node, parent
+            node = parent
+
+    def display_with(self, key: str, line: int, column: int) -> ast.Dict | None:
+        """The dict display that has this key at this place, whose column counts characters from one."""
+        if not 0 < line <= len(self._starts):
+            return None
+        start = self._starts[line - 1]
+        offset = len(self.text[start : start + column - 1].encode("utf-8", "surrogatepass"))
+        display, found = self._displays.get((line, offset), (None, ""))
+        return display if found == key else None
+
+    def encode(self, edits: Iterable[Edit]) -> bytes:
+        """The file with these edits, which are in order."""
+        try:
+            return splice(self.text, edits).encode(self.encoding)
+        except UnicodeEncodeError:
+            raise UncertainError("its encoding has no such characters") from None
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and the column of an offset, both from one, columns in characters."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def edit_of(self, display: ast.Dict, members: dict[str, Any]) -> list[Edit]:
+        """The edits that give a dict display these items, written as its neighbours are.
+
+        An existing item keeps its place and gets the new value; new ones follow the last.
+        """
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in display.keys]
+        if not keys or not all(isinstance(key, str) for key in keys) or len(set(keys)) != len(keys):
+            raise UncertainError("it is not a plain list of keys and values")
+        style = self._style(display)
+        edits = [
+            self._replacement(display.values[keys.index(key)], value, style)
+            for key, value in members.items()
+            if key in keys
+        ]
+        new = {key: value for key, value in members.items() if key not in keys}
+        return sorted([*edits, *self._insertion(display, new, style)]) if new else sorted(edits)
+
+    def _replacement(self, node: ast.expr, value: Any, style: _Style) -> Edit:
+        start, end = self._start(node), self._end(node)
+        is_plain = isinstance(node, ast.Constant) or (isinstance(node, (ast.Dict, ast.List)) and not list(_parts(node)))
+        if not is_plain or "#" in self.text[start:end]:
+            raise UncertainError("what is there now is no plain value")
+        return Edit(start, end, _written(value, style.quote))
+
+    def _insertion(self, display: ast.Dict, new: dict[str, Any], style: _Style) -> list[Edit]:
+        """New items behind the last: a comma where there is none yet, and the items where the next would stand."""
+        after, comma, close = self._tail(display)
+        items = [f"{style.quoted(key)}{style.colon}{_written(value, style.quote)}" for key, value in new.items()]
+        if style.line is None:
+            joined = style.comma.join(items)
+            if comma is None:
+                return [Edit(after, after, f"{style.comma}{joined}")]
+            return [Edit(comma, comma, f"{style.comma.partition(',')[2]}{joined},")]
+        widest = min(WIDEST, max(NARROWEST, *map(len, _LINE_END.split(self.text))))
+        lines = [
+            item
+            if len(style.line) + len(item) < widest or not isinstance(value, list) or not value
+            else f"{style.quoted(key)}{style.colon}{self._expanded(value, style, trailing=comma is not None)}"
+            for item, (key, value) in zip(items, new.items(), strict=True)
+        ]
+        block = f",{style.line}".join(lines)
+        if comma is not None:
+            at = self._line_end(comma, close)
+            return [Edit(at, at, f"{style.line}{block},")]
+        at = self._line_end(after, close)
+        if at == after:
+            return [Edit(at, at, f",{style.line}{block}")]
+        return [Edit(after, after, ","), Edit(at, at, f"{style.line}{block}")]
+
+    def _expanded(self, value: list[Any], style: _Style, *, trailing: bool) -> str:
+        assert style.line is not None  # noqa: S101 (only what stands on lines of its own is expanded)
+        entries = ",".join(f"{style.line}{style.indent}{_written(each, style.quote)}" for each in value)
+        return f"[{entries}{',' if trailing else ''}{style.line}]"
+
+    def _line_end(self, at: int, close: int) -> int:
+        """Where a new line can begin: behind the comment that follows, or right here if the display ends here."""
+        found = _LINE_END.search(self.text, at, close)
+        if found is None:
+            return at
+        rest = self.text[at : found.start()]
+        return found.start() - (len(rest) - len(rest.rstrip())) if rest.strip() else at
+
+    def _tail(self, display: ast.Dict) -> tuple[int, int | None, int]:
+        """Where the last value ends with its parentheses, where its comma ends if it has one, where the brace is."""
+        after, close = self._end(display.values[-1]), self._end(display) - 1
+        if self.text[close] != "}":
+            raise UncertainError("its end is not where it should be")
+        comma = None
+        at = after
+        while at < close:
+            character = self.text[at]
+            if character == "#":
+                found = _LINE_END.search(self.text, at)
+                at = found.start() if found is not None else close
+            elif character == ")" and comma is None:
+                after = at + 1
+            elif character == "," and comma is None:
+                comma = at + 1
+            elif not character.isspace() and character != "\\":
+                raise UncertainError("something unexpected follows its last value")
+            at += 1
+        return after, comma, close
+
+    def _style(self, display: ast.Dict) -> _Style:
+        """How the last item is written."""
+        last, value = display.keys[-1], display.values[-1]
+        assert last is not None  # noqa: S101 (a display with `**` has been refused)
+        key, key_end = self._start(last), self._end(last)
+        spelt = self.text[key:key_end]
+        quote = next((each for each in spelt if each in "\"'"), None)
+        if quote is None or "\n" in spelt or "\r" in spelt:
+            raise UncertainError("its last key is no plain string")
+        between = self.text[key_end : self._start(value)]
+        colon = between if _SPACED_COLON.fullmatch(between) else ": "
+        comma = ", " if colon.endswith((" ", "\t")) else ","
+        if len(display.keys) > 1:
+            before = self.text[self._end(display.values[-2]) : key]
+            comma = before if _SPACED_COMMA.fullmatch(before) else comma
+        start = self._starts[last.lineno - 1]
+        margin = self.text[start:key]
+        if margin.strip() or not start:
+            return _Style(quote, colon, comma, None, "")
+        end_of_line = _LINE_END.search(self.text, start - 2 if self.text[start - 2 : start] == "\r\n" else start - 1)
+        line = f"{end_of_line[0] if end_of_line else chr(10)}{margin}"
+        return _Style(quote, colon, comma, line, self._indent(display, margin))
+
+    def _indent(self, display: ast.Dict, margin: str) -> str:
+        """By how much what stands in a container is indented; four spaces where the closing brace does not show it."""
+        close = self._end(display) - 1
+        outer = self.text[self._starts[(display.end_lineno or 1) - 1] : close]
+        if not outer.strip() and margin.startswith(outer) and margin != outer:
+            return margin[len(outer) :]
+        return "    "
+
+    def _start(self, node: ast.expr) -> int:
+        return self._offset(node.lineno, node.col_offset)
+
+    def _end(self, node: ast.expr) -> int:
+        return self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+    def _offset(self, line: int, column: int) -> int:
+        """The offset in the text of a place whose column counts UTF-8 bytes, as the parser's do."""
+        start = self._starts[line - 1]
+        stop = self._starts[line] if line < len(self._starts) else len(self.text)
+        text = self.text[start:stop]
+        if text.isascii():
+            return start + column
+        return start + len(text.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "replace"))
+
+
+class _Style(NamedTuple):
+    """How an item of a dict display is written, so that another can be written like it."""
+
+    quote: str
+    colon: str
+    comma: str
+    line: str | None
+    """The line end and the margin before an item; None where items do not start lines."""
+    indent: str
+
+    def quoted(self, key: str) -> str:
+        return _written(key, self.quote)
+
+
+def _parts(node: ast.Dict | ast.List) -> Iterator[ast.AST]:
+    return (child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr_context))
+
+
+def _written(value: Any, quote: str) -> str:
+    """A value as a Python literal: what a fix sets is a constant or a list of them."""
+    if isinstance(value, str):
+        return f"{quote}{''.join(_spelt(character, quote) for character in value)}{quote}"
+    if isinstance(value, list):
+        return f"[{', '.join(_written(each, quote) for each in value)}]"
+    if value is None or isinstance(value, (bool, int)):
+        return repr(value)
+    raise UncertainError("its new value has no plain spelling")
+
+
+def _spelt(character: str, quote: str) -> str:
+    if character in (quote, "\\"):
+        return f"\\{character}"
+    return character if character.isprintable() else character.encode("unicode_escape").decode()

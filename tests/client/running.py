@@ -1,0 +1,101 @@
+"""How the tests reach servers, and how they say what came of it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from time import monotonic
+from typing import Any
+
+from mcproof.client.captures import Capture, capture_all
+from mcproof.client.connection import Limits
+from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.failures import ConnectError
+from mcproof.client.reach import Asking
+from servers import raw
+
+PATIENT = Limits(start=30, request=30, total=60, grace=30)
+"""Limits that no good server reaches on a busy machine; whoever tests a limit lowers that one."""
+
+RAW = (sys.executable, "-I", "-S", raw.__file__)
+
+
+def command(fault: str, *arguments: str, **environment: str) -> Command:
+    return Command((*RAW, fault, *arguments), environment)
+
+
+def outcome(
+    server: Command | Endpoint, limits: Limits = PATIENT, protocol: str | None = None
+) -> Capture | ConnectError:
+    """What becomes of a server; whatever is left open shows now, and not in some other test."""
+    finished: list[object] = []
+    (result,), interrupted = capture_all([server], Asking(limits, protocol), finished.append)
+    assert finished == [server]
+    assert result is not None
+    assert not interrupted
+    gc.collect()
+    return result
+
+
+def captured(server: Command | Endpoint, limits: Limits = PATIENT, protocol: str | None = None) -> Capture:
+    result = outcome(server, limits, protocol)
+    assert isinstance(result, Capture), result
+    json.loads(result.text.encode(), parse_constant=_no_constant)
+    return result
+
+
+def _no_constant(word: str) -> None:
+    raise AssertionError(word)
+
+
+def refused(server: Command | Endpoint, limits: Limits = PATIENT, protocol: str | None = None) -> str:
+    result = outcome(server, limits, protocol)
+    assert isinstance(result, ConnectError), result
+    assert result.file == server.label
+    return result.message
+
+
+def noted(capture: Capture) -> list[tuple[str, str]]:
+    return [(each.kind, each.detail) for each in capture.wire.anomalies]
+
+
+def kinds(capture: Capture) -> list[str]:
+    return [each.kind for each in capture.wire.anomalies]
+
+
+def document(capture: Capture) -> Any:
+    return json.loads(capture.text)
+
+
+def tool_names(capture: Capture) -> list[str]:
+    return [tool["name"] for tool in document(capture)["tools"]]
+
+
+def processes(marker: str) -> list[str]:
+    """The processes whose command line has this word in it. Zombies have none."""
+    found = []
+    for number in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{number}/cmdline", "rb") as line:
+                words = line.read()
+        except OSError:
+            continue
+        if marker.encode() in words and int(number) != os.getpid():
+            found.append(f"{number}: {words!r}")
+    return found
+
+
+def assert_nothing_is_left(marker: str) -> None:
+    """A process that was killed takes a moment to go."""
+    end = monotonic() + 5
+    while processes(marker) and monotonic() < end:
+        os.sched_yield()
+    assert processes(marker) == []
+
+
+def children() -> list[str]:
+    """The children of this process, zombies included."""
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as listed:
+        return listed.read().split()

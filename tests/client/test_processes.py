@@ -1,0 +1,112 @@
+"""Nothing is left running: not after success, failure or timeouts, and not after an interrupt."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcproof.client.captures import Capture
+from mcproof.client.transports import stdio
+from servers import driver
+
+from .running import PATIENT, assert_nothing_is_left, children, command, outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcproof.client.connection import Limits
+
+LIMIT = 30.0
+
+
+@pytest.mark.parametrize(
+    ("fault", "limits", "is_captured"),
+    [
+        ("good", PATIENT, True),
+        ("grandchild", PATIENT, True),
+        ("grandchild-and-exit", PATIENT, False),
+        ("grandchild-and-hang", PATIENT._replace(start=0.5), False),
+        ("exit-at-start", PATIENT, False),
+        ("exit-mid-answer", PATIENT, True),
+        ("dies-of-unknown", PATIENT, True),
+        ("hang-at-start", PATIENT._replace(start=0.5), False),
+        ("hang-on-list", PATIENT._replace(request=0.3), True),
+        ("hang-on-list", PATIENT._replace(total=0.5), False),
+        ("ignores-eof", PATIENT, True),
+        ("ignores-sigterm", PATIENT, True),
+        ("stubborn", PATIENT._replace(request=0.3), True),
+        ("stubborn", PATIENT._replace(total=0.5), False),
+        ("never-reads", PATIENT, True),
+        ("endless-flood", PATIENT._replace(total=0.5), False),
+        ("refuses-initialize", PATIENT, False),
+        ("modern-other-revision", PATIENT, False),
+    ],
+)
+def test_no_process_outlives_its_connection(
+    fault: str, limits: Limits, is_captured: bool, marker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stdio, "GRACE", 0.2)
+    before = children()
+    assert isinstance(outcome(command(fault, marker), limits), Capture) is is_captured
+    assert children() == before
+    assert_nothing_is_left(marker)
+
+
+class Driver:
+    """Another process that asks servers, each of which says through a pipe when it hangs or is done."""
+
+    def __init__(self, grace: float, faults: list[str], marker: str, folder: Path) -> None:
+        self.pipes = [folder / str(place) for place in range(len(faults))]
+        for pipe in self.pipes:
+            os.mkfifo(pipe)
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "error", driver.__file__, str(grace), str(folder), *faults, marker],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Driver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def wait_until_servers_hang(self) -> None:
+        for pipe in self.pipes:
+            assert pipe.read_text(encoding="utf-8") == "ready"
+
+    def output(self) -> str:
+        """All that it prints, when it has ended as it should."""
+        output, errors = self.process.communicate(timeout=LIMIT)
+        assert (self.process.returncode, errors) == (0, "")
+        return output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_every_server_and_keeps_what_was_there(
+    number: signal.Signals, marker: str, tmp_path: Path
+) -> None:
+    faults = ["good", "stubborn", "hang-at-start", "grandchild-and-hang"]
+    with Driver(0.3, faults, marker, tmp_path) as started:
+        started.wait_until_servers_hang()
+        started.process.send_signal(number)
+        assert started.output() == "captured\nNone\nNone\nNone\ninterrupted: True\nchildren: []\n"
+    assert_nothing_is_left(marker)
+
+
+def test_a_second_interrupt_does_not_wait_for_servers_that_do_not_end(marker: str, tmp_path: Path) -> None:
+    with Driver(2 * LIMIT, ["stubborn"], marker, tmp_path) as started:
+        started.wait_until_servers_hang()
+        started.process.send_signal(signal.SIGINT)
+        started.wait_until_servers_hang()  # now because its input was closed
+        started.process.send_signal(signal.SIGINT)
+        assert started.output() == "None\ninterrupted: True\nchildren: []\n"
+    assert_nothing_is_left(marker)

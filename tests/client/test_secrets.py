@@ -1,0 +1,106 @@
+"""What a report may say about a command or a URL, and what it never repeats."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcproof.client.secrets import (
+    hiding,
+    redacted_command,
+    redacted_text,
+    redacted_url,
+    secrets_of_command,
+    secrets_of_url,
+)
+
+KEY = "sk-abcdefghijklmnop1234"
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (["npx", "-y", "server"], ["npx", "-y", "server"]),
+        (["s", "--api-key", "hunter2"], ["s", "--api-key", "***"]),
+        (["s", "--api-key=hunter2"], ["s", "--api-key=***"]),
+        (["s", "--apiKey=hunter2"], ["s", "--apiKey=***"]),
+        (["s", "--authToken", "hunter2"], ["s", "--authToken", "***"]),
+        (["docker", "-e", "API_TOKEN=hunter2"], ["docker", "-e", "API_TOKEN=***"]),
+        (["s", "--header", "Authorization: Bearer hunter2"], ["s", "--header", "Authorization: ***"]),
+        (["s", "--header=Authorization: Bearer hunter2"], ["s", "--header=Authorization: ***"]),
+        (["s", "--header=X-Api-Key: hunter2"], ["s", "--header=X-Api-Key: ***"]),
+        (["s", "postgres://me:hunter2@db/x"], ["s", "postgres://db/x"]),
+        (["s", "--db=postgres://me:hunter2@db/x"], ["s", "--db=postgres://db/x"]),
+        (["s", "DATABASE_URL=postgres://me:hunter2@db/x?a=1"], ["s", "DATABASE_URL=postgres://db/x?a=***"]),
+        (["s", KEY], ["s", "***"]),
+        (["s", f"--x={KEY}"], ["s", "--x=***"]),
+        (["s", "--keyboard", "qwerty"], ["s", "--keyboard", "qwerty"]),
+        (["s", "--monkey", "banana"], ["s", "--monkey", "banana"]),
+        (["s", "--token", "--verbose"], ["s", "--token", "--verbose"]),
+        (["s", "--token="], ["s", "--token="]),
+        (["/a/long/path/to/the/server/that/has/more/than/forty/characters.js"],) * 2,
+        (["node_modules/.bin/desktop-commander"],) * 2,
+        (["risk-assessment-server", "skeleton-of-a-server"],) * 2,
+    ],
+)
+def test_a_command_is_shown_without_its_secrets(command: list[str], shown: list[str]) -> None:
+    assert redacted_command(command) == shown
+
+
+def test_what_is_hidden_in_a_command_is_known() -> None:
+    command = ["s", "--token", "hunter2", "--header=Authorization: Bearer hunter3", KEY, "postgres://me:hunter4@db"]
+    assert {"hunter2", "hunter3", KEY, "hunter4"} <= set(secrets_of_command(command))
+    assert secrets_of_command(["npx", "-y", "server"]) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://host/mcp", "https://host/mcp"),
+        ("https://me:hunter2@host:8080/mcp", "https://host:8080/mcp"),
+        ("https://host/mcp?key=hunter2&x=1&flag", "https://host/mcp?key=***&x=***&***"),
+        ("https://host/mcp#hunter2", "https://host/mcp"),
+        (f"https://host/{KEY}/mcp", "https://host/***/mcp"),
+        ("https://me:hunter2@[::1]:80/mcp", "https://[::1]:80/mcp"),
+        ("https://me:hunter2@[::1/mcp", "***"),
+        ("/relative?session=hunter2", "/relative?session=***"),
+        ("", ""),
+    ],
+)
+def test_a_url_is_shown_without_its_secrets(url: str, shown: str) -> None:
+    assert redacted_url(url) == shown
+
+
+def test_what_is_hidden_in_a_url_is_known_however_it_is_repeated() -> None:
+    found = secrets_of_url("https://me:hunt%65r2@host/mcp?key=a+b%2Fc&flag")
+    assert {"hunt%65r2", "hunter2", "a+b%2Fc", "a b/c", "a+b/c", "flag", "bWU6aHVudGVyMg=="} <= set(found)
+
+
+def test_a_broken_url_is_a_secret_as_a_whole() -> None:
+    assert "http://[broken" in secrets_of_url("http://[broken")
+
+
+def test_a_text_is_shown_without_what_looks_like_a_secret() -> None:
+    assert redacted_text(f"see https://me:pw@host/x?y=1 and {KEY}.") == "see https://host/x?y=*** and ***"
+
+
+@pytest.mark.parametrize(
+    ("secret", "text", "shown"),
+    [
+        ("hunter2", "the key hunter2 is wrong, hunter2!", "the key *** is wrong, ***!"),
+        ("hunter2", "nothing here", "nothing here"),
+        ("abc", "abc is too short to hide", "abc is too short to hide"),
+        ("", "empty", "empty"),
+        ("hunter2", "cropped: hunte…", "cropped: ***…"),
+        ("hunter2", "cropped (hunte…) and more", "cropped (***…) and more"),
+        ("hunter2", "cut off: hunter", "cut off: ***"),
+        ("hunter2", "hunted and gone", "hunted and gone"),
+        ("hunter2\n", "the key hunter2.", "the key ***."),
+        ("-----BEGIN KEY-----\nabcdefghij\n-----END KEY-----\n", "bad line abcdefghij", "bad line ***"),
+    ],
+)
+def test_a_known_secret_is_hidden_in_a_text(secret: str, text: str, shown: str) -> None:
+    assert hiding([secret])(text) == shown
+
+
+def test_the_longer_of_two_secrets_is_hidden_first() -> None:
+    assert hiding(["hunter", "hunter2-and-more"])("x hunter2-and-more y hunter z") == "x *** y *** z"

@@ -1,0 +1,217 @@
+"""What one request of a session comes to: refused, accepted, never answered, the end of the server, or no JSON-RPC."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.client.calling import Reply, Session, is_refusal
+from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.failures import ConnectError
+from mcproof.client.peer import Answer
+from mcproof.client.reach import Asking
+from mcproof.exchange.probe_facts import SHOWN
+from prove.running import command, http
+
+from .running import PATIENT, children
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcproof.client.endpoints import Server
+
+VALID = {"name": "find_book", "arguments": {"query": "rose"}}
+OTHER = {"name": "list_shelves", "arguments": {"genre": "fiction"}}
+
+
+def server(fault: str, *arguments: str, **environment: str) -> Command:
+    return Command(tuple(command(fault, *arguments)), environment)
+
+
+def with_session(server: Server, scene: Callable[[Session], Awaitable[Any]], limit: float = 30.0) -> Any:
+    """What a scene comes to; nothing is left of the server then."""
+
+    async def play() -> Any:
+        session = Session(server, Asking(PATIENT), limit)
+        try:
+            return await scene(session)
+        finally:
+            await session.leave()
+
+    before = children()
+    result = asyncio.run(play())
+    assert children() == before
+    return result
+
+
+def asked(fault: str, params: dict[str, Any], limit: float = 30.0) -> Reply:
+    reply = with_session(server(fault), lambda session: session.ask("tools/call", params), limit)
+    assert isinstance(reply, Reply)
+    return reply
+
+
+def answer(**envelope: Any) -> Answer:
+    return Answer(json.dumps(envelope).encode(), {"jsonrpc": "2.0", "id": 1, **envelope})
+
+
+@pytest.mark.parametrize(
+    ("envelope", "is_refused"),
+    [
+        ({"error": {"code": -32602, "message": "no"}}, True),
+        ({"result": {"content": [], "isError": True}}, True),
+        ({"result": {"content": [], "isError": "true"}}, True),
+        ({"result": {"resultType": "input_required"}}, True),
+        ({"result": {"content": [], "isError": False}}, False),
+        ({"result": {"content": [], "isError": "false"}}, False),
+        ({"result": {"content": [], "isError": None}}, False),
+        ({"result": {"content": []}}, False),
+        ({"result": {"content": [{"type": "text", "text": "Error: no"}]}}, False),
+        ({"result": []}, False),
+    ],
+)
+def test_an_error_of_either_kind_is_a_refusal(envelope: dict[str, Any], is_refused: bool) -> None:
+    assert is_refusal(answer(**envelope)) is is_refused
+
+
+@pytest.mark.parametrize(
+    ("fault", "params", "outcome"),
+    [
+        ("good", VALID, "accepted"),
+        ("good", {"name": "find_book", "arguments": {}}, "rejected"),
+        ("good", {"name": "no_such_tool"}, "rejected"),
+        ("crash-on-valid", VALID, "crash"),
+        ("result-and-error", VALID, "malformed"),
+        ("neither-result-nor-error", VALID, "malformed"),
+        ("result-is-array", VALID, "malformed"),
+        ("error-without-code", VALID, "malformed"),
+        ("no-jsonrpc", VALID, "malformed"),
+        ("says-error", OTHER, "accepted"),
+    ],
+)
+def test_each_answer_has_its_outcome(fault: str, params: dict[str, Any], outcome: str) -> None:
+    assert asked(fault, params).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [("hang-on-valid", "hang"), ("answer-not-json", "malformed"), ("answer-half-json", "malformed")],
+)
+def test_what_comes_instead_of_an_answer_tells_a_hang_from_a_bad_one(fault: str, outcome: str) -> None:
+    reply = asked(fault, VALID, 1.5)
+    assert reply.outcome == outcome
+    assert reply.answer is None
+    assert reply.words == reply.why
+
+
+def test_the_words_of_a_crash_are_those_of_the_server() -> None:
+    assert asked("crash-on-valid", VALID).why == (
+        "the server exited with code 3; its standard error ends: library: the catalogue is gone"
+    )
+
+
+def test_a_crashed_server_is_started_anew_by_the_next_request() -> None:
+    async def scene(session: Session) -> list[Any]:
+        first = await session.ask("tools/call", VALID)
+        is_connected = session.is_connected
+        second = await session.ask("tools/call", OTHER)
+        return [first.outcome, is_connected, second.outcome, session.starts]
+
+    assert with_session(server("crash-on-valid"), scene) == ["crash", False, "accepted", 2]
+
+
+def test_a_server_that_answers_is_not_absent_whatever_it_says() -> None:
+    async def scene(session: Session) -> Any:
+        await session.ask("tools/call", VALID)
+        return await session.absence()
+
+    for fault in ("good", "result-and-error"):
+        assert with_session(server(fault), scene) is None
+    assert with_session(server("good", "--era", "stateless"), scene) is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "params", "outcome"),
+    [
+        ("crash-after-answer", {"name": "find_book", "arguments": {"query": []}}, "crash"),
+        ("deaf-after-valid", VALID, "hang"),
+    ],
+)
+def test_a_server_that_has_gone_is_absent(fault: str, params: dict[str, Any], outcome: str) -> None:
+    async def scene(session: Session) -> Any:
+        await session.ask("tools/call", params, 1.5)
+        return await session.absence(1.5)
+
+    assert with_session(server(fault), scene).outcome == outcome
+
+
+def test_a_server_that_cannot_be_started_is_an_error_without_secrets() -> None:
+    secret = "hunter2-hunter2"  # noqa: S105
+    missing = Command(("mcproof-no-such-program", "--token", secret), {"KEY": secret})
+    with pytest.raises(ConnectError) as error:
+        with_session(missing, lambda session: session.ask("ping", None))
+    assert secret not in str(error.value)
+    assert error.value.file == missing.label
+
+
+def test_another_session_shares_nothing() -> None:
+    async def scene(session: Session) -> tuple[int, int]:
+        other = session.another()
+        await session.connection()
+        try:
+            await other.ask("tools/call", VALID)
+        finally:
+            await other.leave()
+        return session.starts, other.starts
+
+    assert with_session(server("good"), scene) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [
+        ("good", "accepted"),
+        ("crash-on-valid", "crash"),
+        ("http-500", "malformed"),
+        ("http-plain-text", "malformed"),
+        ("http-wrong-content-type", "malformed"),
+        ("answer-not-json", "malformed"),
+        ("result-and-error", "malformed"),
+    ],
+)
+def test_each_answer_over_http_has_its_outcome(fault: str, outcome: str) -> None:
+    with http(fault) as url:
+        reply = with_session(Endpoint(url, {}), lambda session: session.ask("tools/call", VALID))
+    assert reply.outcome == outcome
+
+
+def test_only_what_we_start_can_be_started_anew() -> None:
+    asking = Asking(PATIENT)
+    assert Session(server("good"), asking, 1).can_restart
+    assert not Session(Endpoint("http://127.0.0.1:1/", {}), asking, 1).can_restart
+
+
+def test_a_reply_tells_its_result_its_code_and_its_words() -> None:
+    refused = Reply("rejected", answer(error={"code": -32602, "message": "no"}))
+    assert (refused.code, refused.result) == (-32602, {})
+    accepted = Reply("accepted", answer(result={"content": []}))
+    assert (accepted.code, accepted.result) == (None, {"content": []})
+    assert Reply("accepted", answer(result=[])).result == {}
+    assert Reply("malformed", answer(error={"code": "E", "message": "no"})).code is None
+    assert Reply("hang", None, "no answer").words == "no answer"
+    assert accepted.words == '{"result": {"content": []}}'
+
+
+def test_a_long_answer_is_cropped_and_says_so() -> None:
+    long = Reply("accepted", answer(result={"text": "a" * 5_000}))
+    assert len(long.words) < SHOWN + 50
+    assert long.words.endswith("… (5,024 bytes)")
+
+
+def test_a_secret_is_hidden_in_what_a_report_keeps() -> None:
+    secret = "hunter2-hunter2"  # noqa: S105
+    session = Session(server("good", KEY=secret), Asking(PATIENT), 1)
+    assert session.hidden(f"the key is {secret}") == "the key is ***"
+    assert len(session.hidden("a" * 5_000)) < SHOWN + 50

@@ -1,0 +1,35 @@
+"""What the tests of trying servers out share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcproof.prove import blame, protocol_probes
+from mcproof.prove.fuzz import shrinking, tool_campaign
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in, as failures are stored in the folder where mcproof is started."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time is given to servers that end some time after an answer; for tests in which none does."""
+    monkeypatch.setattr(blame, "SETTLE", 0.0)
+    monkeypatch.setattr(protocol_probes, "_MOMENT", 0.05)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little is spent on servers that do not answer; for tests in which one never does."""
+    monkeypatch.setattr(blame, "QUICK", 1.0)
+    monkeypatch.setattr(tool_campaign, "MOST_HANGS", 1)
+    monkeypatch.setattr(shrinking, "MOST_SLOW_CALLS", 2)

@@ -1,0 +1,299 @@
+"""Calls with generated arguments: the same for the same seed, as many as asked for, and what they come to."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cli.running import run, validator
+from mcproof.prove.fuzz.tool_campaign import cases_of
+from servers.library import SCHEMAS
+
+from .running import command, mcproof, refused, small_server, tool, tried
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("here")
+
+TEXT = {"type": "string", "maxLength": 20}
+STRICT_TOOL = tool(text=TEXT)
+STRICT_TOOL["inputSchema"] |= {"required": ["text"], "additionalProperties": False}
+BOOKS = ("--tool", "find_book")
+
+
+def failures(document: Any) -> list[tuple[str, str, Any]]:
+    return [(each["tool"], each["outcome"], each["arguments"]) for each in document["failures"]]
+
+
+# --- determinism --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", ["accepts-wrong-type", "crash-on-x-and-limit"])
+def test_the_same_seed_prints_the_same_whatever_else_is_different(here: Path, fault: str) -> None:
+    words = ("fuzz", "--format", "json", "--seed", "7", "--cases", "150")
+    printed = set()
+    for number, processes in enumerate(("1", "4")):
+        folder = here / str(number)
+        folder.mkdir()
+        env = {"PYTHONHASHSEED": str(number)}
+        done = run(*words, "--processes", processes, "--", *command(fault), cwd=folder, env=env)
+        assert done.returncode in (0, 1), done.stderr
+        printed.add(done.stdout)
+    assert len(printed) == 1
+    assert json.loads(printed.pop())["failures"]
+
+
+def test_another_seed_has_other_cases_after_the_same_beginning() -> None:
+    schema = SCHEMAS["find_book"]
+
+    def drawn(seed: int, name: str = "find_book") -> list[Any]:
+        cases = cases_of(schema, seed, name)
+        return [case.arguments for case, _ in zip(cases, range(120), strict=False)]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+    assert drawn(1) != drawn(1, "another")
+    assert drawn(1)[:25] == drawn(2)[:25]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_the_seed_reaches_the_server(here: Path) -> None:
+    def sent(seed: str) -> str:
+        file = here / f"called-{seed}"
+        tried("fuzz", "--seed", seed, "--env", f"CALLED={file}", *small_server([STRICT_TOOL]))
+        return file.read_text(encoding="utf-8")
+
+    assert sent("1") != sent("2")
+
+
+# --- how much -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("hurried")
+def test_as_many_cases_as_asked_for_are_sent_to_each_tool(here: Path) -> None:
+    called = here / "called"
+    document = tried("fuzz", "--cases", "40", "--env", f"CALLED={called}", "--", *command("good"), code=0)
+    assert document["tools"] == {"find_book": 40, "count_books": 40, "list_shelves": 40}
+    assert document["cases"] == 120
+    assert sum(document["outcomes"].values()) == 120
+    assert len(called.read_text(encoding="utf-8").splitlines()) == 120
+    assert list(document["outcomes"]) == ["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_one_case_is_the_valid_call(here: Path) -> None:
+    tried("fuzz", "--cases", "1", "--env", f"CALLED={here / 'called'}", *small_server([STRICT_TOOL]), code=0)
+    assert json.loads((here / "called").read_text(encoding="utf-8")) == ["read", {"text": "a"}]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_given_arguments_come_first(here: Path) -> None:
+    words = ("--cases", "1", "--args", '{"text": "mine"}', "--env", f"CALLED={here / 'called'}")
+    tried("fuzz", *words, *small_server([STRICT_TOOL]), code=0)
+    assert json.loads((here / "called").read_text(encoding="utf-8")) == ["read", {"text": "mine"}]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_the_time_is_a_limit_too() -> None:
+    words = (*BOOKS, "--cases", "100000000", "--max-time", "0.5")
+    document = tried("fuzz", *words, "--", *command("good"), code=0)
+    assert 0 < document["cases"] < 1_000_000
+    (why,) = [each["why"] for each in document["not_tested"]]
+    assert why == f"the time was up after {document['cases']:,} cases"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--cases", "0"), "`0` is not a number of cases from 1"),
+        (("--cases", "-1"), "`-1` is not a number of cases"),
+        (("--seed", "x"), "`x` is not a number of seeds"),
+        (("--max-time", "0"), "`0` is not a number of seconds"),
+        (("--processes", "0"), "`0` is not a number of processes"),
+        (("--max-call-ms", "0"), "`0` is not a number of milliseconds"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(here: Path, words: tuple[str, str], said: str) -> None:
+    assert said in refused("fuzz", *words, "--", "touch", "mark")
+    assert not (here / "mark").exists()
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize(("fault", "outcome", "most"), [("crash-on-valid", "crash", 10), ("hang-on-valid", "hang", 3)])
+def test_a_tool_that_breaks_again_and_again_is_left_alone(fault: str, outcome: str, most: int) -> None:
+    document = tried("fuzz", *BOOKS, "--max-call-ms", "700", "--", *command(fault), code=1)
+    assert document["outcomes"][outcome] == most
+    assert document["cases"] < 200
+    assert {
+        "what": "tool find_book, in part",
+        "why": f"stopped after {document['cases']:,} cases, as it crashes or hangs again and again",
+    } in document["not_tested"]
+
+
+# --- what comes of it ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("hurried")
+def test_what_is_accepted_fails_a_run_only_if_it_is_strict() -> None:
+    words = (*BOOKS, "--cases", "60")
+    document = tried("fuzz", *words, "--", *command("accepts-extra"), code=0)
+    assert document["outcomes"]["accepted"] > 0
+    assert {each["level"] for each in document["findings"]} == {"warning"}
+    document = tried("fuzz", "--strict", *words, "--", *command("accepts-extra"), code=1)
+    assert {each["level"] for each in document["findings"]} == {"error"}
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("words", [(), ("--strict",)])
+def test_a_configured_severity_stands(here: Path, words: tuple[str, ...]) -> None:
+    (here / "mcproof.toml").write_text('[severity]\nWIR-014 = "note"\n', encoding="utf-8")
+    document = tried("fuzz", *words, *BOOKS, "--cases", "60", "--", *command("accepts-extra"), code=0)
+    assert {each["level"] for each in document["findings"]} == {"note"}
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("level", ["warning", "note"])
+def test_warnings_can_fail_a_run(level: str) -> None:
+    tried("fuzz", *BOOKS, "--cases", "60", "--fail-on", level, "--", *command("accepts-extra"), code=1)
+
+
+@pytest.mark.usefixtures("hurried")
+def test_what_two_things_have_to_meet_for_is_found_and_made_small() -> None:
+    document = tried("fuzz", *BOOKS, "--", *command("crash-on-x-and-limit"), code=1)
+    assert failures(document) == [("find_book", "crash", {"query": "x", "limit": 41})]
+    (failure,) = document["failures"]
+    assert failure["replay"] == f"mcproof replay {failure['id']}"
+    (finding,) = document["findings"]
+    assert finding["evidence"]["failure"] == failure["id"]
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize(
+    ("fault", "smallest"),
+    [
+        ("accepts-missing", [{}]),
+        ("accepts-above-maximum", [{"query": "a", "limit": 51}]),
+        ("accepts-below-min-length", [{"query": ""}]),
+        ("accepts-oversized", [{"query": "a" * 200 + "… (201 characters)"}]),
+        ("accepts-extra", [{"query": "a", "mcproof_unexpected": 0}]),
+    ],
+)
+def test_what_is_accepted_is_made_small(fault: str, smallest: list[Any]) -> None:
+    document = tried("fuzz", *BOOKS, "--", *command(fault))
+    assert [arguments for _, _, arguments in failures(document)] == smallest
+    assert {outcome for _, outcome, _ in failures(document)} == {"accepted"}
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_tool_that_refuses_every_valid_call_was_never_reached() -> None:
+    document = tried("fuzz", *small_server([STRICT_TOOL], "refuses-everything"), code=0)
+    (left_out,) = document["not_tested"]
+    assert left_out["what"] == "the logic of tool read"
+    assert left_out["why"].startswith("all ")
+    assert left_out["why"].endswith(" valid calls were refused, so it was never reached")
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_tool_that_takes_some_valid_calls_was_reached() -> None:
+    document = tried("fuzz", *small_server([STRICT_TOOL], "refuses-empty", "refuses-objects", "refuses-unknown"))
+    assert document["not_tested"] == []
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_tool_without_valid_calls_is_said_to_have_none() -> None:
+    impossible = tool(text={"type": "string", "minLength": 3, "maxLength": 2})
+    impossible["inputSchema"] |= {"required": ["text"], "additionalProperties": False}
+    document = tried("fuzz", *small_server([impossible], "refuses-everything"))
+    (left_out,) = document["not_tested"]
+    assert left_out["what"] == "the logic of tool read"
+    assert left_out["why"].startswith("no valid call could be made: ")
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_secret_of_the_environment_in_an_error_is_a_leak_and_not_repeated(here: Path) -> None:
+    secret = "hunter2-hunter2"  # noqa: S105
+    words = ("--env", f"SECRET={secret}", "--report", "run.json")
+    done = mcproof("fuzz", "--format", "json", *words, *small_server([STRICT_TOOL], "refuses-empty", "shows-secret"))
+    assert done.code == 1
+    assert {(each["rule"], each["tool"]) for each in done.document["findings"]} >= {("WIR-024", "read")}
+    assert done.document["outcomes"]["leak"] > 0
+    stored = "".join(each.read_text(encoding="utf-8") for each in here.rglob("*.json"))
+    assert secret not in stored + done.output + done.errors
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("fault", ["looks-like-leak-repeats", "looks-like-leak-uuid", "looks-like-leak-url"])
+def test_what_only_looks_like_a_leak_is_none_whatever_the_seed(fault: str) -> None:
+    for seed in ("1", "2"):
+        document = tried("fuzz", *BOOKS, "--seed", seed, "--", *command(fault), code=0)
+        assert document["outcomes"]["leak"] == 0
+
+
+# --- what is stored -----------------------------------------------------------------------------------------------
+
+
+def stored(folder: Path) -> dict[str, bytes]:
+    return {each.stem: each.read_bytes() for each in (folder / ".mcproof" / "failures").glob("*.json")}
+
+
+@pytest.mark.usefixtures("hurried")
+def test_failures_are_stored_where_no_repository_takes_them_in(here: Path) -> None:
+    document = tried("fuzz", *BOOKS, "--", *command("accepts-wrong-type"))
+    assert set(stored(here)) == {each["id"] for each in document["failures"]}
+    assert (here / ".mcproof" / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+@pytest.mark.usefixtures("hurried")
+def test_the_same_failure_has_the_same_id_in_every_run(here: Path) -> None:
+    tried("fuzz", *BOOKS, "--", *command("accepts-missing"))
+    before = stored(here)
+    assert before
+    tried("fuzz", *BOOKS, "--seed", "3", "--", *command("accepts-missing"))
+    assert stored(here) == before
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_good_server_leaves_nothing_behind(here: Path) -> None:
+    tried("fuzz", "--cases", "20", "--", *command("good"), code=0)
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("name", ["probe", "prove", "fuzz"])
+def test_a_folder_that_cannot_be_written_to_does_not_fail_the_run(here: Path, name: str) -> None:
+    (here / ".mcproof").write_text("in the way", encoding="utf-8")
+    done = mcproof(name, "--format", "json", *BOOKS, "--", *command("accepts-missing"))
+    assert done.code == (0 if name == "fuzz" else 1)
+    validator(name).validate(done.document)
+    assert "failures are not stored, so `mcproof replay` will not find them" in done.errors
+    assert (here / ".mcproof").read_text(encoding="utf-8") == "in the way"
+
+
+@pytest.mark.usefixtures("hurried")
+def test_an_ignore_file_of_the_users_own_stays(here: Path) -> None:
+    (here / ".mcproof").mkdir()
+    (here / ".mcproof" / ".gitignore").write_text("# mine\n", encoding="utf-8")
+    tried("fuzz", *BOOKS, "--", *command("accepts-missing"))
+    assert (here / ".mcproof" / ".gitignore").read_text(encoding="utf-8") == "# mine\n"
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("name", ["probe", "prove", "fuzz"])
+def test_the_run_report_keeps_to_its_schema_and_can_be_shown_again(here: Path, name: str) -> None:
+    words = ("--report", "run.json", *BOOKS)
+    done = mcproof(name, "--format", "json", *words, "--", *command("accepts-missing"))
+    document = json.loads((here / "run.json").read_text(encoding="utf-8"))
+    validator("run").validate(document)
+    assert document["exit_code"] == done.code
+    assert mcproof("report", "run.json", "--format", "json").output == done.output
+    assert os.path.exists(here / ".mcproof")
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_severity_that_is_configured_as_the_usual_one_stands(here: Path) -> None:
+    (here / "mcproof.toml").write_text('[severity]\n"WIR-014" = "error"\n', encoding="utf-8")
+    tried("fuzz", "--cases", "60", "--", *command("accepts-extra"), code=1)

@@ -1,0 +1,102 @@
+"""What is written is read back as the same value, whatever it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcproof.suite.parse.variables import Filler, Filling
+from mcproof.text.yamltext import Node, decode, parse, plain
+from mcproof.text.yamlwriter import DEEPEST_VALUE, UnwritableError, remark, size, written
+
+TEXTS = st.one_of(
+    st.text(st.characters(codec="utf-8")),
+    st.text("${}a:-#'\"\\\n\t\u2028\x85 ,[]&*!|>%@`?~=<"),
+    st.sampled_from(
+        ["", "true", "No", "NULL", "~", "1", "-1.5e3", "0x1F", ".inf", "<<", "=", "- a", "a: b", "a #b", "${HOME}"]
+    ),
+)
+NUMBERS = st.one_of(st.integers(-(10**200), 10**200), st.floats(allow_nan=False, allow_infinity=False))
+VALUES = st.recursive(
+    st.one_of(TEXTS, NUMBERS, st.booleans(), st.none()),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(TEXTS, inner, max_size=4)),
+    max_leaves=20,
+)
+
+
+def read(text: str) -> Any:
+    """The value as a suite has it, with its variables filled in."""
+
+    def complain(_: Node, message: str) -> None:
+        raise AssertionError(message)
+
+    root = parse(decode(text.encode(), "s.yaml"), "s.yaml")
+    return plain(Filler({"HOME": 1}, Filling({}, []), complain).filled(root))
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON; 1 is not true, and 1.0 is not 1."""
+    return repr(one) == repr(other)
+
+
+@given(VALUES)
+def test_every_value_survives_writing_and_reading(value: Any) -> None:
+    text = f"a:\n  - {{b: {written(value)}}}  # a comment\n"
+    assert text.count("\n") == 2
+    assert is_same(read(text), {"a": [{"b": value}]})
+
+
+@given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=3))
+def test_the_size_is_what_the_reader_counts(value: Any) -> None:
+    assert size(value) == parse(written(value), "s.yaml").size
+
+
+def test_a_key_may_be_longer_than_a_plain_one_of_yaml() -> None:
+    value = {"x" * 5_000: {"\u2028" * 900: 1}}
+    assert read(f"a: {written(value)}") == {"a": value}
+
+
+def test_values_may_nest_as_deep_as_is_said_and_no_deeper() -> None:
+    value: Any = 1
+    for _ in range(DEEPEST_VALUE - 1):
+        value = [value]
+    assert read(f"a: [{{b: {{c: {written(value)}}}}}]") == {"a": [{"b": {"c": value}}]}
+    with pytest.raises(UnwritableError, match="nested too deeply"):
+        written([value])
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("a\ud800", "lone surrogate"),
+        ({"\udfff": 1}, "lone surrogate"),
+        (10**400, "too long"),
+        (float("inf"), "too large"),
+        (float("nan"), "too large"),
+        ("a" * 100_001, "too long"),
+    ],
+)
+def test_what_no_suite_can_have_is_refused(value: Any, why: str) -> None:
+    with pytest.raises(UnwritableError, match=why):
+        written([value])
+
+
+@pytest.mark.parametrize("word", ["a", "get_forecast", "-m", "--db-path", "/usr/bin/x", "./run", "city answers"])
+def test_what_needs_no_quotes_has_none(word: str) -> None:
+    assert written(word) == word
+
+
+@pytest.mark.parametrize("word", ["yes", "Off", "n", "null", "True", "1", "-1", "a: b", "a#b", "@a", "*a", "---", ""])
+def test_what_could_mean_something_else_has_quotes(word: str) -> None:
+    assert written(word) == f'"{word}"'
+
+
+@given(st.text())
+def test_a_remark_is_one_line_of_a_comment(said: str) -> None:
+    text = f"a: 1  # {remark(said)}\n"
+    assert len(text.splitlines()) == 1
+    assert read(text) == {"a": 1}
+    assert len(remark("a" * 1_000)) == 200
