@@ -12,7 +12,8 @@ from mcproof.prove.failure_store import Failed, failure_id
 from mcproof.prove.fuzz.outcomes import failed_as, flaws_in, passed
 from mcproof.prove.probe_session import Interview
 from mcproof.prove.probes import FAULT_OF, SCHEMA_CHECKS, Case, Skipped
-from mcproof.results.model import ProbeResult, Untested
+from mcproof.results.proof import ProbeResult
+from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.exchange.probe_facts import Flaw
     from mcproof.prove.probe_session import Inquiry, Sent
     from mcproof.prove.safety import Permission
-    from mcproof.results.model import Cell
+    from mcproof.results.proof import Cell
 
 WEAK = "the valid call fails too, so this proves little"
 _ENDS = {"rejected": "is refused", "hang": "is not answered in time"}

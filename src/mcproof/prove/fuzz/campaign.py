@@ -16,7 +16,7 @@ from mcproof.client.secrets import plain_secrets
 from mcproof.exchange.probe_facts import KINDS, SEVERAL, Trial, Trials
 from mcproof.prove.blame import Sender
 from mcproof.prove.fuzz.tool_campaign import Called
-from mcproof.results.model import Untested
+from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
