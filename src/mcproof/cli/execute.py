@@ -15,7 +15,7 @@ from mcproof.config.settings import settings_for
 from mcproof.console import Progress, plural, tell
 from mcproof.errors import InputError, McproofError, UsageError
 from mcproof.execution.check_catalog import NO_TOOLS, examine
-from mcproof.linting.suppression.ledger import IgnoreLedger
+from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
 from mcproof.results.model import Notice, RunReport, TargetReport, Trouble
 from mcproof.targets.argument import find_inputs, is_single, read_catalog
@@ -39,14 +39,14 @@ class Work(NamedTuple):
     catalog: Catalog
     plan: Plan
     baseline: Baseline | None
-    ledger: IgnoreLedger
+    tracker: IgnoreTracker
     source: Input
     interrupt: Callable[[], None]
     """Takes note that the user wants to stop; what was found so far still counts."""
 
     def examined(self, depth: Depth) -> TargetReport:
         """What the rules have to say about the catalog."""
-        return examine(self.catalog, self.plan, depth, self.ledger, self.baseline)
+        return examine(self.catalog, self.plan, depth, self.tracker, self.baseline)
 
 
 def check_targets(
@@ -120,7 +120,7 @@ class Run:
         self._plans = [
             self._planning.plan_for(source.configured_near, is_source=source.is_source) for source in self._inputs
         ]
-        self._ledger = IgnoreLedger()
+        self._tracker = IgnoreTracker()
         self._needs_all = command.grades
         self._calls = command.calls
         self._interrupted = False
@@ -188,7 +188,7 @@ class Run:
             self._omissions.update(dict.fromkeys(omissions(catalog)))
             if self._needs_all:
                 refuse_partial(catalog)
-            return look(Work(catalog, *plan, self._ledger, source, self.interrupt))
+            return look(Work(catalog, *plan, self._tracker, source, self.interrupt))
         except McproofError as error:
             if _is_harmless(source, error):
                 if not self._planning.is_baseline(source.name):
@@ -220,14 +220,14 @@ class Run:
                 tell(f"{baseline.file}: {counted}")
 
     def _unused_ignores(self) -> Iterator[Notice]:
-        for entry in self._ledger.unused() if self._saw_all else ():
+        for entry in self._tracker.unused() if self._saw_all else ():
             scope = f" for {entry.kind} `{entry.glob}`" if entry.kind is not None else ""
             what = f"unused: `ignore-for` of {', '.join(entry.named)}{scope} matched nothing in this run"
-            yield Notice("unused-ignore", what, entry.place.file, entry.place.line)
+            yield Notice("unused-ignore", what, entry.location.file, entry.location.line)
 
     def _remarks(self) -> Iterator[Notice]:
         """What is wrong with comments in the source."""
-        for remark in self._ledger.remarks.values():
+        for remark in self._tracker.notices.values():
             if remark is not None:
                 yield Notice(*remark)
 

@@ -15,7 +15,7 @@ from mcproof.discovery.values import (
     Generic,
     Missing,
 )
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.pydantic_schema import Generator, Schema

@@ -33,7 +33,7 @@ from mcproof.discovery.values import (
     Scope,
     Unknown,
 )
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.pydantic_schema import Field, Generator, Schema

@@ -23,7 +23,7 @@ from mcproof.discovery.values import (
     TypeAlias,
     UnionOf,
 )
-from mcproof.text.jsontext import escape, unescape
+from mcproof.text.pointers import escape, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from mcproof.discovery.values import (
     Generic,
     UnionOf,
 )
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     import ast

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.errors import reason_of
 from mcproof.suite.definition import KEYS
 from mcproof.suite.parse.fields import SHOWN, Fields
 from mcproof.suite.parse.problems import Problem, SuiteError
@@ -83,7 +84,7 @@ def _read(file: str) -> bytes:
         with open(file, "rb") as stream:
             return stream.read(MAX_BYTES + 1)
     except OSError as error:
-        why = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        why = f"cannot be read: {reason_of(error)}"
         raise SuiteError([Problem(file, None, None, why)]) from None
 
 
