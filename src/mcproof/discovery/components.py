@@ -10,6 +10,7 @@ from mcproof.discovery import docstrings, plain
 from mcproof.discovery.attributes import docstring_of
 from mcproof.discovery.parameters import written_parameters
 from mcproof.discovery.places import name_place
+from mcproof.discovery.pydantic_schema import references
 from mcproof.discovery.signatures import derive
 from mcproof.discovery.values import Called, External, Generic, is_known
 
@@ -95,7 +96,7 @@ def _how_to_write(kind: Any, schema: dict[str, Any], definitions: Any) -> list[s
     is_annotated = isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
     dropped = ("default", "title") if is_annotated else ("default", "title", "description")
     shown = {key: value for key, value in schema.items() if key not in dropped}
-    if definitions and "$ref" in str(shown):
+    if definitions and references(shown):
         shown = {"$defs": definitions, **shown}
     try:
         text = json.dumps(shown, separators=(",", ":"), ensure_ascii=False)

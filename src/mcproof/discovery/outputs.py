@@ -130,12 +130,12 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
     if _is_generic_class(kind) or (isinstance(kind, Called) and made_types.is_made_type(kind)):
         reference = maker.schema(kind, face.scope, "").get("$ref", "")
         name = reference.removeprefix("#/$defs/")
-        generic = maker.definitions.pop(name, None)
+        generic = maker.definitions.get(name)
         if generic is None:
             return maker.unknown_at("")
-        is_kept = reference in str(maker.definitions) or reference in str(generic)
-        if is_kept:
-            maker.definitions[name] = generic
+        is_kept = maker.is_referenced(name)
+        if not is_kept:
+            del maker.definitions[name]
         maker.moved(name, is_kept=is_kept)
         return maker.whole(generic)
     if isinstance(kind, Class):
@@ -152,7 +152,7 @@ def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> 
         made = models.object_schema(maker, kind, "", "hints" if made_of_hints else str(sort))
         if made_of_hints and any(not _is_detail(place) for place in maker.unknown):
             return maker.unknown_at("")  # of hints that Pydantic does not know there is no schema at all
-        if f"#/$defs/{kind.name}" in str(maker.definitions):
+        if maker.is_referenced(kind.name):
             maker.definitions.setdefault(kind.name, dict(made))
         return maker.whole(made)
     if isinstance(bare, External) and bare.last not in _WRAPPED and bare.last != "NoneType":
@@ -189,7 +189,7 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
         made = {**ordered(target), **{key: value for key, value in made.items() if key != "$ref"}}
         if isinstance(target.get("$ref"), str):
             made["$ref"] = target["$ref"]
-        is_kept = reference in str(maker.definitions)
+        is_kept = maker.is_referenced(name)
         maker.moved(name, is_kept=is_kept)
         if not is_kept:
             made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}

@@ -36,6 +36,8 @@ DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
 """How many types one schema may be made of: a type that holds another twice, and so on, doubles with every step."""
 Schema = dict[str, Any]
+_DATA = frozenset(("default", "const", "examples"))
+"""Keywords whose values are data, not schemas."""
 
 
 class Field(NamedTuple):
@@ -386,12 +388,36 @@ class Generator:
         if not is_kept:
             self.unknown -= found
 
+    def is_referenced(self, name: str) -> bool:
+        """Whether one of the definitions refers to the definition of this name."""
+        return any(f"#/$defs/{name}" in references(each) for each in self.definitions.values())
+
     def whole(self, made: Schema) -> Schema:
         """A schema with the definitions that it needs, keys in Pydantic's order."""
         if self.definitions:
             made = {"$defs": dict(self.definitions), **made}
         whole: Schema = ordered(made)
         return whole
+
+
+def references(schema: Schema) -> set[str]:
+    """The targets of every `$ref` in a schema; data such as defaults holds none."""
+    found: set[str] = set()
+    waiting: list[tuple[Any, bool]] = [(schema, False)]
+    while waiting:
+        node, is_named = waiting.pop()
+        if isinstance(node, list):
+            waiting += [(each, False) for each in node]
+        elif isinstance(node, dict):
+            target = node.get("$ref")
+            if isinstance(target, str):
+                found.add(target)
+            waiting += [
+                (value, key in ("properties", "$defs") and not is_named)
+                for key, value in node.items()
+                if is_named or key not in _DATA
+            ]
+    return found
 
 
 def qualified_name(kind: Class | TypeAlias) -> str:
@@ -427,7 +453,7 @@ def with_names(node: Any, renamed: dict[str, str]) -> Any:
     for key, value in node.items():
         if key == "$defs" and isinstance(value, dict):
             made[key] = {renamed.get(name, name): with_names(each, renamed) for name, each in value.items()}
-        elif key in ("default", "const", "examples"):
+        elif key in _DATA:
             made[key] = value
         elif isinstance(value, str):
             name = value.removeprefix("#/$defs/")
@@ -476,7 +502,7 @@ def ordered(value: Any, *, names: bool = False) -> Any:
     made = PlacedDict()
     for key in value if names else sorted(value):
         item = value[key]
-        is_data = type(item) is str or (key in ("default", "const", "examples") and not names)
+        is_data = type(item) is str or (key in _DATA and not names)
         made[key] = item if is_data else ordered(item, names=key == "properties" and not names)
     if isinstance(value, PlacedDict):
         made.places = value.places

@@ -230,7 +230,7 @@ class Servers:
         if "" in maker.unknown or name not in maker.definitions:
             return UNKNOWN
         made = maker.definitions[name]
-        if f"'$ref': '#/$defs/{name}'" in str(maker.definitions):
+        if maker.is_referenced(name):
             made = reference
         else:
             del maker.definitions[name]
