@@ -523,6 +523,7 @@ def test_importing_the_module_imports_little() -> None:
         "mcproof.config",
         "mcproof.config.settings",
         "mcproof.errors",
+        "mcproof.linting",
         "mcproof.linting.finding",
         "mcproof.linting.registry",
     }

@@ -11,12 +11,12 @@ from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.discovery.walking import Problem
+    from mcproof.discovery.project.source_files import Problem
 
 
 def holds_source(folder: str) -> bool:
     """Whether a folder holds Python that may register something with an MCP server."""
-    from mcproof.discovery.walking import may_register, python_files, read_bytes
+    from mcproof.discovery.project.source_files import may_register, python_files, read_bytes
 
     problems: list[Problem] = []
     for file in python_files(folder, problems):
@@ -40,7 +40,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 def _problems_of_text(name: str) -> list[Problem]:
     """What is wrong with the text of a file, of which nothing has been said where no word in it spoke of a server."""
-    from mcproof.discovery.walking import decoded, read_bytes
+    from mcproof.discovery.project.source_files import decoded, read_bytes
 
     problems: list[Problem] = []
     if os.path.isfile(name) and (data := read_bytes(name, problems)) is not None:
