@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog
     from mcproof.cli.planning import Command
+    from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth, Plan
     from mcproof.linting.suppression.baseline import Baseline
     from mcproof.results.model import RuleFacts
@@ -43,6 +44,8 @@ class Work(NamedTuple):
     source: Input
     interrupt: Callable[[], None]
     """Takes note that the user wants to stop; what was found so far still counts."""
+    server: OpenServer | None = None
+    """The live server that the catalog was listed from, still open, if the command calls it."""
 
     def examined(self, depth: Depth) -> TargetReport:
         """What the rules have to say about the catalog."""
@@ -165,7 +168,7 @@ class Run:
 
     def _ask_servers(self, progress: Progress) -> LiveCatalogs | None:
         """Ask the live servers, all at once; None where there are none."""
-        if not self.has_live:
+        if not self.has_live or self._calls:  # a server that is called is listed by the session that calls it
             return None
         from mcproof.targets.live_servers import LiveCatalogs
 
@@ -179,6 +182,8 @@ class Run:
         live: LiveCatalogs | None,
     ) -> TargetReport | None:
         try:
+            if self._calls and source.server is not None:
+                return self._call(source, plan, look)
             if live is not None and source.server is not None:
                 catalog = live.catalog(source)
             else:
@@ -196,6 +201,19 @@ class Run:
                 return None
             self._saw_all = False
             return TargetReport(source.title, Trouble.of(error))
+
+    def _call(
+        self, source: Input, plan: tuple[Plan, Baseline | None], look: Callable[[Work], TargetReport]
+    ) -> TargetReport:
+        """Look at a server that is called: it is started once, listed, called and closed."""
+        from mcproof.client.open_server import OpenServer
+        from mcproof.targets.live_servers import listed_catalog
+
+        assert source.server is not None  # noqa: S101
+        limit = self._options.max_call_ms / 1000
+        with OpenServer(source.server, asking(self._options, self._planning.timeout), limit) as server:
+            catalog = listed_catalog(server, source)
+            return look(Work(catalog, *plan, self._ledger, source, self.interrupt, server))
 
     def notices(self) -> list[Notice]:
         """What configuration, comments and baselines say that is not needed any more, and what was not checked."""
