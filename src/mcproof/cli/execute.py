@@ -213,7 +213,7 @@ class Run:
         limit = self._options.max_call_ms / 1000
         with OpenServer(source.server, asking(self._options, self._planning.timeout), limit) as server:
             catalog = listed_catalog(server, source)
-            return look(Work(catalog, *plan, self._ledger, source, self.interrupt, server))
+            return look(Work(catalog, *plan, self._tracker, source, self.interrupt, server))
 
     def notices(self) -> list[Notice]:
         """What configuration, comments and baselines say that is not needed any more, and what was not checked."""
