@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.linting.suppression.ledger import Suppression
+from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import ReportedFinding, RuleFacts
 from mcproof.results.payloads import FuzzPayload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.valid_values import shortened
 from mcproof.generation.value_rules import KINDS, spelled
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

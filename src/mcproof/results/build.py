@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import fingerprints
 from mcproof.results.findings import FixFacts, ReportedFinding, RuleFacts, Snippet
-from mcproof.text.jsontext import Span
+from mcproof.text.json_positions import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
-    from mcproof.linting.suppression.ledger import Suppression
+    from mcproof.linting.suppression.ignores import Suppression
     from mcproof.results.fix_edits import FileEdit
-    from mcproof.text.jsontext import JsonText, Pointer, Position
+    from mcproof.text.jsontext import JsonText, Position
+    from mcproof.text.pointers import Pointer
 
 BEFORE, AFTER = 100, 200
 """How many characters of a line a snippet keeps around the location; more than any terminal shows."""

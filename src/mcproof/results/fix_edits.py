@@ -34,11 +34,11 @@ def proven_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdi
 
 
 def _source_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdit]:
-    from mcproof.linting.fixing.source_fix import edits_of
+    from mcproof.linting.fixing.source_fix import edits_by_finding
 
     return {
         at: FileEdit(edit.file, TextEdit(*edit.start, *edit.end, edit.replacement))
-        for at, edit in edits_of(catalog, findings).items()
+        for at, edit in edits_by_finding(catalog, findings).items()
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.console import safe
 from mcproof.errors import InputError
-from mcproof.linting.suppression.ledger import Suppression
+from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
 from mcproof.results.payloads import (
     DiffPayload,

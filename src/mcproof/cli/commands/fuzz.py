@@ -84,8 +84,8 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
     from mcproof.results.payloads import FuzzPayload
     from mcproof.results.proof import Fuzzing
 
-    server, asking, permissions, arguments, limit, target = prepared
-    usual = 1 if isinstance(server, Endpoint) else min(4, os.cpu_count() or 1)
+    server, permissions, arguments, limit, target = prepared
+    usual = 1 if isinstance(server.session.server, Endpoint) else min(4, os.cpu_count() or 1)
     campaign = Campaign(
         permissions,
         arguments,
@@ -97,9 +97,10 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
         target,
     )
     counter = Counter()
-    fuzzed = fuzz(work.catalog, server, asking, campaign, counter.step)
+    fuzzed = fuzz(work.catalog, server, campaign, counter.step)
     counter.clear()
-    if fuzzed.interrupted:
+    work.catalog.wire = server.close()
+    if server.is_interrupted:
         work.interrupt()
     keep_failures(fuzzed.stored)
     work.catalog.trials = fuzzed.trials
