@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import jsonschema_rs
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from mcproof.generation.cases import Sampler, deterministic_cases
 from mcproof.generation.patterns import seeded
@@ -15,14 +15,11 @@ from properties.schemas import input_schemas as entangled_schemas
 
 from .random_schemas import input_schemas
 
-relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-
 
 def fresh(schema: Any, *, formats: bool) -> Any:
     return jsonschema_rs.validator_for(schema, validate_formats=formats, offline=True)
 
 
-@relaxed
 @given(input_schemas() | entangled_schemas())
 def test_what_is_made_is_accepted_by_a_fresh_validator(schema: Any) -> None:
     made = valid_arguments(schema)
@@ -31,7 +28,6 @@ def test_what_is_made_is_accepted_by_a_fresh_validator(schema: Any) -> None:
     assert made == valid_arguments(json.loads(json.dumps(schema)))
 
 
-@settings(relaxed, derandomize=True, max_examples=200)  # contrived unions may hide a value from a search
 @given(input_schemas())
 def test_a_schema_without_a_value_admits_none_as_far_as_that_can_be_told(schema: Any) -> None:
     if valid_arguments(schema).value is None:
@@ -39,7 +35,6 @@ def test_a_schema_without_a_value_admits_none_as_far_as_that_can_be_told(schema:
         assert canonical.satisfiability() != jsonschema_rs.canonical.Satisfiability.YES
 
 
-@relaxed
 @given(input_schemas() | entangled_schemas())
 def test_every_case_is_what_it_claims(schema: Any) -> None:
     strict, lenient = fresh(schema, formats=True), fresh(schema, formats=False)
