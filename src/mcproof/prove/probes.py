@@ -8,7 +8,7 @@ from mcproof.generation.oracle import Oracle
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD
 from mcproof.schema.acceptance import KINDS, acceptance, accepts_anything, kinds_of, unbounded_kinds
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -82,8 +82,8 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
     from mcproof.prove.fuzz.tool_campaign import Campaign
     from mcproof.results.model import Fuzzing
 
-    server, asking, permissions, arguments, limit, target = prepared
-    usual = 1 if isinstance(server, Endpoint) else min(4, os.cpu_count() or 1)
+    server, permissions, arguments, limit, target = prepared
+    usual = 1 if isinstance(server.session.server, Endpoint) else min(4, os.cpu_count() or 1)
     campaign = Campaign(
         permissions,
         arguments,
@@ -95,9 +95,10 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
         target,
     )
     counter = Counter()
-    fuzzed = fuzz(work.catalog, server, asking, campaign, counter.step)
+    fuzzed = fuzz(work.catalog, server, campaign, counter.step)
     counter.clear()
-    if fuzzed.interrupted:
+    work.catalog.wire = server.close()
+    if server.is_interrupted:
         work.interrupt()
     keep_failures(fuzzed.stored)
     work.catalog.trials = fuzzed.trials

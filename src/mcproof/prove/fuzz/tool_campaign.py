@@ -17,7 +17,7 @@ from mcproof.prove.failure_store import Failed, failure_id
 from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judged, signature
 from mcproof.prove.fuzz.shrinking import shrunk
 from mcproof.results.model import Untested
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
