@@ -91,7 +91,7 @@ def run_bytes(
         _folder(cwd),
         hang_limit(),
     ):
-        settings._FOUND.clear()  # a process starts without it
+        settings._settings_in.cache_clear()  # a new process has read nothing
         try:
             code = main(list(args))
         except SystemExit as exit_:

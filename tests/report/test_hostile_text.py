@@ -14,7 +14,7 @@ from mcproof.console import Style
 from mcproof.diff.catalog_changes import compare
 from mcproof.execution.check_catalog import Depth, Plan, examine
 from mcproof.linting.registry import all_rules
-from mcproof.linting.suppression.ledger import IgnoreLedger
+from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.diff_text import report_changes
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import FAULTS
@@ -66,7 +66,7 @@ def catalogs(draw: st.DrawFn) -> str:
 def _run(text: str, file: str = "catalog.json") -> RunReport:
     catalog = read_snapshot(text.encode(), file)
     rules = all_rules()
-    report = examine(catalog, Plan(rules, "note"), EVERYTHING, IgnoreLedger(), None)
+    report = examine(catalog, Plan(rules, "note"), EVERYTHING, IgnoreTracker(), None)
     assert report.findings
     return RunReport("lint", "0.0.0", [report], [rule_facts(rule) for rule in rules], exit_code=1)
 

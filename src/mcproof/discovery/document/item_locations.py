@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.document.node_locations import name_place, place_of
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.document.json_writer import Writer

@@ -15,7 +15,7 @@ from mcproof.discovery.interp.values import (
     PlacedDict,
     PlacedList,
 )
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     import ast

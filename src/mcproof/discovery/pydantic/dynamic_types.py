@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Called, External, Scope
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.pydantic.generator import Generator, Schema
