@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from mcproof.errors import InputError
+from mcproof.errors import InputError, reason_of
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
     """Why a file or a folder is not there to be read."""
     import errno
 
-    what = (error.strerror or str(error)).lower()
+    what = reason_of(error)
     if error.errno == errno.ELOOP:
         what = "circular symbolic link"
     elif os.path.islink(name):

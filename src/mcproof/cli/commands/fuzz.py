@@ -82,8 +82,8 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
     from mcproof.prove.fuzz.tool_campaign import Campaign
     from mcproof.results.model import Fuzzing
 
-    server, asking, permissions, arguments, limit, target = prepared
-    usual = 1 if isinstance(server, Endpoint) else min(4, os.cpu_count() or 1)
+    server, permissions, arguments, limit, target = prepared
+    usual = 1 if isinstance(server.session.server, Endpoint) else min(4, os.cpu_count() or 1)
     campaign = Campaign(
         permissions,
         arguments,
@@ -95,9 +95,10 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
         target,
     )
     counter = Counter()
-    fuzzed = fuzz(work.catalog, server, asking, campaign, counter.step)
+    fuzzed = fuzz(work.catalog, server, campaign, counter.step)
     counter.clear()
-    if fuzzed.interrupted:
+    work.catalog.wire = server.close()
+    if server.is_interrupted:
         work.interrupt()
     keep_failures(fuzzed.stored)
     work.catalog.trials = fuzzed.trials
@@ -116,7 +117,7 @@ def _failure(found: FoundFailure, kept: Failed) -> Failure:
     from mcproof.exchange.probe_facts import bounded
     from mcproof.results.model import Failure
 
-    what = f"{found.case.what}: {found.judgement.what}" if found.case.what else found.judgement.what
+    what = f"{found.case.description}: {found.judgement.what}" if found.case.description else found.judgement.what
     arguments = bounded(found.case.arguments)
     return Failure(kept.id, kept.tool, kept.outcome, arguments, f"mcproof replay {kept.id}", what, found.times)
 

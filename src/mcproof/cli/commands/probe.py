@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from mcproof.cli.execute import Work
     from mcproof.cli.live_command import Prepared
-    from mcproof.client.endpoints import Server
-    from mcproof.client.reach import Asking
+    from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth
     from mcproof.prove.probe_session import Inquiry
     from mcproof.results.model import TargetReport
@@ -76,14 +75,9 @@ def run(command: Command, options: argparse.Namespace, *, explores: bool) -> int
     checks = chosen_checks(options) or default_checks(explores=explores)
 
     def look(work: Work, depth: Depth, prepared: Prepared) -> TargetReport:
-        server, asking, permissions, arguments, limit, target = prepared
-        return _probe(
-            work,
-            depth,
-            server,
-            asking,
-            Inquiry(permissions, checks, explores, arguments, options.oversize, limit, target),
-        )
+        server, permissions, arguments, limit, target = prepared
+        inquiry = Inquiry(permissions, checks, explores, arguments, options.oversize, limit, target)
+        return _probe(work, depth, server, inquiry)
 
     return call_one(command, options, look)
 
@@ -100,15 +94,16 @@ def chosen_checks(options: argparse.Namespace) -> list[str]:
     return [name for name in known if name in chosen]
 
 
-def _probe(work: Work, depth: Depth, server: Server, asking: Asking, inquiry: Inquiry) -> TargetReport:
+def _probe(work: Work, depth: Depth, server: OpenServer, inquiry: Inquiry) -> TargetReport:
     from mcproof.console import Counter
     from mcproof.prove.contract import with_predictions
     from mcproof.prove.proving import prove
 
     counter = Counter()
-    proof = prove(work.catalog, server, asking, inquiry, counter.step)
+    proof = prove(work.catalog, server, inquiry, counter.step)
     counter.clear()
-    if proof.interrupted:
+    work.catalog.wire = server.close()
+    if server.is_interrupted:
         work.interrupt()
     keep_failures(proof.stored)
     work.catalog.trials = proof.trials

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcproof.discovery.pydantic.schema_nodes import Schema, title
-from mcproof.text.jsontext import escape, unescape
+from mcproof.text.pointers import escape, unescape
 
 
 def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str]) -> Schema:

@@ -21,7 +21,7 @@ from mcproof.discovery.interp.values import (
     UnionOf,
 )
 from mcproof.discovery.pydantic.generator import SchemaGenerator
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     import ast

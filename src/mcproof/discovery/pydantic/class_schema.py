@@ -34,7 +34,7 @@ from mcproof.discovery.pydantic.constraints import add_known, is_skipped
 from mcproof.discovery.pydantic.model_config import configuration, string_lengths
 from mcproof.discovery.pydantic.schema_nodes import clean_docstring, common_type, title
 from mcproof.discovery.pydantic.serializers import UNSAID, is_said
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.pydantic.generator import Field, SchemaGenerator

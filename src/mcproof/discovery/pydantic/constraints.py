@@ -15,7 +15,7 @@ from mcproof.discovery.interp.values import (
     Generic,
 )
 from mcproof.discovery.pydantic.basic_types import DecimalNumber
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.pydantic.generator import SchemaGenerator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, External, ExternalCall, Scope
 from mcproof.discovery.pydantic.schema_nodes import common_type
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.pydantic.generator import SchemaGenerator

@@ -23,7 +23,7 @@ from mcproof.discovery.interp.values import (
 from mcproof.discovery.pydantic import aliases, class_schema, constraints, defaults, dynamic_types
 from mcproof.discovery.pydantic.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SETS, TRANSPARENT, WRITTEN
 from mcproof.discovery.pydantic.schema_nodes import Schema, common_type, ordered, references, title, with_names
-from mcproof.text.jsontext import escape, unescape
+from mcproof.text.pointers import escape, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

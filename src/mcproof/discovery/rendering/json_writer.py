@@ -15,7 +15,7 @@ from mcproof.discovery.interp.values import (
     PlacedList,
 )
 from mcproof.discovery.rendering.node_locations import location_of
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     import ast

@@ -24,7 +24,7 @@ class Suppression(NamedTuple):
     line: int | None
 
 
-class Remark(NamedTuple):
+class IgnoreNotice(NamedTuple):
     """What there is to say of a comment that suppresses nothing, or not what its author meant."""
 
     kind: str
@@ -34,12 +34,12 @@ class Remark(NamedTuple):
     line: int
 
 
-class IgnoreLedger:
+class IgnoreTracker:
     """What a run came across that suppresses, in configuration and comments, and which of it was needed."""
 
     def __init__(self) -> None:
         self._needed: dict[IgnoreFor, bool] = {}
-        self.remarks: dict[tuple[str, int, str], Remark | None] = {}
+        self.notices: dict[tuple[str, int, str], IgnoreNotice | None] = {}
         """By the place of a comment and what it says: what is wrong with it; None for one that was needed."""
 
     def apply(
@@ -61,7 +61,7 @@ class IgnoreLedger:
         for entry in entries:
             if finding.rule.id in entry.rules:
                 self._needed[entry] = True
-                return Suppression(IGNORED, entry.reason, entry.place.file, entry.place.line)
+                return Suppression(IGNORED, entry.reason, entry.location.file, entry.location.line)
         return None
 
     def unused(self) -> list[IgnoreFor]:
