@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import tracemalloc
-from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from limits import cpu_limit
 from mcproof.discovery import discover
 from mcproof.discovery.project.source_files import LARGEST_FILE
 
@@ -100,10 +100,9 @@ def test_what_no_python_reads_is_called_wrong(line: str, tmp_path: Path) -> None
 
 def test_a_hostile_line_is_not_looked_at_for_long(tmp_path: Path) -> None:
     line = 'f"' * 20_000 + "{" + '"' * 40_000
-    started = process_time()
-    (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
-    assert problem.line == 2
-    assert process_time() - started < 15
+    with cpu_limit():
+        (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
+        assert problem.line == 2
 
 
 def test_a_place_without_a_column_has_none(tmp_path: Path) -> None:
@@ -408,9 +407,8 @@ def test_choices_of_choices_come_to_an_end(tmp_path: Path) -> None:
     """Each round makes a list that is one of two, of which each is one of two."""
     choices = "xs = a if flag() else xs; ys = xs if flag() else a; ys.append(str(i)); xs.append(str(i))"
     source = f"{GOOD}from x import flag\na, xs = [], ['q']\nfor i in range(300):\n    {choices}\n"
-    started = process_time()
-    assert names(found(tmp_path, source)) == ["a"]
-    assert process_time() - started < 15
+    with cpu_limit():
+        assert names(found(tmp_path, source)) == ["a"]
 
 
 NOT_READ = ("punycode", "idna", "utf-7", "unicode_escape")
@@ -422,10 +420,9 @@ def test_an_encoding_that_takes_ever_longer_is_refused(encoding: str, tmp_path: 
     (tmp_path / "odd.py").write_bytes(
         f"# coding: {encoding}\nfrom fastmcp import FastMCP\n".encode() + b"a" * 4_000_000
     )
-    started = process_time()
-    (problem,) = discover(str(tmp_path)).problems
-    assert problem.what == f"cannot be decoded: the encoding {encoding} is not read; save it as UTF-8"
-    assert process_time() - started < 5
+    with cpu_limit():
+        (problem,) = discover(str(tmp_path)).problems
+        assert problem.what == f"cannot be decoded: the encoding {encoding} is not read; save it as UTF-8"
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "euc-kr", "gb18030", "big5", "koi8-r", "iso-8859-15", "mac-roman"])
@@ -449,9 +446,8 @@ def a(): ...
 
 @pytest.mark.parametrize("more", ["", "@servers[3].tool(tags={'b'})\ndef b(): ...\nmcp.disable(tags={'b'})\n"])
 def test_servers_that_are_mounted_many_times_come_to_an_end(more: str, tmp_path: Path) -> None:
-    started = process_time()
-    result = found(tmp_path, MOUNTED + more)
-    assert process_time() - started < 15
+    with cpu_limit():
+        result = found(tmp_path, MOUNTED + more)
     assert "a" in names(result)
     assert "tools" in result.partial
     assert {each.what for each in result.omissions} == {
@@ -490,9 +486,8 @@ HEAVY = {
 def test_work_that_grows_is_cut_and_told(form: str, tmp_path: Path) -> None:
     """Few steps, each of which goes through very much."""
     heavy = f"import copy\nimport json\nimport os\n{GOOD}{HEAVY[form]}\n@mcp.tool\ndef last(): ...\n"
-    started = process_time()
-    result = found(tmp_path, heavy)
-    assert process_time() - started < 10
+    with cpu_limit():
+        result = found(tmp_path, heavy)
     assert names(result) == ["a"]
     assert "tools" in result.partial
     assert [each.what for each in result.omissions] == [
@@ -503,9 +498,8 @@ def test_work_that_grows_is_cut_and_told(form: str, tmp_path: Path) -> None:
 def test_large_schemas_of_many_tools_are_cut_and_told(tmp_path: Path) -> None:
     members = "".join(f"    A{i} = {i}\n" for i in range(20_000))
     tools = "".join(f"@mcp.tool\ndef t{i}(x: E, y: list[E], z: dict[E, E]) -> E: ...\n" for i in range(100))
-    started = process_time()
-    result = found(tmp_path, f"import enum\n{GOOD}class E(enum.Enum):\n{members}{tools}")
-    assert process_time() - started < 10
+    with cpu_limit():
+        result = found(tmp_path, f"import enum\n{GOOD}class E(enum.Enum):\n{members}{tools}")
     assert names(result)[:3] == ["a", "t0", "t1"]
     assert len(names(result)) < 101
     assert "tools" in result.partial

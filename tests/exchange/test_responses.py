@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from time import process_time
 from typing import Any
 
 import pytest
 
+from limits import cpu_limit
 from mcproof.client.peer import RpcResponse
 from mcproof.client.secrets import plain_secrets
 from mcproof.client.session import Response
@@ -154,9 +154,8 @@ HOSTILE = [
 @pytest.mark.parametrize("part", [*HOSTILE, "Failed to ", "\nWARN", "{", "[", '{"a":', "Error:      "])
 def test_a_hostile_text_takes_no_longer_than_any_other(part: str) -> None:
     text = (part * 20_000)[:20_000]
-    start = process_time()
-    flaws(text_result(text))
-    assert process_time() - start < 2, "it takes some milliseconds"
+    with cpu_limit():
+        flaws(text_result(text))
 
 
 # --- structured content ---------------------------------------------------------------------------------------------
@@ -198,9 +197,8 @@ def test_a_schema_that_is_none_is_broken_by_nothing(schema: dict[str, Any]) -> N
 def test_a_schema_that_unfolds_without_end_is_not_followed() -> None:
     steps = {f"step{number}": {"anyOf": [{"$ref": f"#/$defs/step{number + 1}"}] * 2} for number in range(40)}
     schema = {"$ref": "#/$defs/step0", "$defs": {**steps, "step40": {"type": "string"}}}
-    start = process_time()
-    assert flaws(text_result("a", structuredContent={}), schema=schema) == []
-    assert process_time() - start < 5, "it takes some milliseconds; to follow it would take days"
+    with cpu_limit():
+        assert flaws(text_result("a", structuredContent={}), schema=schema) == []
 
 
 def test_what_breaks_a_schema_is_told_in_a_few_words_however_large_it_is() -> None:

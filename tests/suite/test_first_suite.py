@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from generation.random_schemas import input_schemas
@@ -304,7 +304,6 @@ def test_huge_names_and_thousands_of_nameless_tools_do_not_make_it_unreadable() 
     assert calls(read(written([*huge, *([7] * 60_000)]).text))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(TEXTS, st.one_of(st.none(), input_schemas())), min_size=1, max_size=4), st.data())
 def test_every_name_and_all_arguments_survive(tools: list[tuple[str, Any]], data: st.DataObject) -> None:
     server = server_of([tool(name, schema) for name, schema in tools], name=server_name(data.draw(TEXTS)))

@@ -201,7 +201,7 @@ class _ProbeBuilder:
         if path is None:
             return None
         arguments = _with_text(self._base, path, "a" * self._size)
-        return self._large(path, arguments, is_bounded=self._oracle.refuses(arguments))
+        return self._large(path, arguments, is_bounded=self._oracle.rejects(arguments))
 
     def _large(self, path: Sequence[str | int], arguments: dict[str, Any], *, is_bounded: bool) -> ProbeCase:
         """A text of a megabyte at the end of a path; where everything is to be proven, a bound counts as a promise."""
@@ -232,7 +232,7 @@ class _ProbeBuilder:
 
     def _breaks(self, arguments: dict[str, Any], *, by_name: bool) -> bool:
         """Whether arguments break the schema: as the validator sees it, or else by what the schema says literally."""
-        return self._oracle.refuses(arguments) if self._is_judge else by_name
+        return self._oracle.rejects(arguments) if self._is_judge else by_name
 
     def _in_order(self) -> list[str]:
         """The declared arguments, the required ones first."""

@@ -117,7 +117,7 @@ def _failure(found: FoundFailure, kept: StoredFailure) -> Failure:
     from mcproof.exchange.probe_facts import cropped_value
     from mcproof.results.model import Failure
 
-    what = f"{found.case.what}: {found.judgement.what}" if found.case.what else found.judgement.what
+    what = f"{found.case.description}: {found.judgement.what}" if found.case.description else found.judgement.what
     arguments = cropped_value(found.case.arguments)
     return Failure(kept.id, kept.tool, kept.outcome, arguments, f"mcproof replay {kept.id}", what, found.times)
 

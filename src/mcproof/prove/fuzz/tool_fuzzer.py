@@ -10,7 +10,7 @@ from mcproof.exchange.probe_facts import CASE_OUTCOMES, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import deterministic_cases
 from mcproof.generation.oracle import Oracle
-from mcproof.generation.sampling import Sampler
+from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.blame import SUSPECTS
 from mcproof.prove.failure_store import StoredFailure, failure_id
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Tool
     from mcproof.client.session import Response, Session
     from mcproof.exchange.probe_facts import CaseOutcome, Expectation, Outcome
-    from mcproof.generation.models import GeneratedCase
+    from mcproof.generation.cases import GeneratedCase
     from mcproof.prove.blame import Sender
     from mcproof.prove.permission import Permission
 
@@ -80,7 +80,7 @@ class FoundFailure(NamedTuple):
             "tools/call",
             params,
             outcome,
-            self.case.what,
+            self.case.description,
             self.case.is_valid,
             self.answer,
             round(plan.limit * 1000),
@@ -225,11 +225,11 @@ class ToolFuzzer:
         oracle = Oracle(self._schema)
         wanted = failure.judgement
 
-        broken = oracle.complaint(failure.case.arguments)
+        broken = oracle.first_error(failure.case.arguments)
 
         def may_be_sent(arguments: Any) -> bool:
             """Whether arguments are as valid as the ones that failed, or break the schema in the same place."""
-            return oracle.accepts(arguments) if failure.case.is_valid else oracle.complaint(arguments) == broken
+            return oracle.accepts(arguments) if failure.case.is_valid else oracle.first_error(arguments) == broken
 
         def fails(arguments: Any, response: Response) -> bool:
             judgement = self._judge(failure.case._replace(arguments=arguments), response)
@@ -268,7 +268,7 @@ class ToolFuzzer:
             outcome = "rejected"  # the flaws say what is wrong
         return ProbeRecord(
             "fuzz",
-            case.what,
+            case.description,
             expects,
             outcome,
             None if case.is_valid else fault_of(case.keyword),
