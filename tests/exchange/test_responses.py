@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from limits import cpu_limit
-from mcproof.client.calling import Reply
-from mcproof.client.peer import Answer
+from mcproof.client.peer import RpcResponse
 from mcproof.client.secrets import plain_secrets
-from mcproof.exchange.probe_facts import Flaw
+from mcproof.client.session import Response
+from mcproof.exchange.probe_facts import ResponseFlaw
 from mcproof.exchange.responses import OutputContract, error_text, flaws_of
 from mcproof.prove.fuzz.outcomes import judged
 
@@ -24,13 +24,13 @@ def text_result(text: str, **members: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], **members}
 
 
-def flaws(result: Any, revision: str | None = NEW, schema: Any = None) -> list[Flaw]:
+def flaws(result: Any, revision: str | None = NEW, schema: Any = None) -> list[ResponseFlaw]:
     return flaws_of(result, revision, OutputContract(schema))
 
 
-def refusal(text: str) -> Reply:
+def refusal(text: str) -> Response:
     envelope = {"jsonrpc": "2.0", "id": 1, "result": text_result(text, isError=True)}
-    return Reply("rejected", Answer(json.dumps(envelope).encode(), envelope))
+    return Response("rejected", RpcResponse(json.dumps(envelope).encode(), envelope))
 
 
 # --- errors that are called a success -------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def test_a_hostile_text_takes_no_longer_than_any_other(part: str) -> None:
 
 def test_structured_content_that_breaks_the_schema_is_told_with_its_place() -> None:
     [flaw] = flaws(text_result("12", structuredContent={"total": "12"}), schema=TOTAL)
-    assert flaw == Flaw("structured-invalid", '"12" is not of type "integer" at /total')
+    assert flaw == ResponseFlaw("structured-invalid", '"12" is not of type "integer" at /total')
 
 
 def test_missing_structured_content_is_a_flaw_only_where_a_schema_is_declared() -> None:
@@ -228,7 +228,7 @@ def test_what_breaks_a_schema_is_told_in_a_few_words_however_large_it_is() -> No
     ],
 )
 def test_what_is_wrong_with_a_block_is_told(block: Any, wrong: str) -> None:
-    assert flaws({"content": [block]}) == [Flaw("malformed-content", f"content block 0 {wrong}")]
+    assert flaws({"content": [block]}) == [ResponseFlaw("malformed-content", f"content block 0 {wrong}")]
 
 
 def test_a_block_that_is_younger_than_the_revision_is_not_allowed() -> None:
