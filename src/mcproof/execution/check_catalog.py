@@ -139,7 +139,7 @@ def examine(
 
 
 def _connection(catalog: Catalog) -> dict[str, str | None] | None:
-    wire = catalog.wire
+    wire = catalog.connection
     if wire is None:
         return None
     return {"transport": wire.transport, "era": wire.era, "requested": wire.requested, "agreed": wire.agreed}
@@ -198,11 +198,11 @@ def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None) -> list[Ga
 def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot tell, whatever rules run."""
     unobserved = []
-    if catalog.trials is None:
-        uncalled = tuple(rule.id for rule in plan.rules if rule.looks_at == "Trials")
+    if catalog.item_probes is None:
+        uncalled = tuple(rule.id for rule in plan.rules if rule.looks_at == "ItemProbes")
         why = "nothing was called: a catalog shows what is promised, not what is kept"
         unobserved.append(Untested("behaviour", why, uncalled))
-    if catalog.wire is None and any(rule.ruleset == "wire" for rule in plan.rules):
+    if catalog.connection is None and any(rule.ruleset == "wire" for rule in plan.rules):
         unobserved.append(Untested("ruleset wire", "no live connection"))
     without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]
     if without_tools and not catalog.lists_tools:

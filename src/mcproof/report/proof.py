@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import KINDS
+from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.suite_tests import sentence_of
 from mcproof.results.proof import promises
 
@@ -96,7 +96,7 @@ def fuzz_sentence(fuzzing: Fuzzing) -> str:
     """What fuzzing came to."""
     if not fuzzing.cases:
         return "nothing was fuzzed: no case was sent"
-    counts = [outcome_words(name, fuzzing.outcomes[name]) for name in KINDS if fuzzing.outcomes.get(name)]
+    counts = [outcome_words(name, fuzzing.outcomes[name]) for name in CASE_OUTCOMES if fuzzing.outcomes.get(name)]
     return f"of {plural(fuzzing.cases, 'case')}, {', '.join(counts)}"
 
 
