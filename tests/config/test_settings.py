@@ -16,7 +16,7 @@ import jsonschema_rs
 import pytest
 
 from mcproof.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
-from mcproof.cli import options
+from mcproof.cli import check_options as options
 from mcproof.config import settings
 from mcproof.config.settings import (
     DEFAULTS,

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mcproof.console import Style
 from mcproof.diff.catalog_changes import compare
-from mcproof.execution.check_catalog import Depth, Plan, examine
+from mcproof.execution.check_catalog import Plan, check_catalog
+from mcproof.execution.requests import Detail
 from mcproof.linting.registry import all_rules
 from mcproof.linting.suppression.ledger import IgnoreLedger
 from mcproof.report.diff_text import report_changes
@@ -26,7 +27,7 @@ from mcproof.targets.snapshot import read_snapshot
 from .readers import acts, parse_commands, parse_tap, refuse_markup
 from .test_html import page_of
 
-EVERYTHING = Depth(lines=True, identities=True, scores=True)
+EVERYTHING = Detail(lines=True, identities=True, scores=True)
 
 PIECES = (
     "::error file=x::y", "\n::warning::z", "##[error]", "###[group]", "##vso[task]", "\x1b[31m", "\x07",
@@ -66,7 +67,7 @@ def catalogs(draw: st.DrawFn) -> str:
 def _run(text: str, file: str = "catalog.json") -> RunReport:
     catalog = read_snapshot(text.encode(), file)
     rules = all_rules()
-    report = examine(catalog, Plan(rules, "note"), EVERYTHING, IgnoreLedger(), None)
+    report = check_catalog(catalog, Plan(rules, "note"), EVERYTHING, IgnoreLedger())
     assert report.findings
     return RunReport("lint", "0.0.0", [report], [rule_facts(rule) for rule in rules], exit_code=1)
 

@@ -1,0 +1,91 @@
+"""Fuzz a live server."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mcproof.client.endpoints import Endpoint
+from mcproof.exchange.probe_facts import bounded
+from mcproof.execution.check_catalog import check_catalog
+from mcproof.execution.events import ProgressMade
+from mcproof.execution.target_run import Checked, TargetRun
+from mcproof.execution.tool_calls import plan_calls, require_one_server, server_of, store_failures, tested_gates
+from mcproof.linting.registry import find_rule
+from mcproof.prove.failure_store import described
+from mcproof.prove.fuzz.campaign import fuzz
+from mcproof.prove.fuzz.tool_campaign import Campaign
+from mcproof.results.model import Failure, Fuzzing
+
+if TYPE_CHECKING:
+    from mcproof.execution.events import Listener
+    from mcproof.execution.requests import FuzzRequest
+    from mcproof.execution.target_run import LoadedTarget
+    from mcproof.linting.registry import Rule
+    from mcproof.prove.failure_store import Failed
+    from mcproof.prove.fuzz.tool_campaign import FoundFailure
+    from mcproof.results.model import RunReport
+
+ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")
+"""The rules about accepted invalid calls. Fuzzing finds many, so they fail a run only if it is strict."""
+MOST_PROCESSES = 4
+"""How many server processes run at once by default."""
+
+
+def fuzz_server(request: FuzzRequest, listen: Listener) -> RunReport:
+    """Fuzz one live server."""
+    require_one_server(request.targets)
+    run = TargetRun(request, listen)
+
+    def check(target: LoadedTarget) -> Checked:
+        server, catalog, plan = server_of(target), target.catalog, target.plan
+        permissions, arguments = plan_calls(catalog, request.calls, listen)
+        usual = 1 if isinstance(server, Endpoint) else min(MOST_PROCESSES, os.cpu_count() or 1)
+        campaign = Campaign(
+            permissions=permissions,
+            arguments=arguments,
+            seed=request.seed,
+            cases=request.cases,
+            limit=request.calls.limit,
+            seconds=request.max_seconds,
+            processes=request.processes or usual,
+            target=described(target.source),
+        )
+        fuzzed = fuzz(catalog, server, run.connect_options, campaign, lambda *made: listen(ProgressMade(*made)))
+        store_failures(fuzzed.stored, listen)
+        catalog.trials = fuzzed.trials
+        if not request.is_strict:
+            plan = plan._replace(rules=list(map(_lenient, plan.rules)))
+        result = check_catalog(catalog, plan, request.detail, run.ledger)
+        sent = sum(fuzzed.cases.values())
+        failures = [_failure(found, stored) for found, stored in zip(fuzzed.failures, fuzzed.stored, strict=True)]
+        result = result._replace(
+            gates=tested_gates(sent),
+            fuzzing=Fuzzing(
+                seed=request.seed, cases=sent, outcomes=fuzzed.outcomes, failures=failures, tools=fuzzed.cases
+            ),
+            untested=[*result.untested, *fuzzed.untested],
+        )
+        return Checked(result, fuzzed.interrupted)
+
+    return run.run(check)
+
+
+def _failure(found: FoundFailure, stored: Failed) -> Failure:
+    """A failure for the result."""
+    what = f"{found.case.what}: {found.judgement.what}" if found.case.what else found.judgement.what
+    return Failure(
+        id=stored.id,
+        tool=stored.tool,
+        outcome=stored.outcome,
+        arguments=bounded(found.case.arguments),
+        replay=f"mcproof replay {stored.id}",
+        what=what,
+        times=found.times,
+    )
+
+
+def _lenient(rule: Rule) -> Rule:
+    """A rule, as a warning if it is about accepted calls and the configuration sets no severity."""
+    is_configured = rule is not find_rule(rule.id)
+    return rule if is_configured or rule.id not in ACCEPTING else rule.with_severity("warning")
