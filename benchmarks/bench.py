@@ -193,7 +193,7 @@ def fuzzing() -> None:
     import mcproof.demo
     from mcproof.client.endpoints import Command
     from mcproof.client.reach import Asking
-    from mcproof.prove.fuzz.campaign import fuzz
+    from mcproof.prove.fuzz.campaign import fuzz_within
     from mcproof.prove.fuzz.tool_campaign import Campaign, cases_of
     from mcproof.prove.safety import Permission
     from mcproof.targets.snapshot import read_snapshot
@@ -209,7 +209,7 @@ def fuzzing() -> None:
     bare, fuzzed = best_of(
         7,
         lambda: asyncio.run(_call(server, FUZZED, ready)),
-        lambda: fuzz(catalog, server, Asking(), campaign, lambda *_: None),
+        lambda: asyncio.run(fuzz_within(catalog, server, Asking(), campaign)),
     )
     gc.enable()
     detail = f"{count / fuzzed:,.0f} cases a second against {count / bare:,.0f} calls"

@@ -28,6 +28,11 @@ _READ_BY_MCPROOF = (
 for _name in _READ_BY_MCPROOF:  # here, before any test, so that no process that a test starts inherits them
     os.environ.pop(_name, None)
 
+for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    # Child processes inherit an ignored signal (`nohup`, a job in the background), but not a handler that does nothing.
+    if signal.getsignal(_signal) == signal.SIG_IGN:
+        signal.signal(_signal, lambda *_: None)
+
 
 @pytest.fixture
 def broken_rule(monkeypatch: pytest.MonkeyPatch) -> Rule:

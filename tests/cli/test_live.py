@@ -18,7 +18,19 @@ import pytest
 
 from client.running import RAW, processes
 
-from .running import CLEAN_TOOL, COMMAND, TIMEOUT, document_of, environment, error_of, fails, run, validator, write
+from .running import (
+    CLEAN_TOOL,
+    COMMAND,
+    TIMEOUT,
+    document_of,
+    environment,
+    error_of,
+    fails,
+    run,
+    run_process,
+    validator,
+    write,
+)
 from .serving import GOOD, QUICK, SECRET, config, entry, findings, lint, raw, serve
 
 if TYPE_CHECKING:
@@ -573,7 +585,7 @@ def test_the_demonstration_works_in_any_folder(tmp_path: Path) -> None:
     for name in ("mcproof.py", "json.py", "asyncio.py"):
         (tmp_path / name).write_text("raise SystemExit('the wrong module')\n", encoding="utf-8")
     (tmp_path / "mcproof.toml").write_text("nonsense", encoding="utf-8")
-    done = run("demo", cwd=tmp_path, env={"PYTHONSAFEPATH": "1"})
+    done = run_process("demo", cwd=tmp_path, env={"PYTHONSAFEPATH": "1"})
     assert done.returncode == 0
     assert done.stderr.startswith("mcproof: calls 4 tools, presumed read-only: get_forecast")
     assert done.stderr.count("\n") == 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.discovery import discover
-from mcproof.discovery.walking import LARGEST_FILE
+from mcproof.discovery.project.source_files import LARGEST_FILE
 
 from .sources import found, names, write
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.cli.main import main
-from mcproof.discovery import discover, entries
+from mcproof.discovery import discover, entry_points
 
 from .sources import found, names, write
 
@@ -124,7 +124,7 @@ def test_what_takes_too_long_is_told(tmp_path: Path) -> None:
 
 
 def test_more_functions_than_are_followed_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(entry_points, "MOST_ENTRIES", 2)
     text = "".join(f"def r{each}():\n    mcp.tool(name='t{each}')(f)\n" for each in range(3))
     assert told(tmp_path, text) == [(5, "this is too much to follow, so not all that it serves is checked")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.discovery import discover
-from mcproof.discovery.walking import may_register
+from mcproof.discovery.project.source_files import may_register
 
 from .sources import names, write
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcproof.diff.catalog_changes import Change, compare
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.jsontext import resolve
+from mcproof.text.pointers import resolve
 
 from .layouts import as_objects, write
 from .schemas import NAMES, PATTERNS, Instances, input_schemas, locations

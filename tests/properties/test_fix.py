@@ -11,7 +11,7 @@ from hypothesis import assume, event, given, note, settings
 from hypothesis import strategies as st
 
 from mcproof.linting.engine import check
-from mcproof.linting.fixing.snapshot_fix import apply_fixes
+from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.text.jsontext import JsonText
@@ -50,7 +50,7 @@ def findings(text: str) -> list[Finding]:
 def fix(text: str, *, keep_optional: bool = False) -> Fix:
     catalog = read_snapshot(text.encode(), "catalog.json")
     found = check(catalog, rules_of("strict"))
-    after = apply_fixes(catalog, found, keep_optional=keep_optional).text
+    after = fix_snapshot(catalog, found, keep_optional=keep_optional).text
     return Fix(text, after, found, findings(after))
 
 

@@ -7,7 +7,8 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcproof.text.jsontext import JsonText, escape, resolve, unescape
+from mcproof.text.jsontext import JsonText
+from mcproof.text.pointers import escape, resolve, unescape
 
 from .layouts import Written, strings, written_documents
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from mcproof.console import Style
 from mcproof.execution.check_catalog import Plan, check_catalog, find_problems
 from mcproof.execution.requests import Detail
-from mcproof.linting.fixing.snapshot_fix import apply_fixes
+from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
-from mcproof.linting.suppression.ledger import IgnoreLedger
+from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import render
 from mcproof.results.model import RunReport
 from mcproof.targets.snapshot import read_snapshot
@@ -28,7 +28,7 @@ def test_the_fixes_of_a_log_give_what_the_fix_command_gives(data: st.DataObject)
     text = data.draw(layouts(data.draw(input_schemas(friendly=True))))
     catalog = read_snapshot(text.encode(), "catalog.json")
     plan = Plan(rules_of("strict"), "note")
-    report = check_catalog(catalog, plan, Detail(lines=True, identities=True, scores=False), IgnoreLedger())
+    report = check_catalog(catalog, plan, Detail(lines=True, identities=True, scores=False), IgnoreTracker())
     log = json.loads("".join(render(RunReport("schema-lint", "0.0.0", [report]), "sarif", Style())))
-    fixed = apply_fixes(catalog, find_problems(catalog, plan, IgnoreLedger()).scored)
+    fixed = fix_snapshot(catalog, find_problems(catalog, plan, IgnoreTracker()).scored)
     assert with_fixes(text, log) == fixed.text

@@ -25,7 +25,7 @@ class Played:
 
     def __init__(self, deadly: str, after: int, *, can_restart: bool = True) -> None:
         self.can_restart = can_restart
-        self.is_connected = False
+        self.is_connected = self.has_asked = False
         self._deadly = deadly
         self._after = after
         self._left: int | None = None

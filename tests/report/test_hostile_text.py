@@ -15,7 +15,7 @@ from mcproof.diff.catalog_changes import compare
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.requests import Detail
 from mcproof.linting.registry import all_rules
-from mcproof.linting.suppression.ledger import IgnoreLedger
+from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.diff_text import report_changes
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import FAULTS
@@ -67,7 +67,7 @@ def catalogs(draw: st.DrawFn) -> str:
 def _run(text: str, file: str = "catalog.json") -> RunReport:
     catalog = read_snapshot(text.encode(), file)
     rules = all_rules()
-    report = check_catalog(catalog, Plan(rules, "note"), EVERYTHING, IgnoreLedger())
+    report = check_catalog(catalog, Plan(rules, "note"), EVERYTHING, IgnoreTracker())
     assert report.findings
     return RunReport("lint", "0.0.0", [report], [rule_facts(rule) for rule in rules], exit_code=1)
 

@@ -20,7 +20,7 @@ from mcproof.console import without_commands
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.requests import Detail
 from mcproof.linting.registry import all_rules, find_rule
-from mcproof.linting.suppression.ledger import IgnoreLedger, Suppression
+from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
 from mcproof.report.html import document
 from mcproof.results.build import rule_facts
 from mcproof.results.model import (
@@ -73,7 +73,7 @@ def report_of(catalog: Any, name: str = "catalog.json", **changes: Any) -> Targe
     text = catalog if isinstance(catalog, str) else json.dumps(catalog, indent=1)
     plan = Plan(all_rules(), "error", min_grade="B", max_tokens=10)
     report = check_catalog(
-        read_snapshot(text.encode(), name), plan, Detail(lines=True, identities=True, scores=True), IgnoreLedger()
+        read_snapshot(text.encode(), name), plan, Detail(lines=True, identities=True, scores=True), IgnoreTracker()
     )
     return report._replace(**changes)
 

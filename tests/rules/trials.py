@@ -16,7 +16,7 @@ from mcproof.client.failures import LostError
 from mcproof.client.peer import Peer
 from mcproof.client.reach import Asking
 from mcproof.exchange.probe_facts import Trials
-from mcproof.generation.models import GeneratedCase
+from mcproof.generation.cases import GeneratedCase
 from mcproof.linting.rulebook import METHODS
 from mcproof.prove import protocol_probes
 from mcproof.prove.blame import Sender

@@ -14,7 +14,7 @@ from mcproof.suite.matchers import NAMES
 from mcproof.suite.parse import expectations, server_entries, suite_parser
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite
-from mcproof.text.yamltext import parse, plain
+from mcproof.text.yamltext import json_value, parse
 
 from .test_reading import BROKEN
 
@@ -78,7 +78,7 @@ def test_a_suite_with_everything_in_it_is_read_and_is_as_the_schema_says(tmp_pat
     (tmp_path / "suite.yaml").write_text(FULL, encoding="utf-8")
     suite = read_suite(str(tmp_path / "suite.yaml"), {"API_TOKEN": "https://x"})
     assert len(suite.tests) == 7
-    VALIDATOR.validate(plain(parse(FULL, "suite.yaml")))
+    VALIDATOR.validate(json_value(parse(FULL)))
 
 
 def test_the_schema_has_exactly_the_keys_that_are_read() -> None:
@@ -122,7 +122,7 @@ BEYOND_A_SCHEMA = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_an_editor_sees_what_is_wrong_with_the_shape(name: str) -> None:
-    document = plain(parse(BROKEN[name][0], "suite.yaml"))
+    document = json_value(parse(BROKEN[name][0]))
     assert VALIDATOR.is_valid(document) == (name in BEYOND_A_SCHEMA)
 
 
@@ -135,4 +135,4 @@ def test_the_reader_takes_nothing_that_the_schema_refuses(tmp_path: Path) -> Non
             read_suite(str(file), {"API_TOKEN": "https://x"})
         except SuiteError:
             continue
-        assert VALIDATOR.is_valid(plain(parse(text, "suite.yaml"))), (number, line)
+        assert VALIDATOR.is_valid(json_value(parse(text))), (number, line)

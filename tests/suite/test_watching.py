@@ -71,7 +71,7 @@ def test_a_broken_suite_is_told_and_waited_for(tmp_path: Path) -> None:
     with watching(tmp_path) as process:
         assert told(process) == []
         (tmp_path / "mcproof.yaml").write_text("servers: [")
-        assert "not YAML" in told(process)[-1]
+        assert "not valid YAML" in told(process)[-1]
         write_suite(tmp_path, {"s": STDIO}, tools=[TEST])
         assert told(process) == ["mcproof: changed: mcproof.yaml\n"]
 

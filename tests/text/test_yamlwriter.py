@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.suite.parse.variables import Filler, Filling
-from mcproof.text.yamltext import Node, decode, parse, plain
-from mcproof.text.yamlwriter import DEEPEST_VALUE, UnwritableError, remark, size, written
+from mcproof.text.yamltext import Node, decode, json_value, parse
+from mcproof.text.yamlwriter import DEEPEST_VALUE, UnwritableError, comment_text, count_values, to_yaml
 
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8")),
@@ -33,8 +33,8 @@ def read(text: str) -> Any:
     def complain(_: Node, message: str) -> None:
         raise AssertionError(message)
 
-    root = parse(decode(text.encode(), "s.yaml"), "s.yaml")
-    return plain(Filler({"HOME": 1}, Filling({}, []), complain).filled(root))
+    root = parse(decode(text.encode()))
+    return json_value(Filler({"HOME": 1}, Filling({}, []), complain).filled(root))
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -44,28 +44,28 @@ def is_same(one: Any, other: Any) -> bool:
 
 @given(VALUES)
 def test_every_value_survives_writing_and_reading(value: Any) -> None:
-    text = f"a:\n  - {{b: {written(value)}}}  # a comment\n"
+    text = f"a:\n  - {{b: {to_yaml(value)}}}  # a comment\n"
     assert text.count("\n") == 2
     assert is_same(read(text), {"a": [{"b": value}]})
 
 
 @given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=3))
 def test_the_size_is_what_the_reader_counts(value: Any) -> None:
-    assert size(value) == parse(written(value), "s.yaml").size
+    assert count_values(value) == parse(to_yaml(value)).size
 
 
 def test_a_key_may_be_longer_than_a_plain_one_of_yaml() -> None:
     value = {"x" * 5_000: {"\u2028" * 900: 1}}
-    assert read(f"a: {written(value)}") == {"a": value}
+    assert read(f"a: {to_yaml(value)}") == {"a": value}
 
 
 def test_values_may_nest_as_deep_as_is_said_and_no_deeper() -> None:
     value: Any = 1
     for _ in range(DEEPEST_VALUE - 1):
         value = [value]
-    assert read(f"a: [{{b: {{c: {written(value)}}}}}]") == {"a": [{"b": {"c": value}}]}
+    assert read(f"a: [{{b: {{c: {to_yaml(value)}}}}}]") == {"a": [{"b": {"c": value}}]}
     with pytest.raises(UnwritableError, match="nested too deeply"):
-        written([value])
+        to_yaml([value])
 
 
 @pytest.mark.parametrize(
@@ -81,22 +81,22 @@ def test_values_may_nest_as_deep_as_is_said_and_no_deeper() -> None:
 )
 def test_what_no_suite_can_have_is_refused(value: Any, why: str) -> None:
     with pytest.raises(UnwritableError, match=why):
-        written([value])
+        to_yaml([value])
 
 
 @pytest.mark.parametrize("word", ["a", "get_forecast", "-m", "--db-path", "/usr/bin/x", "./run", "city answers"])
 def test_what_needs_no_quotes_has_none(word: str) -> None:
-    assert written(word) == word
+    assert to_yaml(word) == word
 
 
 @pytest.mark.parametrize("word", ["yes", "Off", "n", "null", "True", "1", "-1", "a: b", "a#b", "@a", "*a", "---", ""])
 def test_what_could_mean_something_else_has_quotes(word: str) -> None:
-    assert written(word) == f'"{word}"'
+    assert to_yaml(word) == f'"{word}"'
 
 
 @given(st.text())
 def test_a_remark_is_one_line_of_a_comment(said: str) -> None:
-    text = f"a: 1  # {remark(said)}\n"
+    text = f"a: 1  # {comment_text(said)}\n"
     assert len(text.splitlines()) == 1
     assert read(text) == {"a": 1}
-    assert len(remark("a" * 1_000)) == 200
+    assert len(comment_text("a" * 1_000)) == 200

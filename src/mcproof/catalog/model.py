@@ -10,7 +10,7 @@ import marshal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.schema.tree import SchemaTree
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mcproof.discovery import Discovered
     from mcproof.exchange.connection_facts import Wire
     from mcproof.exchange.probe_facts import Trials
+    from mcproof.rules.polish.prose import ToolWords
     from mcproof.text.jsontext import JsonText
 
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
@@ -119,7 +120,7 @@ class SourceTool(NamedTuple):
 
 
 class Tool(Item):
-    __slots__ = ("_tree", "_written", "description", "reading", "schema", "source")
+    __slots__ = ("_tree", "_written", "description", "schema", "source", "words")
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -131,8 +132,8 @@ class Tool(Item):
         """The input schema, if it is an object."""
         self.source: SourceTool | None = None
         """What its source code tells, where it was read from that."""
-        self.reading: Any = None
-        """What rules about words worked out and keep for each other while it is their turn."""
+        self.words: ToolWords | None = None
+        """The words of its texts, cached for the `polish` rules until `forget_tree`."""
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
 
@@ -173,7 +174,7 @@ class Tool(Item):
 
     def forget_tree(self) -> None:
         """Let go of the walk and the like, so that a large catalog is never held twice."""
-        self.reading = self._written = None
+        self.words = self._written = None
         if self._tree is not None:
             self._tree.release()
             self._tree = None

@@ -110,7 +110,7 @@ class FixListener(ConsoleListener):
 
     def _show_fixed(self, fixed: FixedTarget) -> None:
         if self._options.prints_diff:
-            from mcproof.linting.fixing.snapshot_fix import unified_diff
+            from mcproof.text.unified_diff import unified_diff
 
             for each in fixed.files:
                 print_lines(map(_harmless, unified_diff(each.text, each.edits, each.file)), sys.stdout)

@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 
-from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, UsageError, from_exception, nearest
+from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, UsageError, from_exception, nearest, reason_of
 
 COMMANDS = {
     "lint": "check a catalog for problems that confuse agents and clients",
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
         _discard_output()
     except OSError as error:  # other files handle their own errors: this one is about standard output
         _discard_output()
-        return _fail(McproofError(f"the output cannot be written: {(error.strerror or str(error)).lower()}"), [])
+        return _fail(McproofError(f"the output cannot be written: {reason_of(error)}"), [])
     except Exception as error:
         return _fail(from_exception(error), arguments)
     return code

@@ -15,11 +15,11 @@ from mcproof.client.secrets import hiding
 from mcproof.exchange.probe_facts import SHOWN, shown
 
 if TYPE_CHECKING:
-    from mcproof.client.connection import Connection
+    from mcproof.client.connection import Connection, Limits
     from mcproof.client.endpoints import Server
     from mcproof.client.peer import Answer
     from mcproof.client.reach import Asking
-    from mcproof.exchange.connection_facts import Ending
+    from mcproof.exchange.connection_facts import Anomaly, Ending
     from mcproof.exchange.probe_facts import Outcome
 
 NOT_AN_ANSWER = frozenset(
@@ -89,6 +89,8 @@ class Session:
         self._connection: Connection | None = None
         self._hide = hiding(server.secrets)
         self._is_noisy = False
+        self.has_asked = False
+        """Whether a request was sent over the current connection, other than to list what the server offers."""
         self.noise = ""
         """The first line of a server's output that is no message, without secrets; empty while there is none."""
 
@@ -96,6 +98,10 @@ class Session:
     def can_restart(self) -> bool:
         """Whether it is ours to start anew."""
         return not isinstance(self.server, Endpoint)
+
+    @property
+    def limits(self) -> Limits:
+        return self._asking.limits
 
     @property
     def is_connected(self) -> bool:
@@ -125,12 +131,18 @@ class Session:
             strays = (each.detail for each in anomalies if each.kind in _NO_MESSAGE)
             self.noise = self._hide(next(strays, ""))
 
+    def _begin(self, connection: Connection) -> list[Anomaly]:
+        """Record that a request is sent now; the anomalies that arrive from here on."""
+        self._listen(connection)
+        self.has_asked = True
+        anomalies = connection.transport.peer.anomalies
+        anomalies.clear()
+        return anomalies
+
     async def ask(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Reply:
         """Send a request and see what comes of it. Raises ConnectError where there is no server to send it to."""
         connection = await self.connection()
-        self._listen(connection)
-        anomalies = connection.transport.peer.anomalies
-        anomalies.clear()
+        anomalies = self._begin(connection)
         try:
             answer = await connection.request(method, params, limit=limit or self.limit)
         except TimeoutError:
@@ -156,9 +168,7 @@ class Session:
         given up where some answers may still be on their way. Raises ConnectError where there is no server to ask.
         """
         connection = await self.connection()
-        self._listen(connection)
-        anomalies = connection.transport.peer.anomalies
-        anomalies.clear()
+        anomalies = self._begin(connection)
         last = perf_counter()
 
         async def one(method: str, params: dict[str, Any] | None) -> tuple[Reply, float]:
@@ -202,6 +212,7 @@ class Session:
     async def leave(self, *, at_once: bool = False) -> Ending | None:
         """End the connection, and the process behind it, which may be over already; the next request starts another."""
         connection, self._connection = self._connection, None
+        self.has_asked = False
         if connection is None:
             return None
         self._listen(connection)

@@ -19,6 +19,7 @@ from mcproof.exchange.connection_facts import Wire, cropped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mcproof.client.calling import Session
     from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Server
     from mcproof.client.listing import Listing
@@ -46,6 +47,24 @@ async def capture(server: Server, asking: Asking) -> Capture:
             return await _capture(server, asking)
     except TimeoutError:
         raise ConnectError(f"not done within {in_seconds(asking.limits.total)}", file=server.label) from None
+    except (ConnectError, LostError) as error:
+        raise ConnectError(hiding(server.secrets)(error.message), file=server.label) from None
+
+
+async def capture_session(session: Session) -> Capture:
+    """List everything and leave the session open for calls. Raises ConnectError, with no secret in it.
+
+    A server that did not answer every request is closed: the next request of the session starts another.
+    """
+    server, limits = session.server, session.limits
+    try:
+        async with asyncio.timeout(limits.total):
+            connection = await session.connection()
+            listing = await list_everything(connection)
+            ending = None if listing.is_complete else await session.leave()
+            return _captured(server, connection, listing, ending)
+    except TimeoutError:
+        raise ConnectError(f"not done within {in_seconds(limits.total)}", file=server.label) from None
     except (ConnectError, LostError) as error:
         raise ConnectError(hiding(server.secrets)(error.message), file=server.label) from None
 

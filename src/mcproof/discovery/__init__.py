@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mcproof.catalog.model import SourceTool
-from mcproof.discovery.discovery import Discovered, discover
-from mcproof.discovery.places import Place
-from mcproof.discovery.walking import Problem
+from mcproof.discovery.document.node_locations import Place
+from mcproof.discovery.pipeline import Discovered, discover
+from mcproof.discovery.project.source_files import Problem
 
 __all__ = ["Discovered", "Place", "Problem", "SourceTool", "discover"]

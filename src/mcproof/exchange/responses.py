@@ -72,7 +72,7 @@ class OutputContract:
 
     def breach(self, value: Any) -> str | None:
         """Where a value breaks the schema, in words; None where it does not, or the schema is none."""
-        objection = self._oracle.objection(value) if self._oracle is not None else None
+        objection = self._oracle.rejection(value) if self._oracle is not None else None
         if objection is None:
             return None
         message, where = objection

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.linting.engine import check
 from mcproof.linting.registry import CRASHED, rules_of
-from mcproof.linting.suppression.ledger import ACCEPTED
+from mcproof.linting.suppression.ignores import ACCEPTED
 from mcproof.results.build import report_findings, score_of
 from mcproof.results.model import Descriptions, Gate, TargetReport, Tokens, Untested, Weakness
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
-    from mcproof.linting.suppression.ledger import IgnoreLedger, Suppression
+    from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
     from mcproof.results.model import Score
 
 NO_TOOLS = "no list of tools"
@@ -58,7 +58,7 @@ class CatalogFindings(NamedTuple):
         return [each for each, why in zip(*self, strict=True) if why is None or why.by == ACCEPTED]
 
 
-def find_problems(catalog: Catalog, plan: Plan, ledger: IgnoreLedger) -> CatalogFindings:
+def find_problems(catalog: Catalog, plan: Plan, tracker: IgnoreTracker) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline."""
     findings = check(catalog, plan.rules)
     suppressions: list[Suppression | None] = [None] * len(findings)
@@ -66,20 +66,20 @@ def find_problems(catalog: Catalog, plan: Plan, ledger: IgnoreLedger) -> Catalog
     failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
     ran = [rule for rule in plan.rules if rule.id not in failed]
     if plan.ignores:
-        suppressions = ledger.apply(findings, plan.ignores, ran)
+        suppressions = tracker.apply(findings, plan.ignores, ran)
     if catalog.source is not None and catalog.source.comments:
-        from mcproof.linting.suppression.comments import heed_comments
+        from mcproof.linting.suppression.comments import apply_comments
 
-        suppressions = heed_comments(catalog, findings, suppressions, ran, ledger)
+        suppressions = apply_comments(catalog, findings, suppressions, ran, tracker)
     if plan.baseline is not None:
         suppressions = plan.baseline.accept(catalog, findings, suppressions, ran)
     return CatalogFindings(findings, suppressions)
 
 
-def check_catalog(catalog: Catalog, plan: Plan, detail: Detail, ledger: IgnoreLedger) -> TargetReport:
+def check_catalog(catalog: Catalog, plan: Plan, detail: Detail, tracker: IgnoreTracker) -> TargetReport:
     """Return the result of one catalog."""
     start = perf_counter()
-    found = find_problems(catalog, plan, ledger)
+    found = find_problems(catalog, plan, tracker)
     suppressed_any = any(found.suppressions)
     reported = report_findings(
         catalog,

@@ -21,6 +21,6 @@ def check_targets(request: LintRequest | GradeRequest, listen: Listener) -> RunR
     detail = request.detail._replace(scores=True) if isinstance(request, GradeRequest) else request.detail
 
     def check(target: LoadedTarget) -> Checked:
-        return Checked(check_catalog(target.catalog, target.plan, detail, run.ledger))
+        return Checked(check_catalog(target.catalog, target.plan, detail, run.tracker))
 
     return run.run(check)

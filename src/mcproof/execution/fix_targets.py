@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.execution.check_catalog import find_problems
 from mcproof.execution.events import TargetFixed
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.linting.fixing.snapshot_fix import apply_fixes
+from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.fixing.source_fix import FixedFile, fix_source
 from mcproof.results.build import report_findings
 from mcproof.results.model import TargetReport
@@ -46,7 +46,7 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunReport:
 
     def check(target: LoadedTarget) -> Checked:
         catalog = target.catalog
-        found = find_problems(catalog, target.plan, run.ledger)
+        found = find_problems(catalog, target.plan, run.tracker)
         fix = _fix_snapshot if catalog.source is None else _fix_source
         fixed = fix(target, found.scored, keep_optional=request.keep_optional)
         changed = [(each.file, each.before, each.after) for each in fixed.files if each.before != each.after]
@@ -63,7 +63,7 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunReport:
 
 def _fix_snapshot(target: LoadedTarget, findings: list[Finding], *, keep_optional: bool) -> FixedTarget:
     catalog, document = target.catalog, target.catalog.document
-    changes = apply_fixes(catalog, findings, keep_optional=keep_optional)
+    changes = fix_snapshot(catalog, findings, keep_optional=keep_optional)
     before = document.encode(document.text)
     after = document.encode(changes.text) if changes.applied else before
     file = FixedFile(file=catalog.name, before=before, after=after, text=document.text, edits=changes.edits)

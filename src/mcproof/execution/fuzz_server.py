@@ -40,7 +40,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunReport:
     def check(target: LoadedTarget) -> Checked:
         server, catalog, plan = server_of(target), target.catalog, target.plan
         permissions, arguments = plan_calls(catalog, request.calls, listen)
-        usual = 1 if isinstance(server, Endpoint) else min(MOST_PROCESSES, os.cpu_count() or 1)
+        usual = 1 if isinstance(server.session.server, Endpoint) else min(MOST_PROCESSES, os.cpu_count() or 1)
         campaign = Campaign(
             permissions=permissions,
             arguments=arguments,
@@ -51,12 +51,13 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunReport:
             processes=request.processes or usual,
             target=described(target.source),
         )
-        fuzzed = fuzz(catalog, server, run.connect_options, campaign, lambda *made: listen(ProgressMade(*made)))
+        fuzzed = fuzz(catalog, server, campaign, lambda *made: listen(ProgressMade(*made)))
+        catalog.wire = server.close()
         store_failures(fuzzed.stored, listen)
         catalog.trials = fuzzed.trials
         if not request.is_strict:
             plan = plan._replace(rules=list(map(_lenient, plan.rules)))
-        result = check_catalog(catalog, plan, request.detail, run.ledger)
+        result = check_catalog(catalog, plan, request.detail, run.tracker)
         sent = sum(fuzzed.cases.values())
         failures = [_failure(found, stored) for found, stored in zip(fuzzed.failures, fuzzed.stored, strict=True)]
         result = result._replace(
@@ -66,14 +67,14 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunReport:
             ),
             untested=[*result.untested, *fuzzed.untested],
         )
-        return Checked(result, fuzzed.interrupted)
+        return Checked(result, server.is_interrupted)
 
     return run.run(check)
 
 
 def _failure(found: FoundFailure, stored: Failed) -> Failure:
     """A failure for the result."""
-    what = f"{found.case.what}: {found.judgement.what}" if found.case.what else found.judgement.what
+    what = f"{found.case.description}: {found.judgement.what}" if found.case.description else found.judgement.what
     return Failure(
         id=stored.id,
         tool=stored.tool,

@@ -137,8 +137,8 @@ class Planner:
         if self._selection.ignore:
             yield Untested.of(_ids(self._selection.ignore), "left out by --ignore")
         if ignored_by_settings:
-            place = settings.places["ignore"]
-            yield Untested.of(_ids(ignored_by_settings), f"left out by {place.file}:{place.line}")
+            location = settings.locations["ignore"]
+            yield Untested.of(_ids(ignored_by_settings), f"left out by {location.file}:{location.line}")
         if self.kind.is_selectable:
             running = {rule.ruleset for rule in rules}
             for name in RULESETS:
@@ -182,8 +182,8 @@ def resolve_target(name: str, settings: Settings) -> str:
 
 
 def _at_ignore(settings: Settings, message: str) -> ConfigError:
-    place = settings.places["ignore"]
-    return ConfigError(message, file=place.file, line=place.line)
+    location = settings.locations["ignore"]
+    return ConfigError(message, file=location.file, line=location.line)
 
 
 def _ids(names: Iterable[str]) -> list[str]:

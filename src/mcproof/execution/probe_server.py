@@ -41,17 +41,18 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunReport:
             limit=request.calls.limit,
             target=described(target.source),
         )
-        proof = prove(catalog, server, run.connect_options, inquiry, lambda *made: listen(ProgressMade(*made)))
+        proof = prove(catalog, server, inquiry, lambda *made: listen(ProgressMade(*made)))
+        catalog.wire = server.close()
         store_failures(proof.stored, listen)
         catalog.trials = proof.trials
-        result = check_catalog(catalog, target.plan, request.detail, run.ledger)
+        result = check_catalog(catalog, target.plan, request.detail, run.tracker)
         result = result._replace(
             gates=tested_gates(sum(each.passed is not None for each in proof.probes)),
             probes=proof.probes,
             matrix=with_predictions(proof.matrix, [*result.findings, *result.suppressed]),
             untested=[*result.untested, *proof.untested],
         )
-        return Checked(result, proof.interrupted)
+        return Checked(result, server.is_interrupted)
 
     return run.run(check)
 

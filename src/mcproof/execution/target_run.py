@@ -10,6 +10,7 @@ from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK, InputError, Mcproo
 from mcproof.execution.clock import Clock, interrupts_deferred
 from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, RunStarted, TargetFinished, TargetStarted
 from mcproof.execution.planning import Planner
+from mcproof.execution.requests import FuzzRequest, ProbeRequest
 from mcproof.execution.target_inputs import (
     connect_options,
     inputs_of,
@@ -18,7 +19,7 @@ from mcproof.execution.target_inputs import (
     omissions,
     refuse_partial,
 )
-from mcproof.linting.suppression.ledger import IgnoreLedger
+from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
 from mcproof.results.model import Notice, RunReport, TargetReport, Trouble
 from mcproof.targets.argument import read_catalog
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcproof.catalog.model import Catalog
-    from mcproof.client.reach import Asking
+    from mcproof.client.endpoints import Server
+    from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import CheckRequest
@@ -42,6 +44,8 @@ class LoadedTarget(NamedTuple):
     source: Input
     catalog: Catalog
     plan: Plan
+    server: OpenServer | None = None
+    """The server that the catalog was listed from, still open, if the run calls its tools."""
 
 
 class Checked(NamedTuple):
@@ -63,15 +67,11 @@ class TargetRun:
         # All plans first: an error in the configuration of the last target is reported before any work is done.
         self._plans = [self._planner.plan_for(source) for source in self._inputs]
         self._updates_baseline = request.policy.updates_baseline
+        self._call_limit = request.calls.limit if isinstance(request, ProbeRequest | FuzzRequest) else None
         self._has_live = any(source.server is not None for source in self._inputs)
         self._is_interrupted = False
         self._omissions: dict[Notice, None] = {}
-        self.ledger = IgnoreLedger()
-
-    @property
-    def connect_options(self) -> Asking:
-        """How to connect to live servers."""
-        return connect_options(self._targets, self._planner.timeout)
+        self.tracker = IgnoreTracker()
 
     def run(self, check: Callable[[LoadedTarget], Checked]) -> RunReport:
         """Check every target; one that cannot be read does not hide the others."""
@@ -124,12 +124,12 @@ class TargetRun:
         return results
 
     def _list_servers(self) -> LiveCatalogs | None:
-        """List the catalogs of all live servers at once; None if there are none."""
-        if not self._has_live:
+        """List the catalogs of all live servers at once; None if there are none, or if the run calls their tools."""
+        if not self._has_live or self._call_limit is not None:
             return None
         from mcproof.targets.live_servers import LiveCatalogs
 
-        return LiveCatalogs(self._inputs, self.connect_options, self._report_listed)
+        return LiveCatalogs(self._inputs, connect_options(self._targets, self._planner.timeout), self._report_listed)
 
     def _report_listed(self, done: int, label: str) -> None:
         if len(self._inputs) > 1:
@@ -141,6 +141,8 @@ class TargetRun:
         """Check one input; None if it was not reached, or if a folder listed it and it is not a catalog."""
         needs_all = self._planner.kind.is_grading
         try:
+            if self._call_limit is not None and source.server is not None:
+                return self._check_open(source, plan, check, source.server, self._call_limit)
             if live is not None and source.server is not None:
                 catalog = live.catalog(source)
             else:
@@ -158,13 +160,28 @@ class TargetRun:
                 return None
             return Checked(TargetReport(source.title, Trouble.of(error)))
 
+    def _check_open(
+        self,
+        source: Input,
+        plan: Plan,
+        check: Callable[[LoadedTarget], Checked],
+        server: Server,
+        limit: float,
+    ) -> Checked:
+        """Check a server whose tools are called: one process is listed, called and closed."""
+        from mcproof.client.open_server import OpenServer
+        from mcproof.targets.live_servers import listed_catalog
+
+        with OpenServer(server, connect_options(self._targets, self._planner.timeout), limit) as open_server:
+            return check(LoadedTarget(source, listed_catalog(open_server, source), plan, open_server))
+
     def _notices(self, results: list[TargetReport]) -> Iterator[Notice]:
         """Stale baseline entries, unused ignores, bad comments, and source that was not checked."""
         if not self._updates_baseline:
             yield from self._stale_entries()
         if all(result.trouble is None for result in results):  # else a target is missing that may need it
             yield from self._unused_ignores()
-        yield from (Notice(*remark) for remark in self.ledger.remarks.values() if remark is not None)
+        yield from (Notice(*remark) for remark in self.tracker.notices.values() if remark is not None)
         yield from self._omissions
 
     def _stale_entries(self) -> Iterator[Notice]:
@@ -174,10 +191,10 @@ class TargetRun:
                 yield Notice("stale-baseline", f"{what}; `--update-baseline` removes it", baseline.file, line)
 
     def _unused_ignores(self) -> Iterator[Notice]:
-        for entry in self.ledger.unused():
+        for entry in self.tracker.unused():
             scope = f" for {entry.kind} `{entry.glob}`" if entry.kind is not None else ""
             what = f"unused: `ignore-for` of {', '.join(entry.named)}{scope} matched nothing in this run"
-            yield Notice("unused-ignore", what, entry.place.file, entry.place.line)
+            yield Notice("unused-ignore", what, entry.location.file, entry.location.line)
 
     def _update_baselines(self, code: int) -> None:
         """Write the baselines, if requested and all targets were checked."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.catalog.model import Catalog, Tool
-    from mcproof.client.endpoints import Server
+    from mcproof.client.open_server import OpenServer
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import CallOptions, TargetSelection
     from mcproof.execution.target_run import LoadedTarget
@@ -33,12 +33,12 @@ def require_one_server(targets: TargetSelection) -> None:
         raise UsageError("only one server is called at a time; name one TARGET, or one `-- COMMAND ARG...`")
 
 
-def server_of(target: LoadedTarget) -> Server:
-    """Return the server behind a catalog, or raise an InputError if it is not a live one."""
-    if target.source.server is None:
+def server_of(target: LoadedTarget) -> OpenServer:
+    """Return the open server behind a catalog, or raise an InputError if it is not a live one."""
+    if target.server is None:
         how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
         raise InputError(f"a snapshot cannot be called; {how}", file=target.source.title)
-    return target.source.server
+    return target.server
 
 
 def plan_calls(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
-from mcproof.linting.finding import Finding
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Item
+    from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
 
 
@@ -27,7 +27,7 @@ class RuleCrash(NamedTuple):
 
 def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
     """Everything that these rules find: the server's findings first, then each item's in the catalog's order."""
-    run = _Run(rules)
+    run = _RuleRun(rules)
     for each in catalog.by_server():
         run.show("Catalog", each, catalog.server)
     if catalog.wire is not None:
@@ -66,7 +66,7 @@ def _is_guess(finding: Finding) -> bool:
     return not item.knows(pointer) or any(each.rpartition("/")[0] == pointer for each in item.source.unknown)
 
 
-class _Run:
+class _RuleRun:
     """One pass of some rules over one catalog."""
 
     def __init__(self, rules: list[Rule]) -> None:
@@ -86,12 +86,11 @@ class _Run:
         add = self.findings.append
         for rule in self._rules.get(scope, ()):
             try:
-                for message, at, parameter, evidence, fix, near, whose in rule.check(subject):
-                    if whose is None:
-                        add(Finding(rule, item, at, message, parameter, evidence, fix, near))
+                for problem in rule.check(subject):
+                    if problem.item is None:
+                        add(problem.finding(rule, item))
                     else:
-                        finding = Finding(rule, whose, at, message, parameter, evidence, fix, near)
-                        self._later.setdefault(id(whose), []).append(finding)
+                        self._later.setdefault(id(problem.item), []).append(problem.finding(rule, problem.item))
             except Exception as error:  # a rule must not take the others down with it
                 self._note_crash(rule, item, error)
 

@@ -49,8 +49,8 @@ class Sender:
         self.unexplained: list[Reply] = []
         """Ends of the server that no single request explains: how, and why it is not known which did it."""
         self._recent: deque[Request] = deque(maxlen=SUSPECTS)
-        self._is_own = not session.is_connected
-        """Whether the server was asked nothing before that is not among the recent requests."""
+        self._is_own = not session.has_asked
+        """Whether all requests of this connection are among the recent ones; listing harms no server."""
         self._last = 0
 
     async def send(self, method: str, params: dict[str, Any]) -> tuple[int, Reply | None]:
@@ -64,6 +64,8 @@ class Sender:
             self._recent.clear()
             self._is_own = True
         reply = await self.session.ask(method, params)
+        if not reply.arrived and not self._has_suspects:  # it ended after it was listed
+            reply = await self.session.ask(method, params)
         if reply.outcome == "crash":
             return request.number, await self._blamed(request, reply)
         if reply.outcome == "hang":

@@ -9,7 +9,7 @@ import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.endpoints import Command
-from mcproof.errors import InputError
+from mcproof.errors import InputError, reason_of
 from mcproof.exchange.probe_facts import KINDS
 from mcproof.linting.finding import identity_of
 from mcproof.text.atomic import write_file
@@ -83,7 +83,7 @@ def store(failures: list[Failed], folder: str = FOLDER) -> None:
         if not os.path.exists(ignore):
             write_file(ignore, b"*\n")
     except OSError as error:
-        raise InputError(f"cannot be written: {(error.strerror or str(error)).lower()}", file=place) from None
+        raise InputError(f"cannot be written: {reason_of(error)}", file=place) from None
     for each, name in zip(failures, files, strict=True):
         record = {"schema_version": SCHEMA_VERSION, "kind": KIND, **each._asdict()}
         text = json.dumps(record, indent=2) + "\n"
@@ -104,7 +104,7 @@ def load(id: str, folder: str = FOLDER) -> Failed:
     except FileNotFoundError:
         raise InputError("there is no such failure; `mcproof replay` lists those that are stored", file=name) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=name) from None
+        raise InputError(f"cannot be read: {reason_of(error)}", file=name) from None
     return _read(data, name)._replace(id=id)  # whatever it calls itself
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.calling import Reply, Session
 from mcproof.client.failures import ConnectError
-from mcproof.client.interrupts import Interruptible
 from mcproof.generation.cases import fuller_arguments
 from mcproof.prove import protocol_probes
 from mcproof.prove.blame import Sender
@@ -16,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.catalog.model import Catalog, Item, Tool
-    from mcproof.client.endpoints import Server
-    from mcproof.client.reach import Asking
+    from mcproof.client.calling import Reply, Session
     from mcproof.prove.safety import Permission
 
 NO_SUCH_TOOL = "mcproof_no_such_tool"
@@ -57,8 +54,7 @@ class Interview:
     def __init__(
         self,
         catalog: Catalog,
-        server: Server,
-        asking: Asking,
+        session: Session,
         inquiry: Inquiry,
         progress: Callable[[int, int, str], None],
     ) -> None:
@@ -69,18 +65,11 @@ class Interview:
         self._catalog = catalog
         self._inquiry = inquiry
         self._progress = progress
-        self._session = Session(server, asking, inquiry.limit)
-        self._sender = Sender(self._session)
+        self._session = session
+        self._sender = Sender(session)
         self._sent: list[Sent] = []
         self._total = sum(each.is_granted for each in inquiry.permissions) + len(inquiry.checks)
         self._done = 0
-        self._work = Interruptible()
-
-    def hold(self) -> bool:
-        """Send everything; whether an interrupt came first."""
-        if not self._work.run(self.ask_everything) and not self.trouble:
-            self.trouble = "interrupted"
-        return self._work.is_interrupted
 
     def sent(self) -> dict[int, list[Sent]]:
         """What was sent, by the identity of the item, with what turned out later."""
@@ -104,7 +93,7 @@ class Interview:
         return self.asked.get(id(tool)) or self._questions(tool)
 
     async def ask_everything(self) -> None:
-        """Send everything, for who has an event loop already."""
+        """Send everything; the session stays open."""
         try:
             await self._ask_server()
             for permission in self._inquiry.permissions:
@@ -112,8 +101,6 @@ class Interview:
             await self._sender.finish()
         except ConnectError as error:
             self.trouble = f"the server has gone: {error.message}"
-        finally:
-            await self._session.leave(at_once=self._work.is_interrupted)
 
     def _step(self, label: str) -> None:
         self._done += 1

@@ -8,7 +8,7 @@ from mcproof.generation.oracle import Oracle
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD
 from mcproof.schema.acceptance import KINDS, acceptance, accepts_anything, kinds_of, unbounded_kinds
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -199,7 +199,7 @@ class _Asked:
         if path is None:
             return None
         arguments = _with_text(self._base, path, "a" * self._size)
-        return self._large(path, arguments, is_bounded=self._oracle.refuses(arguments))
+        return self._large(path, arguments, is_bounded=self._oracle.rejects(arguments))
 
     def _large(self, path: Sequence[str | int], arguments: dict[str, Any], *, is_bounded: bool) -> Case:
         """A text of a megabyte at the end of a path; where everything is to be proven, a bound counts as a promise."""
@@ -228,7 +228,7 @@ class _Asked:
 
     def _breaks(self, arguments: dict[str, Any], *, by_name: bool) -> bool:
         """Whether arguments break the schema: as the validator sees it, or else by what the schema says literally."""
-        return self._oracle.refuses(arguments) if self._is_judge else by_name
+        return self._oracle.rejects(arguments) if self._is_judge else by_name
 
     def _in_order(self) -> list[str]:
         """The declared arguments, the required ones first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.client.calling import Session
 from mcproof.exchange.probe_facts import CHECKS, SEVERAL, Trial, Trials, spelt
 from mcproof.exchange.responses import OutputContract
 from mcproof.prove import protocol_probes
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Item
     from mcproof.client.calling import Reply
     from mcproof.client.endpoints import Server
+    from mcproof.client.open_server import OpenServer
     from mcproof.client.reach import Asking
     from mcproof.exchange.probe_facts import Flaw
     from mcproof.prove.probe_session import Inquiry, Sent
@@ -42,19 +44,27 @@ class Proof(NamedTuple):
     interrupted: bool
 
 
-def prove(
-    catalog: Catalog, server: Server, asking: Asking, inquiry: Inquiry, progress: Callable[[int, int, str], None]
-) -> Proof:
-    """Ask a server everything; an interrupt keeps what was found by then."""
-    interview = Interview(catalog, server, asking, inquiry, progress)
-    interrupted = interview.hold()
-    return _Evidence(catalog, inquiry, interview).proof(interrupted=interrupted)
+def prove(catalog: Catalog, server: OpenServer, inquiry: Inquiry, progress: Callable[[int, int, str], None]) -> Proof:
+    """Ask a server everything; an interrupt keeps what was found by then.
+
+    It stays the process that was listed. Others are started only to find out which request ended it (`blame`), for
+    the two probes that need a connection of their own (`not_json`, `bad_version`), and in its place once it has ended.
+    """
+    interview = Interview(catalog, server.session, inquiry, progress)
+    finished = server.run(interview.ask_everything)
+    if not finished and not interview.trouble:
+        interview.trouble = "interrupted"
+    return _Evidence(catalog, inquiry, interview).proof(interrupted=not finished)
 
 
 async def prove_within(catalog: Catalog, server: Server, asking: Asking, inquiry: Inquiry) -> Proof:
     """The same for who has an event loop already, and minds interrupts."""
-    interview = Interview(catalog, server, asking, inquiry, lambda *_: None)
-    await interview.ask_everything()
+    session = Session(server, asking, inquiry.limit)
+    interview = Interview(catalog, session, inquiry, lambda *_: None)
+    try:
+        await interview.ask_everything()
+    finally:
+        await session.leave()
     return _Evidence(catalog, inquiry, interview).proof(interrupted=False)
 
 

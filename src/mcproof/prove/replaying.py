@@ -73,7 +73,7 @@ async def _sent_again(failed: Failed, session: Session, secrets: list[str]) -> R
     arguments = failed.params.get("arguments")
     is_valid = failed.is_valid
     if failed.outcome == "accepted" and failed.tool is not None:
-        is_valid = not Oracle(tool.get("inputSchema")).refuses(arguments)
+        is_valid = not Oracle(tool.get("inputSchema")).rejects(arguments)
         if is_valid and reply.outcome in ("accepted", "rejected"):
             return Replayed("fixed", "the schema allows this call now", session.hidden(reply.words))
     judgement = judged(

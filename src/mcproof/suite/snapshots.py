@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.secrets import HIDDEN, hiding_whole
-from mcproof.errors import InputError, UsageError, nearest
+from mcproof.errors import InputError, UsageError, nearest, reason_of
 from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
 from mcproof.suite.value_paths import EVERY, TargetError, parse_target
 
@@ -227,7 +227,7 @@ class SnapshotStore:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=self.file) from None
+            raise InputError(f"cannot be read: {reason_of(error)}", file=self.file) from None
         except (ValueError, RecursionError):
             raise InputError(
                 f"these are no snapshots: not JSON; `{self._option}` after deleting it", file=self.file

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.catalog.model import Origin
-from mcproof.errors import InputError
+from mcproof.errors import InputError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -196,7 +196,7 @@ def read_bytes(source: Input) -> bytes:
 
 
 def _unreadable(name: str, error: OSError) -> InputError:
-    return InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=name)
+    return InputError(f"cannot be read: {reason_of(error)}", file=name)
 
 
 def read_catalog(source: Input, *, whole: bool = False) -> Catalog:

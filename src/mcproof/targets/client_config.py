@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import InputError, nearest
-from mcproof.text.jsontext import JsonText, escape, kind_of
+from mcproof.text.jsontext import JsonText, kind_of
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

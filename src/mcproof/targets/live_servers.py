@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.captures import Capture
     from mcproof.client.failures import ConnectError
+    from mcproof.client.open_server import OpenServer
     from mcproof.client.reach import Asking
     from mcproof.errors import McproofError
     from mcproof.targets.argument import Input
@@ -37,16 +38,31 @@ class LiveCatalogs:
     def catalog(self, source: Input) -> Catalog | None:
         """The catalog of a server; None where an interrupt came first. Raises what kept it from answering."""
         from mcproof.errors import McproofError
-        from mcproof.targets.snapshot import read_snapshot
 
         result = self._results[source.name]
         if result is None:
             return None
         if isinstance(result, McproofError):
             raise _placed(result, source)
-        catalog = read_snapshot(result.text.encode("utf-8", "surrogatepass"), source.title)
-        catalog.wire, catalog.origin = result.wire, source.origin
-        return catalog
+        return _catalog(result, source)
+
+
+def listed_catalog(server: OpenServer, source: Input) -> Catalog:
+    """The catalog of a server that stays open for calls. Raises ConnectError, and KeyboardInterrupt."""
+    from mcproof.client.failures import ConnectError
+
+    try:
+        return _catalog(server.capture(), source)
+    except ConnectError as error:
+        raise _placed(error, source) from None
+
+
+def _catalog(capture: Capture, source: Input) -> Catalog:
+    from mcproof.targets.snapshot import read_snapshot
+
+    catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), source.title)
+    catalog.wire, catalog.origin = capture.wire, source.origin
+    return catalog
 
 
 def _placed(error: McproofError, source: Input) -> McproofError:

@@ -6,17 +6,17 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from mcproof.errors import InputError
+from mcproof.errors import InputError, reason_of
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.discovery.walking import Problem
+    from mcproof.discovery.project.source_files import Problem
 
 
 def holds_source(folder: str) -> bool:
     """Whether a folder holds Python that may register something with an MCP server."""
-    from mcproof.discovery.walking import may_register, python_files, read_bytes
+    from mcproof.discovery.project.source_files import may_register, python_files, read_bytes
 
     problems: list[Problem] = []
     for file in python_files(folder, problems):
@@ -30,7 +30,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
     """Why a file or a folder is not there to be read."""
     import errno
 
-    what = (error.strerror or str(error)).lower()
+    what = reason_of(error)
     if error.errno == errno.ELOOP:
         what = "a link that leads back to itself"
     elif os.path.islink(name):
@@ -40,7 +40,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 def _problems_of_text(name: str) -> list[Problem]:
     """What is wrong with the text of a file, of which nothing has been said where no word in it spoke of a server."""
-    from mcproof.discovery.walking import decoded, read_bytes
+    from mcproof.discovery.project.source_files import decoded, read_bytes
 
     problems: list[Problem] = []
     if os.path.isfile(name) and (data := read_bytes(name, problems)) is not None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.cli.check_options import add_config, parse_config
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
-from mcproof.config.settings import KEYS, directory_of, settings_for
+from mcproof.config.setting_keys import KEYS
+from mcproof.config.settings import directory_of, settings_for
 from mcproof.console import Style, display_width, print_lines
 from mcproof.errors import OK, UsageError
 from mcproof.execution.planning import given_settings, resolve_target
@@ -101,7 +102,7 @@ def _shown_target(target: str) -> str:
 
 
 def _line(settings: Settings, key: str) -> int | None:
-    place = settings.places.get(key)
+    place = settings.locations.get(key)
     return place.line if place is not None else None
 
 
@@ -144,7 +145,7 @@ def _ignore_record(ignore: IgnoreFor) -> dict[str, Any]:
         "rules": sorted(ignore.rules),
         "named": list(ignore.named),
         "reason": ignore.reason,
-        "line": ignore.place.line,
+        "line": ignore.location.line,
     }
 
 
@@ -183,7 +184,7 @@ def _text(value: Any) -> str:
 def _ignore_row(ignore: IgnoreFor, style: Style) -> list[str]:
     what = "everything" if ignore.kind is None else f"{ignore.kind} {ignore.glob}"
     reason = f" ({style.text(ignore.reason)})" if ignore.reason is not None else ""
-    return [what, ", ".join(ignore.named), f"{ignore.place}{reason}"]
+    return [what, ", ".join(ignore.named), f"{ignore.location}{reason}"]
 
 
 def _table(title: str, rows: list[list[str]], style: Style) -> Iterator[str]:

@@ -269,12 +269,11 @@ def _tell_calls(drafts: list[Draft], of: str) -> None:
 
 def _refuse_unreadable(suite: FirstSuite, file: str) -> None:
     """Raise an InputError if the suite is too large to be read back."""
-    from mcproof.suite.parse.problems import SuiteError
-    from mcproof.text.yamltext import decode, parse
+    from mcproof.text.yamltext import YamlError, decode, parse
 
     try:
-        parse(decode(suite.text.encode(), file), file)
-    except SuiteError as error:
+        parse(decode(suite.text.encode()))
+    except YamlError as error:
         raise InputError(f"too large for one suite; try one server alone: {error.message}", file=file) from None
 
 

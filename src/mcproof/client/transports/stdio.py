@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.client.failures import ConnectError, LostError, UnsentError
 from mcproof.client.peer import Peer
+from mcproof.errors import reason_of
 from mcproof.exchange.connection_facts import Ending, cropped
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Stdio:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            reason = reason_of(error)
             if self._directory is not None and getattr(error, "filename", None) == self._directory:
                 raise ConnectError(f"cannot start in `{self._directory}`: {reason}") from None
             raise ConnectError(f"cannot start `{self._command[0]}`: {reason}") from None

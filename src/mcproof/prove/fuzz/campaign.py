@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.client.calling import Session
 from mcproof.client.failures import ConnectError
-from mcproof.client.interrupts import Interruptible, all_of
+from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import plain_secrets
 from mcproof.exchange.probe_facts import KINDS, SEVERAL, Trial, Trials
 from mcproof.prove.blame import Sender
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.calling import Reply
     from mcproof.client.endpoints import Server
+    from mcproof.client.open_server import OpenServer
     from mcproof.client.reach import Asking
     from mcproof.exchange.probe_facts import Outcome
     from mcproof.prove.failure_store import Failed
@@ -52,20 +53,28 @@ class Fuzzed(NamedTuple):
 
 def fuzz(
     catalog: Catalog,
-    server: Server,
-    asking: Asking,
+    server: OpenServer,
     campaign: Campaign,
     progress: Callable[[int, int, str], None],
 ) -> Fuzzed:
-    """Call every tool that may be called; an interrupt keeps what was found by then."""
-    run = _Run(catalog, server, asking, campaign, progress)
-    return run.fuzzed(interrupted=not run.all())
+    """Call every tool that may be called; an interrupt keeps what was found by then.
+
+    The first worker calls the process that was listed, and each of the others starts one. More are started only to
+    find out which call ended one (`blame`), and in place of one that has ended.
+    """
+    run = _Run(catalog, server.session, campaign, progress)
+    finished = server.run(*run.workers(lambda: server.is_interrupted))
+    return run.fuzzed(interrupted=not finished)
 
 
 async def fuzz_within(catalog: Catalog, server: Server, asking: Asking, campaign: Campaign) -> Fuzzed:
     """The same for who has an event loop already, and minds interrupts."""
-    run = _Run(catalog, server, asking, campaign, lambda *_: None)
-    await all_of(*run.workers())
+    session = Session(server, asking, campaign.limit)
+    run = _Run(catalog, session, campaign, lambda *_: None)
+    try:
+        await all_of(*run.workers())
+    finally:
+        await session.leave()
     return run.fuzzed(interrupted=False)
 
 
@@ -75,46 +84,45 @@ class _Run:
     def __init__(
         self,
         catalog: Catalog,
-        server: Server,
-        asking: Asking,
+        session: Session,
         campaign: Campaign,
         progress: Callable[[int, int, str], None],
     ) -> None:
         self._catalog = catalog
-        self._server = server
-        self._asking = asking
+        self._session = session
         self._campaign = campaign
         self._progress = progress
         self._deadline = None if campaign.seconds is None else monotonic() + campaign.seconds
         self._called = [
-            Called(each.tool, catalog.protocol, campaign, plain_secrets(server.named_secrets))
+            Called(each.tool, catalog.protocol, campaign, plain_secrets(session.server.named_secrets))
             for each in campaign.permissions
             if each.is_granted
         ]
         self._told = 0.0
-        self._work = Interruptible()
 
-    def all(self) -> bool:
-        """Call everything; whether no interrupt came first."""
-        return self._work.run(*self.workers())
-
-    def workers(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
-        """What calls everything between them."""
+    def workers(
+        self, is_interrupted: Callable[[], bool] = lambda: False
+    ) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+        """The jobs that call all tools between them: the first over the given session, the others over their own."""
         waiting = iter(self._called)
         count = min(self._campaign.processes, len(self._called))
-        return [lambda: self._call(waiting)] * count
+        first = [lambda: self._call(waiting, self._session)] if count else []
+        return [*first, *[lambda: self._call_separately(waiting, is_interrupted)] * (count - 1)]
 
-    async def _call(self, waiting: Iterator[Called]) -> None:
-        """Call one tool after the other with one process, which is started anew where a call ends it."""
-        session = Session(self._server, self._asking, self._campaign.limit)
+    async def _call_separately(self, waiting: Iterator[Called], is_interrupted: Callable[[], bool]) -> None:
+        session = self._session.another()
         try:
-            for called in waiting:
-                try:
-                    await called.run(Sender(session, looks=False), self._is_late, self._tell)
-                except ConnectError as error:
-                    called.stopped = f"the server has gone: {error.message}"
+            await self._call(waiting, session)
         finally:
-            await session.leave(at_once=self._work.is_interrupted)
+            await session.leave(at_once=is_interrupted())
+
+    async def _call(self, waiting: Iterator[Called], session: Session) -> None:
+        """Call one tool after the other with one process, which is started anew where a call ends it."""
+        for called in waiting:
+            try:
+                await called.run(Sender(session, looks=False), self._is_late, self._tell)
+            except ConnectError as error:
+                called.stopped = f"the server has gone: {error.message}"
 
     def _is_late(self) -> bool:
         return self._deadline is not None and monotonic() > self._deadline

@@ -10,14 +10,14 @@ from mcproof.exchange.probe_facts import KINDS, Trial, spelt
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import deterministic_cases
 from mcproof.generation.oracle import Oracle
-from mcproof.generation.sampling import Sampler
+from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.blame import SUSPECTS
 from mcproof.prove.failure_store import Failed, failure_id
 from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judged, signature
 from mcproof.prove.fuzz.shrinking import shrunk
 from mcproof.results.model import Untested
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Tool
     from mcproof.client.calling import Reply, Session
     from mcproof.exchange.probe_facts import Expectation, Kind, Outcome
-    from mcproof.generation.models import GeneratedCase
+    from mcproof.generation.cases import GeneratedCase
     from mcproof.prove.blame import Sender
     from mcproof.prove.safety import Permission
 
@@ -80,7 +80,7 @@ class FoundFailure(NamedTuple):
             "tools/call",
             params,
             outcome,
-            self.case.what,
+            self.case.description,
             self.case.is_valid,
             self.answer,
             round(campaign.limit * 1000),
@@ -223,11 +223,11 @@ class Called:
         oracle = Oracle(self._schema)
         wanted = failure.judgement
 
-        broken = oracle.complaint(failure.case.arguments)
+        broken = oracle.first_error(failure.case.arguments)
 
         def may_be_sent(arguments: Any) -> bool:
             """Whether arguments are as valid as the ones that failed, or break the schema in the same place."""
-            return oracle.accepts(arguments) if failure.case.is_valid else oracle.complaint(arguments) == broken
+            return oracle.accepts(arguments) if failure.case.is_valid else oracle.first_error(arguments) == broken
 
         def fails(arguments: Any, reply: Reply) -> bool:
             judgement = self._judge(failure.case._replace(arguments=arguments), reply)
@@ -266,7 +266,7 @@ class Called:
             outcome = "rejected"  # the flaws say what is wrong
         return Trial(
             "fuzz",
-            case.what,
+            case.description,
             expects,
             outcome,
             None if case.is_valid else fault_of(case.keyword),

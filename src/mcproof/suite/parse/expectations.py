@@ -9,7 +9,7 @@ from mcproof.suite.matchers import NAMES, NOT, NUMERIC, MatcherError, matcher_of
 from mcproof.suite.parse.fields import LONGEST_WAIT
 from mcproof.suite.snapshots import Mask, mask_of
 from mcproof.suite.value_paths import TargetError, is_number, parse_target
-from mcproof.text.yamltext import plain
+from mcproof.text.yamltext import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,7 @@ def _matcher(fields: Fields, node: Node, *, is_negated: bool = False) -> tuple[M
     if name == "regex" and isinstance(value.value, str) and fields.is_open(value.value):
         return None
     try:
-        return matcher_of(name, plain(value), is_negated=is_negated), value
+        return matcher_of(name, json_value(value), is_negated=is_negated), value
     except MatcherError as error:
         fields.complain(value, str(error))
         return None

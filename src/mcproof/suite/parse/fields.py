@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.errors import nearest
@@ -93,7 +94,7 @@ class Fields(NamedTuple):
         if node is None:
             return None
         value = node.value
-        if isinstance(value, str) and node.is_filled and len(value) < SHOWN and value.isascii() and value.isdigit():
+        if isinstance(value, str) and node.is_substituted and re.fullmatch("[0-9]{1,59}", value):
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value

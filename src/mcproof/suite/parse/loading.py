@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.errors import reason_of
 from mcproof.suite.definition import KEYS
 from mcproof.suite.parse.fields import SHOWN, Fields
-from mcproof.suite.parse.problems import Problem, SuiteError
+from mcproof.suite.parse.problems import Problem
 from mcproof.suite.parse.variables import FOLDER, NAME, Filler, Filling
-from mcproof.text.yamltext import MAX_BYTES, Node, decode, parse
+from mcproof.text.yamltext import MAX_BYTES, Node, YamlError, decode, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,10 +43,14 @@ class _Loading:
 
     def load(self, file: str, chain: tuple[str, ...]) -> None:
         try:
-            text = decode(_read(file), file)
-            root = parse(text, file)
-        except SuiteError as error:
-            self._problems += error.problems
+            text = decode(_read(file))
+            root = parse(text)
+        except OSError as error:
+            message = f"cannot be read: {reason_of(error)}"
+            self._problems.append(Problem(file, None, None, message))
+            return
+        except YamlError as error:
+            self._problems.append(Problem(file, error.line, error.column, error.message))
             return
         fields = Fields(file, self._problems, None, [])
         if not isinstance(root.value, dict):
@@ -79,12 +84,8 @@ class _Loading:
 
 
 def _read(file: str) -> bytes:
-    try:
-        with open(file, "rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        why = f"cannot be read: {(error.strerror or str(error)).lower()}"
-        raise SuiteError([Problem(file, None, None, why)]) from None
+    with open(file, "rb") as stream:
+        return stream.read(MAX_BYTES + 1)
 
 
 def filled(

@@ -16,7 +16,7 @@ from mcproof.suite.parse.loading import filled, load
 from mcproof.suite.parse.problems import Problem, SuiteError
 from mcproof.suite.parse.server_entries import read_command, read_server
 from mcproof.suite.value_paths import quality_refusal, refusal
-from mcproof.text.yamltext import plain
+from mcproof.text.yamltext import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -215,7 +215,7 @@ class _Reading:
 def _arguments(fields: Fields, node: Node | None) -> dict[str, Any] | None:
     if node is None:
         return None
-    return {name: plain(value) for name, value in fields.any_mapping(node, "`args`").items()}
+    return {name: json_value(value) for name, value in fields.any_mapping(node, "`args`").items()}
 
 
 def _divided(whole: Expect | None) -> tuple[Expect | None, tuple[Expectation, ...]]:

@@ -47,7 +47,7 @@ class Filler(NamedTuple):
     def _filled(self, node: Node, done: dict[int, Node]) -> Node:
         value = node.value
         if isinstance(value, str):
-            return node._replace(value=self._text(node, value), is_filled=True) if "${" in value else node
+            return node._replace(value=self._text(node, value), is_substituted=True) if "${" in value else node
         if not isinstance(value, dict | list):
             return node
         known = done.get(id(value))

@@ -204,7 +204,7 @@ async def _fuzz(test: SuiteTest, block: Fuzz, host: Host, judge: Judge) -> Judge
     failures = []
     for each in fuzzed.failures:
         if each.judgement.outcome != "accepted":
-            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.what or each.case.what
+            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.what or each.case.description
             failures.append(judge.failure("", f"{outcome} at {spelt(each.case.arguments)}: {why}"))
     failures += [judge.failure("", f"crash: {end}") for end in ends]
     if not facts["gate_passed"] and not failures:

@@ -14,7 +14,7 @@ from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.probes import Case, questions
 from mcproof.prove.safety import HOW_TO_ALLOW
 from mcproof.suite.definition import METHODS
-from mcproof.text.yamlwriter import UnwritableError, text, written
+from mcproof.text.yamlwriter import UnwritableError, scalar, to_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -138,7 +138,7 @@ class _Drafting:
         if self._hide(subject) != subject:
             return f"its {what} repeats {_SECRET}"
         try:
-            text(subject)
+            scalar(subject)
         except UnwritableError as error:
             return f"its {what} cannot stand in a suite: {error}"
         return ""
@@ -155,7 +155,7 @@ class _Drafting:
         if made.value is None:
             return draft._replace(off=draft.off or f"no valid arguments were found: {made.problem}", is_made_up=True)
         try:
-            line = written(made.value)
+            line = to_yaml(made.value)
         except UnwritableError as error:
             return draft._replace(off=draft.off or f"the arguments that were found cannot stand in a suite: {error}")
         if self._hide(line) != line:

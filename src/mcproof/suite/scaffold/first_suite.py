@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.suite.definition import BLOCKS, METHODS
 from mcproof.suite.run.quality import quality_of
 from mcproof.text.yamltext import MAX_BYTES, MAX_NODES
-from mcproof.text.yamlwriter import key, remark, size, text, written
+from mcproof.text.yamlwriter import comment_text, count_values, key, scalar, to_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,15 +102,15 @@ class _Room:
     def takes(self, draft: Draft, lines: list[str]) -> bool:
         """Whether a test still fits; once one does not, no later one does."""
         self._bytes += sum(len(line.encode()) + 1 for line in lines)
-        self._nodes += 0 if draft.impossible else _NODES + size(draft.arguments)
+        self._nodes += 0 if draft.impossible else _NODES + count_values(draft.arguments)
         self._is_full = self._is_full or self._bytes > _MOST_BYTES or self._nodes > _MOST_NODES
         self.taken += [] if self._is_full or draft.impossible else [draft]
         return not self._is_full
 
 
 def _head(servers: Sequence[FirstServer], command: str) -> Iterator[str]:
-    of = remark(", ".join(server.label for server in servers[:3])) + (" and others" if len(servers) > 3 else "")
-    yield f"# Tests of {of}, written by `mcproof init`; run them with `{remark(command)}`."
+    of = comment_text(", ".join(server.label for server in servers[:3])) + (" and others" if len(servers) > 3 else "")
+    yield f"# Tests of {of}, written by `mcproof init`; run them with `{comment_text(command)}`."
     yield "# They are a start: put values of your own into them, and expect more than that a call works."
     yield "# What may change something, and what does not pass today, is turned off: take the `# ` away to turn it on."
     yield "# An editor helps if you run `mcproof schema > mcproof.schema.json` and put above this:"
@@ -123,7 +123,7 @@ def _servers(servers: Sequence[FirstServer]) -> Iterator[str]:
         yield "  # ${NAME} and {env: NAME} stand for variables of the environment, so that no secret is in this file."
     for server in servers:
         if server.trouble:
-            yield f"  # {remark(server.name)} is left out: {remark(server.trouble)}"
+            yield f"  # {comment_text(server.name)} is left out: {comment_text(server.trouble)}"
         else:
             yield f"  {key(server.name)}:"
             yield from (f"    {line}" for line in server.entry)
@@ -154,7 +154,7 @@ def _tests(server: FirstServer, block: str, room: _Room, *, is_alone: bool) -> I
     left_out = max(0, _there(server.catalog, block) - len(drafts))
     for number, draft in enumerate(drafts):
         if draft.impossible:
-            lines = [f"  # No test of {remark(draft.subject)}: {remark(draft.impossible)}."]
+            lines = [f"  # No test of {comment_text(draft.subject)}: {comment_text(draft.impossible)}."]
         else:
             lines = list(_test(draft, server.name))
         if not room.takes(draft, lines):
@@ -162,7 +162,7 @@ def _tests(server: FirstServer, block: str, room: _Room, *, is_alone: bool) -> I
             continue
         yield ""
         if number == 0 and not is_alone:
-            yield f"  # The {block} of {remark(server.name)}."
+            yield f"  # The {block} of {comment_text(server.name)}."
         yield from lines
     if left_out:
         yield f"  # There is no room here for {left_out:,} more {block}; a second suite can have them."
@@ -180,24 +180,24 @@ def _test(draft: Draft, server: str) -> Iterator[str]:
         yield from (f"  {line}" for line in _body(draft, server))
         return
     if draft.off:
-        yield f"  # Turned off, as {remark(draft.off)}"
+        yield f"  # Turned off, as {comment_text(draft.off)}"
     else:
         what = "the call does" if draft.block == "tools" else "it does"
-        yield f"  # Turned off, as {what} not work: {remark(draft.failed_call)}"
+        yield f"  # Turned off, as {what} not work: {comment_text(draft.failed_call)}"
     plain = draft._replace(failed_call="", checks=draft.checks if draft.failed_call else ())
     yield from (f"  # {line}" for line in _body(plain, server))
 
 
 def _body(draft: Draft, server: str) -> Iterator[str]:
-    yield f"- name: {text(draft.name)}"
-    yield f"  server: {text(server)}"
-    yield f"  {_SUBJECTS[draft.block]}: {text(draft.subject)}"
+    yield f"- name: {scalar(draft.name)}"
+    yield f"  server: {scalar(server)}"
+    yield f"  {_SUBJECTS[draft.block]}: {scalar(draft.subject)}"
     yield from _arguments(draft)
     if draft.block == "tools" and draft.subject in METHODS:
         return
     works = _WORKS.get(draft.block, _NO_ERROR)
     if draft.failed_call:
-        yield f"  # The call does not work: {remark(draft.failed_call)}"
+        yield f"  # The call does not work: {comment_text(draft.failed_call)}"
         yield "  # Put better values above, and take the `# ` away here:"
         yield "  # expect:"
         yield f"  #   {works}"
@@ -213,22 +213,22 @@ def _arguments(draft: Draft) -> Iterator[str]:
         if draft.is_made_up or (draft.failed_call and draft.block == "tools"):
             yield f"  args: {{}}{hint}"
         return
-    line = f"  args: {written(draft.arguments)}"
+    line = f"  args: {to_yaml(draft.arguments)}"
     names = list(map(key, draft.arguments))
     if len(line) <= _WIDEST or any(name.startswith("?") for name in names):
         yield f"{line}{hint}"
         return
     yield f"  args:{hint}"
-    yield from (f"    {name}: {written(value)}" for name, value in zip(names, draft.arguments.values(), strict=True))
+    yield from (f"    {name}: {to_yaml(value)}" for name, value in zip(names, draft.arguments.values(), strict=True))
 
 
 def _negative_path(draft: Draft) -> Iterator[str]:
     if not draft.checks:
         return
     for _, why in draft.failed_checks:
-        yield f"  # Left out, as it does not pass today: {remark(why)}"
+        yield f"  # Left out, as it does not pass today: {comment_text(why)}"
     if draft.failed_path:
-        yield f"  # Turned off, as it does not pass today: {remark(draft.failed_path)}"
+        yield f"  # Turned off, as it does not pass today: {comment_text(draft.failed_path)}"
     mark = "" if draft.passing_checks else "# "
     yield f"  {mark}negative_path:"
     yield f"  {mark}  checks: [{', '.join(draft.passing_checks or draft.checks)}]"
@@ -251,8 +251,8 @@ def _quality(server: FirstServer, *, is_alone: bool) -> Iterator[str]:
     )
     for (name, lines), why in zip(gates, _GATES, strict=True):
         yield f"  # {why}"
-        yield f"  - name: {text(name)}"
-        yield f"    server: {text(server.name)}"
+        yield f"  - name: {scalar(name)}"
+        yield f"    server: {scalar(server.name)}"
         yield "    expect:"
         yield from (f"      {line}" for line in lines)
 
@@ -267,7 +267,7 @@ def _described(facts: dict[str, Any], worst: str) -> Iterator[str]:
     for target, usual in (("min_score", 0.5), ("mean_score", 0.7)):
         now = _rounded_down(facts[target])
         if now <= 0:  # which nothing could fall below
-            yield f"# {target} is 0 today, and {usual} is the usual gate; {remark(worst)}"
+            yield f"# {target} is 0 today, and {usual} is the usual gate; {comment_text(worst)}"
             continue
         hint = f"  # where it stands today; {usual} is the usual gate" if now < usual else ""
         yield f"- {{target: {target}, matcher: {{schema: {{minimum: {min(now, usual)}}}}}}}{hint}"

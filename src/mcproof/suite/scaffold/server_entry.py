@@ -11,7 +11,7 @@ from mcproof.client.reach import INHERITED
 from mcproof.client.secrets import HIDDEN, SHORTEST, redacted_command, redacted_text, secrets_of_url
 from mcproof.suite.parse.server_entries import is_address, is_name
 from mcproof.suite.parse.variables import FOLDER, NAME
-from mcproof.text.yamlwriter import UnwritableError, key, literal, remark, with_variables, written
+from mcproof.text.yamlwriter import UnwritableError, comment_text, escape_variables, key, to_yaml, with_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -93,7 +93,7 @@ class Variables:
 def placeholder_lines(command: Sequence[str] = ()) -> list[str]:
     """The entry of a server of which nobody has said how it is started, or of which it was guessed."""
     if command:
-        return ["# Is this how your server is started? The source does not say.", f"command: {written(list(command))}"]
+        return ["# Is this how your server is started? The source does not say.", f"command: {to_yaml(list(command))}"]
     return [
         "# Write the command here that starts your server, such as [python, server.py];",
         "# or, in its place, a `url`.",
@@ -125,7 +125,7 @@ def entry_lines(server: Server, name: str, variables: Variables, folder: str, wa
     if way.timeout is not None:
         lines.append(f"timeout_ms: {max(1, min(round(way.timeout * 1000), _LONGEST_WAIT))}")
     if way.protocol is not None:
-        lines.append(f"protocol: {written(way.protocol)}")
+        lines.append(f"protocol: {to_yaml(way.protocol)}")
     return lines
 
 
@@ -142,7 +142,7 @@ class _Entry:
     def command(self, server: Command, folder: str) -> Iterator[str]:
         yield f"command: [{', '.join(map(with_variables, self._words(server.words)))}]"
         if server.directory is not None:
-            yield f"cwd: {written(_from(folder, server.directory))}"
+            yield f"cwd: {to_yaml(_from(folder, server.directory))}"
         yield from self._pairs("env", server.environment)
 
     def endpoint(self, server: Endpoint) -> Iterator[str]:
@@ -160,12 +160,12 @@ class _Entry:
         if text in self._known:
             return self._refer(self._known[text], text)
         if self._values is None:
-            return literal(text)
+            return escape_variables(text)
         pieces, end = [], 0
         for found in self._values.finditer(text):
-            pieces += [literal(text[end : found.start()]), self._refer(self._known[found[0]], found[0])]
+            pieces += [escape_variables(text[end : found.start()]), self._refer(self._known[found[0]], found[0])]
             end = found.end()
-        return "".join([*pieces, literal(text[end:])])
+        return "".join([*pieces, escape_variables(text[end:])])
 
     def _refer(self, name: str, value: str) -> str:
         self._variables.values[name] = value
@@ -201,7 +201,7 @@ class _Entry:
             except UnwritableError:
                 spelt = "?"
             if not is_name(name, is_header=kind == "headers") or not name.isprintable() or spelt.startswith("?"):
-                lines.append(f"  # {remark(name)} is left out: a suite cannot have this name.")
+                lines.append(f"  # {comment_text(name)} is left out: a suite cannot have this name.")
                 continue
             lines.append(f"  {spelt}: {self._value(name, value)}")
         if any(not line.startswith("  #") for line in lines):
@@ -215,7 +215,7 @@ class _Entry:
         if (found := _REFERENCE.fullmatch(filled)) is not None and value in self._known:
             return _handed_on(found[0][2:-1])
         rest = _REFERENCE.sub("", filled)
-        if filled != literal(value) and redacted_text(rest) == rest:
+        if filled != escape_variables(value) and redacted_text(rest) == rest:
             return with_variables(filled)
         if self._variables.has(name, value):
             self._refer(name, value)
@@ -224,7 +224,7 @@ class _Entry:
 
 
 def _handed_on(variable: str) -> str:
-    return written({"env": variable})
+    return to_yaml({"env": variable})
 
 
 def _identifier(text: str) -> str:

@@ -1,0 +1,1 @@
+"""The catalog document: its items, their source locations, and what was omitted."""
