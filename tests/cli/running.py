@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 
 from mcproof.cli.main import main
-from mcproof.config import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +87,6 @@ def run_bytes(
     """Run mcproof in this process, with the streams, folder and variables that a child process would have."""
     assert not _READ_BY_PYTHON & set(env or {}), "Python reads it when it starts: use run_process"
     with _streams(stdin) as (stdout, stderr), _environment(environment(**(env or {}))), _folder(cwd), deadline():
-        settings._settings_in.cache_clear()  # a new process has read nothing
         try:
             code = main(list(args))
         except SystemExit as exit_:

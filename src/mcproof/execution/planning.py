@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from mcproof.config.settings import DEFAULTS, directory_of, read_settings, settings_for
+from mcproof.config.settings import DEFAULTS, SettingsFinder, directory_of, read_settings
 from mcproof.errors import ConfigError, UsageError
 from mcproof.execution.check_catalog import Plan
 from mcproof.execution.requests import (
@@ -76,8 +76,9 @@ class Planner:
         self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
         self._plans: dict[tuple[str | None, str | None, bool], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
+        self._finder = SettingsFinder()
         self._given = given_settings(request.policy.settings)
-        self._here = self._given or settings_for(os.curdir)
+        self._here = self._given or self._finder.settings_for(os.curdir)
         self.timeout = _first(request.targets.timeout, self._here.timeout)
 
     def target_names(self) -> list[str]:
@@ -93,7 +94,7 @@ class Planner:
 
     def plan_for(self, source: Input) -> Plan:
         """The plan for an input, by the configuration that applies to it."""
-        settings = self._given or settings_for(directory_of(source.configured_near))
+        settings = self._given or self._finder.settings_for(directory_of(source.configured_near))
         file = _first(self._policy.baseline, settings.baseline)
         if file is None and self._policy.updates_baseline:
             raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")

@@ -43,7 +43,8 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunReport:
         )
         proof = prove(catalog, server, inquiry, lambda *made: listen(ProgressMade(*made)))
         catalog.wire = server.close()
-        store_failures(proof.stored, listen)
+        if request.calls.stores_failures:
+            store_failures(proof.stored, listen)
         catalog.trials = proof.trials
         result = check_catalog(catalog, target.plan, request.detail, run.tracker)
         result = result._replace(

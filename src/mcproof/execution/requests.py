@@ -92,6 +92,8 @@ class CallOptions(NamedTuple):
     arguments: tuple[GivenArguments, ...] = ()
     limit: float = 10.0
     """Seconds after which a call counts as a hang."""
+    stores_failures: bool = True
+    """Whether to store failures in `.mcproof`, for `mcproof replay`."""
 
 
 class LintRequest(NamedTuple):

@@ -86,3 +86,18 @@ def read_one(targets: TargetSelection, timeout: float | None, listen: Listener) 
         raise KeyboardInterrupt
     refuse_partial(catalog)
     return catalog
+
+
+def catalog_text(catalog: Catalog) -> str:
+    """The text of the catalog, without a JSON-RPC envelope; a bare list of tools becomes an object.
+
+    Serialising the values again would lose what Python cannot represent, such as very large numbers.
+    """
+    document = catalog.document
+    if catalog.server.raw:
+        whole = catalog.server.pointer
+    else:
+        whole = catalog.tools[0].pointer.rpartition("/")[0].removesuffix("/tools")
+    span = document.spans([whole])[whole]
+    text = document.text[span.start : span.end]
+    return f'{{"tools": {text}}}\n' if text.startswith("[") else f"{text}\n"

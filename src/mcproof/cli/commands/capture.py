@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from mcproof.cli.outputs import refuse_unwritable
 from mcproof.cli.parser import Parser
@@ -13,10 +12,7 @@ from mcproof.cli.target_options import add_live, parse_targets
 from mcproof.config.settings import settings_for
 from mcproof.console import plural, tell
 from mcproof.errors import OK, UsageError
-from mcproof.execution.target_inputs import read_one
-
-if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+from mcproof.execution.target_inputs import catalog_text, read_one
 
 EPILOG = """\
 A capture has the server info and every list that the server serves, all pages of them. The other commands read it, with
@@ -47,7 +43,7 @@ def command(arguments: list[str]) -> int:
         _refuse_output(options.output, options.target)
     targets = parse_targets(options, *([] if options.target is None else [options.target]))
     catalog = read_one(targets, settings_for(os.curdir).timeout, ConsoleListener())
-    data = _text(catalog).encode("utf-8", "backslashreplace")
+    data = catalog_text(catalog).encode("utf-8", "backslashreplace")
     if options.output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -66,18 +62,3 @@ def _refuse_output(file: str, target: str | None) -> None:
     configuration, mark, _ = (target or "").rpartition("#")
     if mark and os.path.realpath(configuration) == os.path.realpath(file):
         raise UsageError(f"`{file}` is what is read; name another file to write to")
-
-
-def _text(catalog: Catalog) -> str:
-    """The text of the catalog, without a JSON-RPC envelope; a bare list of tools becomes an object.
-
-    Serialising the values again would lose what Python cannot represent, such as very large numbers.
-    """
-    document = catalog.document
-    if catalog.server.raw:
-        whole = catalog.server.pointer
-    else:
-        whole = catalog.tools[0].pointer.rpartition("/")[0].removesuffix("/tools")
-    span = document.spans([whole])[whole]
-    text = document.text[span.start : span.end]
-    return f'{{"tools": {text}}}\n' if text.startswith("[") else f"{text}\n"
