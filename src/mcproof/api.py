@@ -114,9 +114,7 @@ def grade(
     """Grade a catalog; `scores` of the result has the grade, the token cost and the description scores."""
     targets = _selection(target, connection)
     return _run(
-        GradeRequest(
-            targets, min_grade=min_grade, max_tokens=max_tokens, policy=_policy(config, None), detail=_DETAIL
-        )
+        GradeRequest(targets, min_grade=min_grade, max_tokens=max_tokens, policy=_policy(config, None), detail=_DETAIL)
     )
 
 
@@ -183,9 +181,7 @@ def fuzz(
     )
 
 
-def diff(
-    old: Target, new: Target, *, fail_on: str = "error", **connection: Unpack[ConnectionKeywords]
-) -> TargetResult:
+def diff(old: Target, new: Target, *, fail_on: str = "error", **connection: Unpack[ConnectionKeywords]) -> TargetResult:
     """Compare two catalogs; the findings of the result are the changes."""
     settings = SettingsSource(is_disabled=True)
     return _run(DiffRequest(_selection(old, connection), _selection(new, connection), fail_on, settings))

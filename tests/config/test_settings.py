@@ -20,11 +20,11 @@ from mcproof.cli import check_options as options
 from mcproof.config import setting_keys
 from mcproof.config.setting_keys import FAIL_ON, GRADES, IGNORE_FOR_KEYS, KEYS, KINDS, SEVERITIES
 from mcproof.config.settings import (
-    SettingsFinder,
     DEFAULTS,
     IgnoreFor,
     SettingLocation,
     Settings,
+    SettingsFinder,
     directory_of,
     read_settings,
     settings_for,

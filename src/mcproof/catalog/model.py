@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.discovery import Discovered
-    from mcproof.exchange.connection_facts import Wire
-    from mcproof.exchange.probe_facts import Trials
+    from mcproof.exchange.connection_facts import ConnectionFacts
+    from mcproof.exchange.probe_facts import ItemProbes
     from mcproof.rules.polish.prose import ToolWords
     from mcproof.text.jsontext import JsonText
 
@@ -231,7 +231,7 @@ class Catalog:
         server: Server | None = None,
         speaks_of_server: bool = False,
         has_more: bool = False,
-        wire: Wire | None = None,
+        connection: ConnectionFacts | None = None,
         origin: Origin | None = None,
     ) -> None:
         self.name = name
@@ -247,9 +247,9 @@ class Catalog:
         and source code leaves some of it to the framework."""
         self.has_more = has_more
         """Whether the list goes on after what was read."""
-        self.wire = wire
+        self.connection = connection
         """What the connection showed, where it was read from a live server."""
-        self.trials: list[Trials] | None = None
+        self.item_probes: list[ItemProbes] | None = None
         """What was tried on the live server, item by item; None where nothing was called."""
         self.source: Discovered | None = None
         """Where each part is written, and what only the source knows, where it was read from Python source."""
@@ -282,8 +282,8 @@ class Catalog:
     @property
     def protocol(self) -> str | None:
         """The protocol revision that was agreed on, where the input says so."""
-        if self.wire is not None:
-            return self.wire.agreed
+        if self.connection is not None:
+            return self.connection.agreed
         handshake = self.server.fields.get("initialize")
         revision = handshake.get("protocolVersion") if isinstance(handshake, dict) else None
         return revision if isinstance(revision, str) else None
@@ -291,9 +291,9 @@ class Catalog:
     @property
     def missing(self) -> str | None:
         """What a live server promised and did not serve, in words; None where everything came."""
-        if self.wire is None or not self.wire.unserved:
+        if self.connection is None or not self.connection.unserved:
             return None
-        return "; ".join(f"`{method}` is not served: {instead}" for method, instead in self.wire.unserved)
+        return "; ".join(f"`{method}` is not served: {instead}" for method, instead in self.connection.unserved)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcproof.execution.events import Event
     from mcproof.execution.fix_targets import FixedTarget
     from mcproof.execution.requests import LintRequest
-    from mcproof.results.model import TargetReport
+    from mcproof.results.run import TargetResult
 
 
 class FixOptions(NamedTuple):
@@ -62,10 +62,10 @@ def parse_fixing(options: argparse.Namespace) -> FixOptions:
     return FixOptions(wanted, options.diff, options.write, options.keep_optional)
 
 
-def check_or_fix(command: str, request: LintRequest, outputs: OutputOptions, fixing: FixOptions) -> int:
+def check_or_fix(request: LintRequest, outputs: OutputOptions, fixing: FixOptions) -> int:
     """Report the findings of a request, or fix them; return the exit code."""
     if not fixing.is_wanted:
-        return run_command(command, request, outputs)
+        return run_command(request, outputs)
     fix = FixRequest(
         check=request, keep_optional=fixing.keep_optional, is_dry_run=fixing.prints_diff, writes=fixing.writes
     )
@@ -120,7 +120,7 @@ class FixListener(ConsoleListener):
             sys.stdout.buffer.flush()
         print_lines([_summary(fixed, self._options)], sys.stderr)
 
-    def _show_trouble(self, result: TargetReport) -> None:
+    def _show_trouble(self, result: TargetResult) -> None:
         if result.trouble is not None:
             if self._is_single:
                 raise result.trouble.as_error()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from mcproof.report.formats import Output
-    from mcproof.results.model import RunReport, TargetReport
+    from mcproof.results.run import RunResult, TargetResult
 
 
 class OutputOptions(NamedTuple):
@@ -84,8 +84,7 @@ def parse_outputs(options: argparse.Namespace) -> OutputOptions:
 class Outputs:
     """The outputs of one run."""
 
-    def __init__(self, command: str, options: OutputOptions) -> None:
-        self._command = command
+    def __init__(self, options: OutputOptions) -> None:
         self._options = options
         self._format = FORMATS[options.format]
         self._style = Style.of(sys.stdout)
@@ -99,17 +98,17 @@ class Outputs:
             if role := roles.get(os.path.realpath(file)):
                 raise UsageError(f"`{file}` is {role}; name another file to write to")
 
-    def show(self, result: TargetReport) -> None:
+    def show(self, result: TargetResult) -> None:
         """Print the result of one target, if the format is text; report trouble on standard error."""
         if result.trouble is not None:
             if self._format.is_text or not self._is_single:
                 tell(str(result.trouble))
         elif self._format.is_text:
             name = self._format.name
-            shown = render_target(result, self._command, name, self._style, is_single=self._is_single)
+            shown = render_target(result, name, self._style, is_single=self._is_single)
             _print_if_read(lambda: print_lines(shown, sys.stdout))
 
-    def finish(self, run: RunReport) -> None:
+    def finish(self, run: RunResult) -> None:
         """Write the files, then print the document of a machine format: if a file fails, nothing is printed."""
         for output in self._options.files:
             _write(output.file, harmless(run, output.format, Style()))
@@ -138,7 +137,7 @@ def _write(file: str, pieces: Iterable[str]) -> None:
     write_file(file, "".join(pieces).encode("utf-8", "backslashreplace"))
 
 
-def _append_job_summary(run: RunReport) -> None:
+def _append_job_summary(run: RunResult) -> None:
     """Append the findings to the summary page of a GitHub Actions job."""
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
         from mcproof.report.markdown import document

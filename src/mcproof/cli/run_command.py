@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.outputs import Outputs
 from mcproof.console import Counter, plural, tell
-from mcproof.errors import INTERRUPTED
 from mcproof.execution.check_catalog import NO_TOOLS
-from mcproof.execution.clock import interrupts_deferred
 from mcproof.execution.events import (
     CallsPlanned,
     MessageSent,
     NoticeRaised,
     ProgressMade,
+    RunFinished,
     RunStarted,
     TargetFinished,
     TargetStarted,
@@ -24,21 +23,17 @@ if TYPE_CHECKING:
     from mcproof.cli.outputs import OutputOptions
     from mcproof.execution.events import Event
     from mcproof.execution.requests import RunRequest
-    from mcproof.prove.safety import Permission
-    from mcproof.results.model import TargetReport
+    from mcproof.prove.permission import Permission
+    from mcproof.results.run import TargetResult
 
 
-def run_command(command: str, request: RunRequest, options: OutputOptions) -> int:
+def run_command(request: RunRequest, options: OutputOptions) -> int:
     """Execute a request and write its outputs; return the exit code."""
-    outputs = Outputs(command, options)
-    listener = ResultListener(outputs)
+    listener = ResultListener(Outputs(options))
     try:
-        result = execute(request, listener)
+        return execute(request, listener).exit_code
     finally:
         listener.clear()
-    with interrupts_deferred() as interrupts:
-        outputs.finish(result)
-    return INTERRUPTED if interrupts else result.exit_code
 
 
 class ConsoleListener:
@@ -71,7 +66,7 @@ class ConsoleListener:
 
 
 class ResultListener(ConsoleListener):
-    """Also prints the result of each target as soon as it is finished."""
+    """Also prints the result of each target as soon as it is finished, and writes the outputs at the end."""
 
     def __init__(self, outputs: Outputs) -> None:
         super().__init__()
@@ -83,11 +78,13 @@ class ResultListener(ConsoleListener):
         elif isinstance(event, TargetFinished):
             self._outputs.show(event.result)
             _tell_skipped(event.result)
+        elif isinstance(event, RunFinished):
+            self._outputs.finish(event.result)
         else:
             super()._show(event)
 
 
-def _tell_skipped(result: TargetReport) -> None:
+def _tell_skipped(result: TargetResult) -> None:
     """Report the rules that did not run, because the catalog has no list of tools."""
     for each in result.untested:
         if each.why == NO_TOOLS:

@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 from mcproof import __version__
 from mcproof.config.settings import settings_for
 from mcproof.diff.catalog_changes import compare
+from mcproof.diff.change_findings import report_changes
 from mcproof.errors import FAILED, FINDINGS, OK, McproofError, UsageError
 from mcproof.execution.clock import Clock
-from mcproof.execution.events import RunStarted, TargetFinished
+from mcproof.execution.events import RunFinished, RunStarted, TargetFinished
 from mcproof.execution.planning import given_settings
 from mcproof.execution.target_inputs import read_one
-from mcproof.report.diff_text import report_changes
-from mcproof.results.model import RunReport, TargetReport, Trouble
+from mcproof.results.payloads import DiffPayload
+from mcproof.results.run import RunResult, TargetResult, Trouble
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import DiffRequest
 
 
-def compare_catalogs(request: DiffRequest, listen: Listener) -> RunReport:
+def compare_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
     """Return the changes between two catalogs as the findings of the new one."""
     clock = Clock()
     new_name = "".join(request.new.names) or "--"
@@ -33,18 +34,18 @@ def compare_catalogs(request: DiffRequest, listen: Listener) -> RunReport:
     except UsageError:
         raise
     except McproofError as error:
-        result = TargetReport(error.file or new_name, Trouble.of(error))
+        result = TargetResult(error.file or new_name, Trouble.of(error), payload=DiffPayload())
     else:
-        result = TargetReport(
+        result = TargetResult(
             new.name,
             counts=new.counts,
             findings=report_changes(old, new, compare(old, new)),
             fail_on=request.fail_on,
             seconds=clock.seconds,
-            compared_with=old.name,
+            payload=DiffPayload(old.name),
         )
     listen(TargetFinished(result))
-    return RunReport(
+    run = RunResult(
         command="diff",
         version=__version__,
         targets=[result],
@@ -53,3 +54,5 @@ def compare_catalogs(request: DiffRequest, listen: Listener) -> RunReport:
         started=clock.started,
         seconds=clock.seconds,
     )
+    listen(RunFinished(run))
+    return run

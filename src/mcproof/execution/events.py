@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.execution.fix_targets import FixedTarget
-    from mcproof.prove.safety import Permission
-    from mcproof.results.model import Notice, TargetReport
+    from mcproof.prove.permission import Permission
+    from mcproof.results.run import Notice, RunResult, TargetResult
     from mcproof.targets.argument import Input
 
 
@@ -55,13 +55,19 @@ class TargetFixed(NamedTuple):
 class TargetFinished(NamedTuple):
     """A target is checked, or could not be."""
 
-    result: TargetReport
+    result: TargetResult
 
 
 class NoticeRaised(NamedTuple):
     """A notice of the result."""
 
     notice: Notice
+
+
+class RunFinished(NamedTuple):
+    """The result is complete. Only baselines are updated after this, so a listener that fails prevents that."""
+
+    result: RunResult
 
 
 class MessageSent(NamedTuple):
@@ -71,7 +77,15 @@ class MessageSent(NamedTuple):
 
 
 Event = (
-    RunStarted | TargetStarted | ProgressMade | CallsPlanned | TargetFixed | TargetFinished | NoticeRaised | MessageSent
+    RunStarted
+    | TargetStarted
+    | ProgressMade
+    | CallsPlanned
+    | TargetFixed
+    | TargetFinished
+    | NoticeRaised
+    | RunFinished
+    | MessageSent
 )
 Listener = Callable[[Event], None]
 

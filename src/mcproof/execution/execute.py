@@ -10,10 +10,10 @@ from mcproof.execution.requests import DiffRequest, FixRequest, FuzzRequest, Pro
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import RunRequest
-    from mcproof.results.model import RunReport
+    from mcproof.results.run import RunResult
 
 
-def execute(request: RunRequest, listen: Listener = ignore) -> RunReport:
+def execute(request: RunRequest, listen: Listener = ignore) -> RunResult:
     """Execute a request; `listen` is called with every event of the run.
 
     An interrupt ends the run with a partial result. Raises McproofError if nothing could be checked. Each kind of run

@@ -11,7 +11,7 @@ from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.fixing.source_fix import FixedFile, fix_source
 from mcproof.results.build import report_findings
-from mcproof.results.model import TargetReport
+from mcproof.results.run import TargetResult
 from mcproof.targets.argument import read_bytes
 from mcproof.text.atomic import replace_files
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcproof.execution.requests import FixRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.linting.finding import Finding
-    from mcproof.results.model import RunReport
+    from mcproof.results.run import RunResult
 
 
 class FixedTarget(NamedTuple):
@@ -40,7 +40,7 @@ class FixedTarget(NamedTuple):
     """The findings that need an author."""
 
 
-def fix_targets(request: FixRequest, listen: Listener) -> RunReport:
+def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
     """Fix every target of a request; the result has the findings that are left."""
     run = TargetRun(request.check, listen)
 
@@ -55,7 +55,7 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunReport:
         listen(TargetFixed(fixed))
         # A dry run changes nothing, so every finding is still there. Accepted ones never count.
         left = [each for each in found.active if request.is_dry_run or id(each) not in fixed.fixed]
-        result = TargetReport(catalog.name, findings=report_findings(catalog, left), fail_on=target.plan.fail_on)
+        result = TargetResult(catalog.name, findings=report_findings(catalog, left), fail_on=target.plan.fail_on)
         return Checked(result)
 
     return run.run(check)

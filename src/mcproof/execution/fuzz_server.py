@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mcproof.client.endpoints import Endpoint
-from mcproof.exchange.probe_facts import bounded
+from mcproof.client.endpoints import UrlEndpoint
+from mcproof.exchange.probe_facts import cropped_value
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.target_run import Checked, TargetRun
@@ -14,17 +14,18 @@ from mcproof.execution.tool_calls import plan_calls, require_one_server, server_
 from mcproof.linting.registry import find_rule
 from mcproof.prove.failure_store import described
 from mcproof.prove.fuzz.campaign import fuzz
-from mcproof.prove.fuzz.tool_campaign import Campaign
-from mcproof.results.model import Failure, Fuzzing
+from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
+from mcproof.results.payloads import FuzzPayload
+from mcproof.results.proof import Failure, Fuzzing
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import FuzzRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.linting.registry import Rule
-    from mcproof.prove.failure_store import Failed
-    from mcproof.prove.fuzz.tool_campaign import FoundFailure
-    from mcproof.results.model import RunReport
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.prove.fuzz.tool_fuzzer import FoundFailure
+    from mcproof.results.run import RunResult
 
 ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")
 """The rules about accepted invalid calls. Fuzzing finds many, so they fail a run only if it is strict."""
@@ -32,7 +33,7 @@ MOST_PROCESSES = 4
 """How many server processes run at once by default."""
 
 
-def fuzz_server(request: FuzzRequest, listen: Listener) -> RunReport:
+def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
     """Fuzz one live server."""
     require_one_server(request.targets)
     run = TargetRun(request, listen)
@@ -40,8 +41,8 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunReport:
     def check(target: LoadedTarget) -> Checked:
         server, catalog, plan = server_of(target), target.catalog, target.plan
         permissions, arguments = plan_calls(catalog, request.calls, listen)
-        usual = 1 if isinstance(server.session.server, Endpoint) else min(MOST_PROCESSES, os.cpu_count() or 1)
-        campaign = Campaign(
+        usual = 1 if isinstance(server.session.server, UrlEndpoint) else min(MOST_PROCESSES, os.cpu_count() or 1)
+        fuzz_plan = FuzzPlan(
             permissions=permissions,
             arguments=arguments,
             seed=request.seed,
@@ -51,11 +52,11 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunReport:
             processes=request.processes or usual,
             target=described(target.source),
         )
-        fuzzed = fuzz(catalog, server, campaign, lambda *made: listen(ProgressMade(*made)))
-        catalog.wire = server.close()
+        fuzzed = fuzz(catalog, server, fuzz_plan, lambda *made: listen(ProgressMade(*made)))
+        catalog.connection = server.close()
         if request.calls.stores_failures:
             store_failures(fuzzed.stored, listen)
-        catalog.trials = fuzzed.trials
+        catalog.item_probes = fuzzed.item_probes
         if not request.is_strict:
             plan = plan._replace(rules=list(map(_lenient, plan.rules)))
         result = check_catalog(catalog, plan, request.detail, run.tracker)
@@ -63,8 +64,8 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunReport:
         failures = [_failure(found, stored) for found, stored in zip(fuzzed.failures, fuzzed.stored, strict=True)]
         result = result._replace(
             gates=tested_gates(sent),
-            fuzzing=Fuzzing(
-                seed=request.seed, cases=sent, outcomes=fuzzed.outcomes, failures=failures, tools=fuzzed.cases
+            payload=FuzzPayload(
+                Fuzzing(seed=request.seed, cases=sent, outcomes=fuzzed.outcomes, failures=failures, tools=fuzzed.cases)
             ),
             untested=[*result.untested, *fuzzed.untested],
         )
@@ -73,14 +74,14 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunReport:
     return run.run(check)
 
 
-def _failure(found: FoundFailure, stored: Failed) -> Failure:
+def _failure(found: FoundFailure, stored: StoredFailure) -> Failure:
     """A failure for the result."""
     what = f"{found.case.description}: {found.judgement.what}" if found.case.description else found.judgement.what
     return Failure(
         id=stored.id,
         tool=stored.tool,
         outcome=stored.outcome,
-        arguments=bounded(found.case.arguments),
+        arguments=cropped_value(found.case.arguments),
         replay=f"mcproof replay {stored.id}",
         what=what,
         times=found.times,

@@ -18,7 +18,7 @@ from mcproof.execution.requests import (
     SchemaLintRequest,
 )
 from mcproof.linting.registry import RULESETS, choose, rules_named
-from mcproof.results.model import BROKEN, Untested
+from mcproof.results.run import BROKEN, Untested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,17 +12,18 @@ from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.execution.tool_calls import plan_calls, require_one_server, server_of, store_failures, tested_gates
 from mcproof.prove.contract import with_predictions
 from mcproof.prove.failure_store import described
-from mcproof.prove.probe_session import Inquiry
+from mcproof.prove.probe_session import ProbePlan
 from mcproof.prove.proving import default_checks, prove
+from mcproof.results.payloads import ProbePayload, ProvePayload
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import ProbeRequest
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.results.model import RunReport
+    from mcproof.results.run import RunResult
 
 
-def probe_server(request: ProbeRequest, listen: Listener) -> RunReport:
+def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
     """Probe one live server."""
     require_one_server(request.targets)
     explores = isinstance(request, ProveRequest)
@@ -32,7 +33,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunReport:
     def check(target: LoadedTarget) -> Checked:
         server, catalog = server_of(target), target.catalog
         permissions, arguments = plan_calls(catalog, request.calls, listen)
-        inquiry = Inquiry(
+        plan = ProbePlan(
             permissions=permissions,
             checks=checks,
             explores=explores,
@@ -41,16 +42,16 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunReport:
             limit=request.calls.limit,
             target=described(target.source),
         )
-        proof = prove(catalog, server, inquiry, lambda *made: listen(ProgressMade(*made)))
-        catalog.wire = server.close()
+        proof = prove(catalog, server, plan, lambda *made: listen(ProgressMade(*made)))
+        catalog.connection = server.close()
         if request.calls.stores_failures:
             store_failures(proof.stored, listen)
-        catalog.trials = proof.trials
+        catalog.item_probes = proof.item_probes
         result = check_catalog(catalog, target.plan, request.detail, run.tracker)
+        matrix = with_predictions(proof.matrix, [*result.findings, *result.suppressed])
         result = result._replace(
             gates=tested_gates(sum(each.passed is not None for each in proof.probes)),
-            probes=proof.probes,
-            matrix=with_predictions(proof.matrix, [*result.findings, *result.suppressed]),
+            payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
             untested=[*result.untested, *proof.untested],
         )
         return Checked(result, server.is_interrupted)

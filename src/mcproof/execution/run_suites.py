@@ -11,8 +11,10 @@ from mcproof.client.secrets import hiding_whole
 from mcproof.console import plural
 from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK, InputError, McproofError
 from mcproof.execution.clock import Clock
-from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, RunStarted, TargetFinished
-from mcproof.results.model import RunReport, TargetReport, TestResult, Trouble
+from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
+from mcproof.results.payloads import SuitePayload
+from mcproof.results.run import RunResult, TargetResult, Trouble
+from mcproof.results.suite_tests import TestResult
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.run.runner import EARLIER, Running, run_suite, skipped
 from mcproof.suite.snapshots import SnapshotStore, snapshot_file, snapshot_names
@@ -20,7 +22,7 @@ from mcproof.suite.snapshots import SnapshotStore, snapshot_file, snapshot_names
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import SuiteRequest
-    from mcproof.results.model import Notice
+    from mcproof.results.run import Notice
     from mcproof.suite.definition import Suite, SuiteTest
 
 NO_CATALOG = {"tools": 0, "resources": 0, "templates": 0, "prompts": 0}
@@ -30,12 +32,12 @@ NO_CATALOG = {"tools": 0, "resources": 0, "templates": 0, "prompts": 0}
 class _SuiteRun(NamedTuple):
     """The result of a suite, and what else the run needs to know."""
 
-    result: TargetReport
+    result: TargetResult
     is_interrupted: bool = False
     notices: tuple[Notice, ...] = ()
 
 
-def run_suites(request: SuiteRequest, listen: Listener) -> RunReport:
+def run_suites(request: SuiteRequest, listen: Listener) -> RunResult:
     """Run the tests that a request selects, suite by suite. Raises SuiteError if a suite is invalid."""
     clock = Clock()
     suites = [read_suite(file, os.environ) for file in request.files]
@@ -43,12 +45,13 @@ def run_suites(request: SuiteRequest, listen: Listener) -> RunReport:
     read = {file: "a suite" for suite in suites for file in suite.files}
     written = {snapshot_file(suite.file): "where snapshots are stored" for suite in suites}
     listen(RunStarted(is_single, files={**read, **written}))
-    results: list[TargetReport] = []
+    results: list[TargetResult] = []
     notices: list[Notice] = []
     is_interrupted, stopped = False, ""
     for suite, tests in _selected(suites, request):
         if stopped:
-            ran = _SuiteRun(TargetReport(suite.file, counts=NO_CATALOG, tests=skipped(tests, suite, stopped)))
+            payload = SuitePayload(skipped(tests, suite, stopped))
+            ran = _SuiteRun(TargetResult(suite.file, counts=NO_CATALOG, payload=payload))
         else:
             ran = _run(suite, tests, request, listen)
         results.append(ran.result)
@@ -61,7 +64,7 @@ def run_suites(request: SuiteRequest, listen: Listener) -> RunReport:
             stopped = EARLIER
     for notice in notices:
         listen(NoticeRaised(notice))
-    return RunReport(
+    run = RunResult(
         command="run",
         version=__version__,
         targets=results,
@@ -71,13 +74,13 @@ def run_suites(request: SuiteRequest, listen: Listener) -> RunReport:
         started=clock.started,
         seconds=clock.seconds,
     )
+    listen(RunFinished(run))
+    return run
 
 
-def _exit_code(results: list[TargetReport]) -> int:
+def _exit_code(results: list[TargetResult]) -> int:
     """Tests that could not run outweigh tests that failed: their outcome is unknown."""
-    if any(result.trouble is not None for result in results):
-        return FAILED
-    if any(test.outcome == "error" for result in results for test in result.tests):
+    if not all(result.is_complete for result in results):
         return FAILED
     return OK if all(result.passed for result in results) else FINDINGS
 
@@ -111,7 +114,7 @@ def _run(suite: Suite, tests: list[SuiteTest], request: SuiteRequest, listen: Li
     try:
         store.read()
     except McproofError as error:
-        return _SuiteRun(TargetReport(suite.file, Trouble.of(error)))
+        return _SuiteRun(TargetResult(suite.file, Trouble.of(error), payload=SuitePayload()))
     running = Running(fails_fast=request.fail_fast, timeout=request.timeout, retries=request.retries)
     ran = run_suite(suite, tests, running, store, lambda *made: listen(ProgressMade(*made)))
     results = ran.results
@@ -126,5 +129,5 @@ def _run(suite: Suite, tests: list[SuiteTest], request: SuiteRequest, listen: Li
             listen(MessageSent(f"{store.file}: {what}; {done}"))
     except McproofError as error:  # the results of the tests still count
         results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
-    result = TargetReport(suite.file, counts=NO_CATALOG, tests=results, seconds=perf_counter() - start)
+    result = TargetResult(suite.file, counts=NO_CATALOG, payload=SuitePayload(results), seconds=perf_counter() - start)
     return _SuiteRun(result, ran.interrupted, tuple(ran.notices))

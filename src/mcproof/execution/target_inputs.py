@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from mcproof.errors import InputError, UsageError, nearest
 from mcproof.execution.events import NoticeRaised
-from mcproof.results.model import Notice
+from mcproof.results.run import Notice
 from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.client.reach import Asking
+    from mcproof.client.connect import ConnectOptions
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import TargetSelection
 
@@ -34,10 +34,10 @@ def is_file(source: Input) -> bool:
     return not source.is_stdin and source.server is None and source.data is None
 
 
-def connect_options(targets: TargetSelection, timeout: float | None) -> Asking:
+def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectOptions:
     """How to connect to live servers, with the time limit of the request or else a configured one."""
+    from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import REVISIONS, Limits
-    from mcproof.client.reach import Asking
 
     if targets.protocol is not None and targets.protocol not in REVISIONS:
         hint = nearest(targets.protocol, list(REVISIONS))
@@ -46,7 +46,7 @@ def connect_options(targets: TargetSelection, timeout: float | None) -> Asking:
     timeout = targets.timeout if targets.timeout is not None else timeout
     if timeout is not None:
         limits = Limits(timeout, timeout, max(limits.total, 20 * timeout))
-    return Asking(limits, targets.protocol)
+    return ConnectOptions(limits, targets.protocol)
 
 
 def omissions(catalog: Catalog) -> list[Notice]:

@@ -8,7 +8,15 @@ from mcproof import __version__
 from mcproof.console import plural
 from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK, InputError, McproofError
 from mcproof.execution.clock import Clock, interrupts_deferred
-from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, RunStarted, TargetFinished, TargetStarted
+from mcproof.execution.events import (
+    MessageSent,
+    NoticeRaised,
+    ProgressMade,
+    RunFinished,
+    RunStarted,
+    TargetFinished,
+    TargetStarted,
+)
 from mcproof.execution.planning import Planner
 from mcproof.execution.requests import FuzzRequest, ProbeRequest
 from mcproof.execution.target_inputs import (
@@ -21,19 +29,20 @@ from mcproof.execution.target_inputs import (
 )
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
-from mcproof.results.model import Notice, RunReport, TargetReport, Trouble
+from mcproof.results.payloads import empty_payload
+from mcproof.results.run import Notice, RunResult, TargetResult, Trouble
 from mcproof.targets.argument import read_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcproof.catalog.model import Catalog
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import CheckRequest
-    from mcproof.results.model import RuleFacts
+    from mcproof.results.findings import RuleFacts
     from mcproof.targets.argument import Input
     from mcproof.targets.live_servers import LiveCatalogs
 
@@ -51,7 +60,7 @@ class LoadedTarget(NamedTuple):
 class Checked(NamedTuple):
     """The result of a target, partial if the user interrupted the check."""
 
-    result: TargetReport
+    result: TargetResult
     is_interrupted: bool = False
 
 
@@ -73,7 +82,7 @@ class TargetRun:
         self._omissions: dict[Notice, None] = {}
         self.tracker = IgnoreTracker()
 
-    def run(self, check: Callable[[LoadedTarget], Checked]) -> RunReport:
+    def run(self, check: Callable[[LoadedTarget], Checked]) -> RunResult:
         """Check every target; one that cannot be read does not hide the others."""
         clock = Clock()
         single = is_single_target(self._names, self._targets)
@@ -83,27 +92,28 @@ class TargetRun:
             notices = [] if self._is_interrupted else list(self._notices(results))
             for notice in notices:
                 self._listen(NoticeRaised(notice))
-            code = self._exit_code(results, notices)
-            self._update_baselines(code)
-        return RunReport(
-            command=self._planner.kind.command,
-            version=__version__,
-            targets=results,
-            rules=self._rules(),
-            notices=notices,
-            exit_code=INTERRUPTED if interrupts else code,
-            is_single=single,
-            started=clock.started,
-            seconds=clock.seconds,
-        )
+            run = RunResult(
+                command=self._planner.kind.command,
+                version=__version__,
+                targets=results,
+                rules=self._rules(),
+                notices=notices,
+                exit_code=self._exit_code(results, notices),
+                is_single=single,
+                started=clock.started,
+                seconds=clock.seconds,
+            )
+            self._listen(RunFinished(run))
+            self._update_baselines(run.exit_code)
+        return run._replace(exit_code=INTERRUPTED) if interrupts else run
 
     def _files(self) -> dict[str, str]:
         """The files that this run needs, each with its role."""
         read = {each.name: "what is read" for each in self._inputs if is_file(each)}
         return {**read, **{each.file: "the baseline" for each in self._planner.baselines()}}
 
-    def _check_all(self, check: Callable[[LoadedTarget], Checked]) -> list[TargetReport]:
-        results: list[TargetReport] = []
+    def _check_all(self, check: Callable[[LoadedTarget], Checked]) -> list[TargetResult]:
+        results: list[TargetResult] = []
         total = len(self._inputs)
         try:
             live = self._list_servers()
@@ -158,14 +168,16 @@ class TargetRun:
                 if not self._planner.is_baseline(source.name):
                     self._listen(MessageSent(f"skipped {source.name} (not a catalog)"))
                 return None
-            return Checked(TargetReport(source.title, Trouble.of(error)))
+            return Checked(
+                TargetResult(source.title, Trouble.of(error), payload=empty_payload(self._planner.kind.command))
+            )
 
     def _check_open(
         self,
         source: Input,
         plan: Plan,
         check: Callable[[LoadedTarget], Checked],
-        server: Server,
+        server: Endpoint,
         limit: float,
     ) -> Checked:
         """Check a server whose tools are called: one process is listed, called and closed."""
@@ -175,7 +187,7 @@ class TargetRun:
         with OpenServer(server, connect_options(self._targets, self._planner.timeout), limit) as open_server:
             return check(LoadedTarget(source, listed_catalog(open_server, source), plan, open_server))
 
-    def _notices(self, results: list[TargetReport]) -> Iterator[Notice]:
+    def _notices(self, results: list[TargetResult]) -> Iterator[Notice]:
         """Stale baseline entries, unused ignores, bad comments, and source that was not checked."""
         if not self._updates_baseline:
             yield from self._stale_entries()
@@ -206,7 +218,7 @@ class TargetRun:
                 message = f"{plural(accepted, 'finding')} accepted, {new:,} new, {gone:,} gone"
             self._listen(MessageSent(f"{baseline.file}: {message}"))
 
-    def _exit_code(self, results: list[TargetReport], notices: list[Notice]) -> int:
+    def _exit_code(self, results: list[TargetResult], notices: list[Notice]) -> int:
         if self._is_interrupted:
             return INTERRUPTED
         if any(result.trouble is not None for result in results):
@@ -217,7 +229,7 @@ class TargetRun:
     def _rules(self) -> list[RuleFacts]:
         """The rules that ran on any target; rules about connections and calls only if there were any."""
         ran = [rule for rule in self._planner.rules() if self._has_live or rule.ruleset != "wire"]
-        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.looks_at != "Trials"]
+        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.looks_at != "ItemProbes"]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 

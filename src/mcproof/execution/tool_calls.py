@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.errors import InputError, McproofError, UsageError, nearest
 from mcproof.execution.events import CallsPlanned, MessageSent
-from mcproof.prove.safety import Permission, permission
+from mcproof.prove.permission import Permission, permission
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.requests import CallOptions, TargetSelection
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.prove.failure_store import Failed
-    from mcproof.results.model import Gate
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.results.run import Gate
 
 MOST_NAMED = 12
 """How many tools a message names."""
@@ -103,7 +103,7 @@ def _given_arguments(calls: CallOptions, permissions: list[Permission]) -> dict[
     return given
 
 
-def store_failures(failed: list[Failed], listen: Listener) -> None:
+def store_failures(failed: list[StoredFailure], listen: Listener) -> None:
     """Store failures for `mcproof replay`; if that is not possible, say so and go on."""
     from mcproof.prove.failure_store import store
 
@@ -115,6 +115,6 @@ def store_failures(failed: list[Failed], listen: Listener) -> None:
 
 def tested_gates(tested: int) -> list[Gate]:
     """A failed gate if nothing was tested, else no gate."""
-    from mcproof.results.model import Gate
+    from mcproof.results.run import Gate
 
     return [] if tested else [Gate("tested", 1, 0, False)]

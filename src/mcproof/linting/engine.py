@@ -30,8 +30,8 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
     run = _RuleRun(rules)
     for each in catalog.by_server():
         run.show("Catalog", each, catalog.server)
-    if catalog.wire is not None:
-        run.show("Wire", catalog.wire, catalog.server)
+    if catalog.connection is not None:
+        run.show("ConnectionFacts", catalog.connection, catalog.server)
     for tool in catalog.tools:
         run.show("Item", tool, tool)
         run.tell_of(tool)
@@ -48,8 +48,8 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
             run.show("Item", item, item)
             run.tell_of(item)
             run.show(scope, item, item)
-    for tried in catalog.trials or ():
-        run.show("Trials", tried, tried.item)
+    for tried in catalog.item_probes or ():
+        run.show("ItemProbes", tried, tried.item)
     for crash in run.crashes():
         run.show("RuleCrash", crash, catalog.server)
     return run.findings if catalog.source is None else [each for each in run.findings if not _is_guess(each)]

@@ -202,7 +202,7 @@ def rule_page(rule: Rule) -> str:
             if case.fixed is not None:
                 lines += ["After `--fix`:", "", "```json", compact_json(case.fixed), "```", ""]
     everywhere = f"For one run: `mcproof lint --ignore {rule.id}`."
-    if rule.looks_at == "Trials":
+    if rule.looks_at == "ItemProbes":
         everywhere = f'Everywhere: `ignore = ["{rule.id}"]` in `mcproof.toml`.'
     lines += ["## How to silence it", "", f"{everywhere} For one tool, with a reason:", ""]
     entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'

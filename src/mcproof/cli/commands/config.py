@@ -17,7 +17,7 @@ from mcproof.console import Style, display_width, print_lines
 from mcproof.errors import OK, UsageError
 from mcproof.execution.planning import given_settings, resolve_target
 from mcproof.linting.registry import RULESETS
-from mcproof.report.documents import SCHEMA_VERSION
+from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

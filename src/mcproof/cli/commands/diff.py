@@ -38,7 +38,7 @@ def parser() -> Parser:
 
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
-    return run_command("diff", _parse(options), parse_outputs(options))
+    return run_command(_parse(options), parse_outputs(options))
 
 
 def _parse(options: argparse.Namespace) -> DiffRequest:

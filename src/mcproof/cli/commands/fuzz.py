@@ -58,4 +58,4 @@ def command(arguments: list[str]) -> int:
         policy=parse_policy(options),
         detail=outputs.detail,
     )
-    return run_command("fuzz", request, outputs)
+    return run_command(request, outputs)

@@ -35,7 +35,7 @@ def command(arguments: list[str]) -> int:
         policy=parse_policy(options),
         detail=outputs.detail,
     )
-    return run_command("grade", request, outputs)
+    return run_command(request, outputs)
 
 
 def _letter(text: str) -> str:

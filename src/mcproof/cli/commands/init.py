@@ -196,12 +196,12 @@ def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer],
 
 def _name(source: Input) -> str:
     """The name of a server in a suite: from its client configuration, or `remote` or `local`."""
-    from mcproof.client.endpoints import Endpoint
+    from mcproof.client.endpoints import UrlEndpoint
     from mcproof.suite.scaffold.server_entry import server_name
 
     if (source.origin is not None and source.origin.line is not None) or source.obstacle is not None:
         return server_name(source.name.partition("#")[2])
-    return "remote" if isinstance(source.server, Endpoint) else "local"
+    return "remote" if isinstance(source.server, UrlEndpoint) else "local"
 
 
 def _entry(source: Input, catalog: Catalog, name: str, variables: Variables, folder: str, way: Way) -> list[str]:

@@ -30,7 +30,7 @@ def parser() -> Parser:
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     outputs = parse_outputs(options)
-    return run_command("probe", parse_probing(ProbeRequest, options, outputs), outputs)
+    return run_command(parse_probing(ProbeRequest, options, outputs), outputs)
 
 
 def add_probing(parser: Parser) -> None:

@@ -20,4 +20,4 @@ def parser() -> Parser:
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     outputs = parse_outputs(options)
-    return run_command("prove", parse_probing(ProveRequest, options, outputs), outputs)
+    return run_command(parse_probing(ProveRequest, options, outputs), outputs)

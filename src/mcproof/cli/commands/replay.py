@@ -16,10 +16,10 @@ from mcproof.execution.target_inputs import connect_options, inputs_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
     from mcproof.execution.requests import TargetSelection
-    from mcproof.prove.failure_store import Failed
-    from mcproof.prove.replaying import Replayed
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.prove.replaying import ReplayResult
 
 _CODES = {"fixed": OK, "still failing": FINDINGS, "could not tell": FAILED}
 
@@ -65,7 +65,7 @@ def command(arguments: list[str]) -> int:
 
 def _list(*, as_json: bool) -> int:
     from mcproof.prove.failure_store import FOLDER, stored
-    from mcproof.report.documents import SCHEMA_VERSION, encode, printable
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
 
     failures = stored()
     if as_json:
@@ -80,12 +80,12 @@ def _list(*, as_json: bool) -> int:
     return OK
 
 
-def _summary(failed: Failed, style: Style) -> str:
+def _summary(failed: StoredFailure, style: Style) -> str:
     where = f"{style.text(failed.tool, 80)}: " if failed.tool is not None else ""
     return f"{where}{style.text(failed.what)}"
 
 
-def _server(failed: Failed, targets: TargetSelection) -> Server:
+def _server(failed: StoredFailure, targets: TargetSelection) -> Endpoint:
     """The server that the command line names, or else the one that failed."""
     if targets.is_empty:
         targets = _stored_target(failed.target, targets)
@@ -140,7 +140,7 @@ def _environment(stored: dict[str, object], given: Mapping[str, str]) -> dict[st
     return found
 
 
-def _text(failed: Failed, result: Replayed, style: Style) -> list[str]:
+def _text(failed: StoredFailure, result: ReplayResult, style: Style) -> list[str]:
     colours = {"fixed": "good", "still failing": "error", "could not tell": "warning"}
     verdict = style.paint(result.verdict, colours[result.verdict], "bold")
     lines = [f"{failed.id}: {verdict}: {style.text(result.reason)}\n", f"  sent: {_summary(failed, style)}\n"]
@@ -149,8 +149,8 @@ def _text(failed: Failed, result: Replayed, style: Style) -> list[str]:
     return lines
 
 
-def _document(failed: Failed, result: Replayed) -> str:
-    from mcproof.report.documents import SCHEMA_VERSION, encode, printable
+def _document(failed: StoredFailure, result: ReplayResult) -> str:
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
 
     record = {
         "schema_version": SCHEMA_VERSION,

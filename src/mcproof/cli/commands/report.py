@@ -22,7 +22,7 @@ def command(arguments: list[str]) -> int:
 
     source = Input(options.file)
     run = read_run(read_bytes(source), source.title)
-    outputs = Outputs(run.command, parse_outputs(options))
+    outputs = Outputs(parse_outputs(options))
     outputs.start(is_single=run.is_single, needed={options.file: "what is read"})
     for result in run.targets:
         outputs.show(result)

@@ -11,7 +11,7 @@ from mcproof.console import Style
 from mcproof.errors import OK
 from mcproof.linting.registry import RULESETS, rules_of
 from mcproof.linting.rulebook import rule_record
-from mcproof.report.documents import SCHEMA_VERSION
+from mcproof.results.records import SCHEMA_VERSION
 
 
 def parser() -> Parser:

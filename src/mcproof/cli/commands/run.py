@@ -84,7 +84,7 @@ def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
     from mcproof.suite.parse.problems import SuiteError
 
     try:
-        return run_command("run", request, outputs)
+        return run_command(request, outputs)
     except SuiteError as error:
         if not outputs.is_text:
             raise

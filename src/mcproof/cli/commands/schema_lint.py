@@ -37,4 +37,4 @@ def command(arguments: list[str]) -> int:
         policy=parse_policy(options),
         detail=outputs.detail,
     )
-    return check_or_fix("schema-lint", request, outputs, fixing)
+    return check_or_fix(request, outputs, fixing)

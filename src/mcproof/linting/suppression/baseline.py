@@ -107,8 +107,8 @@ class Baseline:
         """Suppress what is accepted, of what nothing else suppresses, and remember what there is now."""
         where = self._known_as(catalog)
         for rule in running:
-            if rule.looks_at == "Trials":
-                self._tried.update((where, rule.id, each.item.subject) for each in catalog.trials or ())
+            if rule.looks_at == "ItemProbes":
+                self._tried.update((where, rule.id, each.item.subject) for each in catalog.item_probes or ())
             else:
                 self._judged.add((where, rule.id))
         result = list(suppressions)
