@@ -101,7 +101,7 @@ def test_a_server_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     [
         ((), "nothing to capture"),
         (("--all", "x.json"), "--all names several servers"),
-        (("x.json", *GOOD), "exactly one target is needed, and these are 2"),
+        (("x.json", *GOOD), "expected one target, got 2"),
         (("examples/tool-schema-lint",), "is a folder"),
     ],
 )

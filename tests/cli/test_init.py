@@ -170,7 +170,7 @@ def test_a_snapshot_does_not_say_how_its_server_is_started_and_the_user_is_told_
     write(tmp_path / "tools.json", [CLEAN_TOOL])
     done = init(tmp_path, "tools.json")
     assert done.stderr.splitlines()[-1] == (
-        "mcproof: next: put the command of your server in the place of `your-server-command`, then `mcproof run`"
+        "mcproof: next: replace `your-server-command` with the command of your server, then `mcproof run`"
     )
     text = text_of(tmp_path)
     assert "    command: [your-server-command]\n" in text
@@ -201,7 +201,8 @@ def test_a_suite_that_is_there_is_not_replaced_unasked(tmp_path: Path, there: st
     (tmp_path / there).write_text("mine", encoding="utf-8")
     called = tmp_path / "called"
     said = fails("init", "--env", f"CALLED={called}", "--", *small(), cwd=tmp_path)
-    assert said == f"mcproof: there is a suite already, `{there}`; --force writes `mcproof.yaml` all the same\n"
+    how = "overwrite it" if there == "mcproof.yaml" else "write `mcproof.yaml` beside it"
+    assert said == f"mcproof: `{there}` exists; use --force to {how}\n"
     assert not called.exists()
     assert text_of(tmp_path, there) == "mine"
     init(tmp_path, "--force", "--", *small())
@@ -214,7 +215,7 @@ def test_another_file_can_be_named_and_standard_output(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].endswith("then `mcproof run 'my suite.yaml'`")
     printed = run("init", "tools.json", "-o", "-", cwd=tmp_path)
     assert printed.returncode == 0
-    assert printed.stderr.endswith("then `mcproof run FILE`, with what you save this as\n")
+    assert printed.stderr.endswith("save this to FILE, then `mcproof run FILE`\n")
     assert printed.stdout == text_of(tmp_path, "my suite.yaml").replace("mcproof run 'my suite.yaml'", "mcproof run")
     assert not (tmp_path / "mcproof.yaml").exists()
 
@@ -231,11 +232,11 @@ def test_a_folder_of_a_server_is_told_from_where_the_suite_stands(tmp_path: Path
     ("words", "said"),
     [
         ((), "nothing to write a suite for: name a TARGET, or put `-- COMMAND ARG...` at the end"),
-        (("tools.json", "--", "x"), "a TARGET or `-- COMMAND ARG...`, not both"),
+        (("tools.json", "--", "x"), "name a TARGET or `-- COMMAND ARG...`, not both"),
         (("tools.json", "-o", "tools.json", "--force"), "`tools.json` is what is read; name another file to write to"),
         (("tools.json", "-o", "no/suite.yaml"), "`no/suite.yaml` cannot be written: there is no folder `no`"),
         (("empty",), "empty: is a folder; name one catalog"),
-        (("nothing.json",), "nothing.json: nothing to test: there is no tool, no resource and no prompt"),
+        (("nothing.json",), "nothing.json: nothing to test: the catalog has no tools, resources or prompts"),
         (("missing.json",), "missing.json: cannot be read: no such file or directory"),
     ],
 )

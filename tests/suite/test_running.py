@@ -336,7 +336,7 @@ def test_tests_are_chosen_by_a_part_of_the_name_and_by_tags(tmp_path: Path) -> N
     assert list(outcomes_of(run_json(tmp_path, "--filter", "ALPHA"))) == ["tools/Alpha one"]
     assert list(outcomes_of(run_json(tmp_path, "--tag", "slow,other"))) == ["tools/beta"]
     said = fails("run", "--tag", "nobody", cwd=tmp_path)
-    assert "nothing to check: no test is left by --filter and --tag; the tags are slow, smoke" in said
+    assert "nothing to check: no test matches --filter and --tag; there are slow, smoke" in said
 
 
 def test_fail_fast_skips_what_comes_after_the_first_failure(tmp_path: Path) -> None:

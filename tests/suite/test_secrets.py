@@ -61,7 +61,7 @@ def test_no_snapshot_has_a_secret(suite: Path) -> None:
 
 def test_no_mistake_and_no_list_of_tags_has_a_secret(suite: Path) -> None:
     done = run("run", "--tag", "other", cwd=suite, env={"HIDDEN": VALUE})
-    assert "the tags are ***" in done.stderr
+    assert "there are ***" in done.stderr
     write_suite(suite, {"s": STDIO}, tools=[{"name": "a", "server": "${HIDDEN}", "tool": "t"}])
     done = run("run", cwd=suite, env={"HIDDEN": VALUE})
     assert done.returncode == 2
