@@ -1,12 +1,12 @@
-"""`--fix`, `--diff` and `--write` of the commands with fixable findings."""
+"""Fix the findings of a request: print, write or show the fixed files."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from mcproof.cli.run_command import ConsoleListener, run_command
+from mcproof.cli.run_command import ConsoleListener
 from mcproof.console import plural, print_lines, safe, tell
 from mcproof.errors import UsageError
 from mcproof.execution.events import RunStarted, TargetFinished, TargetFixed
@@ -14,62 +14,19 @@ from mcproof.execution.execute import execute
 from mcproof.execution.requests import FixRequest
 
 if TYPE_CHECKING:
-    import argparse
-
-    from mcproof.cli.outputs import OutputOptions
-    from mcproof.cli.parser import Parser
+    from mcproof.cli.fix_options import FixOptions
     from mcproof.execution.events import Event
     from mcproof.execution.fix_targets import FixedTarget
     from mcproof.execution.requests import LintRequest
     from mcproof.results.run import TargetResult
 
 
-class FixOptions(NamedTuple):
-    """How to fix, and what to do with the fixed files: print, replace or show them as a diff."""
-
-    is_wanted: bool
-    prints_diff: bool
-    writes: bool
-    keep_optional: bool
-
-
-def add_fixing(parser: Parser) -> None:
-    parser.add_argument("--fix", action="store_true", help="print the tightened catalog or Python file")
-    parser.add_argument("--write", action="store_true", help="with --fix: replace the files instead of printing")
-    parser.add_argument("--diff", action="store_true", help="print what --fix would change; change nothing")
-    parser.add_argument(
-        "--keep-optional",
-        action="store_true",
-        help="leave parameters with a default, or that may be null, out of a new `required` list",
-    )
-
-
-def parse_fixing(options: argparse.Namespace) -> FixOptions:
-    """Parse the options of `add_fixing`. Raises a UsageError if they contradict others."""
-    wanted = options.fix or options.diff
-    if options.write and options.diff:
-        raise UsageError("--write and --diff exclude each other: --diff changes nothing")
-    if options.write and not options.fix:
-        raise UsageError("--write needs --fix")
-    if options.keep_optional and not wanted:
-        raise UsageError("--keep-optional needs --fix or --diff")
-    if options.write and "-" in options.targets:
-        raise UsageError("--write needs a file: standard input cannot be replaced")
-    if options.diff and options.format != "text":
-        raise UsageError(f"--diff prints a diff; it does not go with --format {options.format}")
-    if wanted and (options.output or options.report or options.update_baseline):
-        raise UsageError("--fix and --diff print no report; for --output, --report or --update-baseline, run again")
-    return FixOptions(wanted, options.diff, options.write, options.keep_optional)
-
-
-def check_or_fix(request: LintRequest, outputs: OutputOptions, fixing: FixOptions) -> int:
-    """Report the findings of a request, or fix them; return the exit code."""
-    if not fixing.is_wanted:
-        return run_command(request, outputs)
+def fix_command(request: LintRequest, options: FixOptions) -> int:
+    """Fix the findings of a request; return the exit code."""
     fix = FixRequest(
-        check=request, keep_optional=fixing.keep_optional, is_dry_run=fixing.prints_diff, writes=fixing.writes
+        check=request, keep_optional=options.keep_optional, is_dry_run=options.prints_diff, writes=options.writes
     )
-    listener = FixListener(fixing)
+    listener = FixListener(options)
     try:
         return execute(fix, listener).exit_code
     finally:

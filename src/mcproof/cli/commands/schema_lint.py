@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mcproof.cli.check_options import add_policy, add_selection, parse_policy, parse_selection
-from mcproof.cli.fix_command import add_fixing, check_or_fix, parse_fixing
+from mcproof.cli.fix_options import add_fixing, parse_fixing
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
+from mcproof.cli.run_command import run_command
 from mcproof.cli.target_options import add_live, add_targets, parse_targets
 from mcproof.execution.planning import SCHEMA_LINT
 from mcproof.execution.requests import SchemaLintRequest
@@ -37,4 +38,8 @@ def command(arguments: list[str]) -> int:
         policy=parse_policy(options),
         detail=outputs.detail,
     )
-    return check_or_fix(request, outputs, fixing)
+    if fixing is None:
+        return run_command(request, outputs)
+    from mcproof.cli.fix_command import fix_command
+
+    return fix_command(request, fixing)

@@ -1,0 +1,49 @@
+"""`--fix`, `--diff` and `--write` of the commands with fixable findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from mcproof.cli.parser import Parser
+
+
+class FixOptions(NamedTuple):
+    """How to fix, and what to do with the fixed files: print, replace or show them as a diff."""
+
+    prints_diff: bool
+    writes: bool
+    keep_optional: bool
+
+
+def add_fixing(parser: Parser) -> None:
+    parser.add_argument("--fix", action="store_true", help="print the tightened catalog or Python file")
+    parser.add_argument("--write", action="store_true", help="with --fix: replace the files instead of printing")
+    parser.add_argument("--diff", action="store_true", help="print what --fix would change; change nothing")
+    parser.add_argument(
+        "--keep-optional",
+        action="store_true",
+        help="leave parameters with a default, or that may be null, out of a new `required` list",
+    )
+
+
+def parse_fixing(options: argparse.Namespace) -> FixOptions | None:
+    """Parse the options of `add_fixing`; None if nothing is to be fixed. Raises a UsageError if they contradict others."""
+    wanted = options.fix or options.diff
+    if options.write and options.diff:
+        raise UsageError("--write and --diff exclude each other: --diff changes nothing")
+    if options.write and not options.fix:
+        raise UsageError("--write needs --fix")
+    if options.keep_optional and not wanted:
+        raise UsageError("--keep-optional needs --fix or --diff")
+    if options.write and "-" in options.targets:
+        raise UsageError("--write needs a file: standard input cannot be replaced")
+    if options.diff and options.format != "text":
+        raise UsageError(f"--diff prints a diff; it does not go with --format {options.format}")
+    if wanted and (options.output or options.report or options.update_baseline):
+        raise UsageError("--fix and --diff print no report; for --output, --report or --update-baseline, run again")
+    return FixOptions(options.diff, options.write, options.keep_optional) if wanted else None
