@@ -88,7 +88,7 @@ def questions(tool: Tool, checks: list[str], *, given: dict[str, Any] | None, si
     base = given if made is None else made.value
     asked = _Asked(tool, schema, base, size, explores)
     cases = [getattr(asked, check)() for check in SCHEMA_CHECKS if check in checks]
-    tool.forget_tree()
+    tool.release_tree()
     if base is None:
         return Questions(tool, None, cases, made.problem if made is not None else "")
     what = "a valid call" if given is None else "a call with the arguments that were given"

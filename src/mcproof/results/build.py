@@ -48,7 +48,7 @@ def report_findings(
     if catalog.source is not None:
         return _report_source(catalog, findings, suppressions, lines=lines, identities=identities)
     document, name, origin = catalog.document, catalog.name, catalog.origin
-    asked = ["" if isinstance(finding.near, Span) else finding.place_pointer for finding in findings]
+    asked = ["" if isinstance(finding.near, Span) else finding.shown_pointer for finding in findings]
     spans = [
         finding.near if isinstance(finding.near, Span) else span
         for finding, span in zip(findings, find_spans(document, asked), strict=True)

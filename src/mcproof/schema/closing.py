@@ -43,15 +43,15 @@ def obstacles(tree: SchemaTree) -> dict[int, str]:
     """The reason for each schema that must not be closed, by the id of its node."""
     reasons: dict[int, str] = {}
     graph = _Graph(tree)
-    frozen: Blocked = [(node, "another schema describes the same value") for node in _described_twice(graph)]
-    frozen += [(node, f"it stands under `{keyword}`") for node, keyword in graph.placed() if keyword in _FREEZING]
+    frozen: Blocked = [(node, "inside a value that several schemas describe") for node in _described_twice(graph)]
+    frozen += [(node, f"inside `{keyword}`") for node, keyword in graph.placed() if keyword in _FREEZING]
     shared: Blocked = []
     for node in graph.combined:
         sources = graph.sources_of_properties(node)
         beside = [keyword for keyword in sources if keyword not in _OWN]
         if beside:
-            reasons[id(node)] = f"it stands beside `{beside[0]}`, which can bring properties of its own"
-        together = "its value is also judged by the schema that combines it with others"
+            reasons[id(node)] = f"beside `{beside[0]}`, which can add properties"
+        together = "the schema that combines it with others applies to the same value"
         if any(keyword != "anyOf" for keyword in sources):
             shared += [(branch, together) for branch in graph.alternatives(node)]
         if len(sources) > 1:
@@ -73,8 +73,8 @@ def _spread(blocked: Blocked, graph: _Graph, reasons: dict[int, str], *, everywh
         reasons.setdefault(id(node), reason)
         if everywhere:
             blocked += [(child, reason) for child in graph.below(node)]
-            from_there = f"it is referred to from where {reason.rpartition(' from where ')[2]}"
-            blocked += [(target, from_there) for target in graph.targets(node)]
+            origin = reason.removeprefix("referenced from ")
+            blocked += [(target, f"referenced from {origin}") for target in graph.targets(node)]
         else:
             blocked += [(each, reason) for each in graph.alternatives(node) + graph.targets(node)]
 

@@ -102,7 +102,7 @@ def _innermost(error: Any) -> Any:
 def _complaint(error: Any) -> str:
     message: str = error.message.partition("\n")[0]
     if error.instance_path[-1:] == ["type"] and error.kind.name == "anyOf":
-        return f"{_cropped(message.partition(' is not valid under')[0], 80)} is no type of JSON Schema"
+        return f"{_cropped(message.partition(' is not valid under')[0], 80)} is not a JSON Schema type"
     return _cropped(message, 120)
 
 

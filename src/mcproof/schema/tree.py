@@ -212,7 +212,7 @@ class SchemaTree:
         if self._obstacles is None:
             dialect = self.root.get("$schema", "")
             if dialect and not any(known in str(dialect) for known in _DIALECTS):
-                reason = "its `$schema` names a dialect whose references mcproof does not follow"
+                reason = "its `$schema` dialect is not supported"
                 self._obstacles = {id(node): reason for node in self.objects}
             elif self._is_entangled():
                 from mcproof.schema.closing import obstacles

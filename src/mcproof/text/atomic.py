@@ -46,7 +46,7 @@ def _replaceable(name: str, before: bytes) -> int:
     _refuse_read_only(name, mode)
     with open(target, "rb") as file:
         if file.read() != before:
-            raise WriteError("was changed by somebody else meanwhile; nothing was written", file=name)
+            raise WriteError("changed since it was read; nothing was written", file=name)
     return mode
 
 

@@ -71,7 +71,7 @@ class JsonText:
         except json.JSONDecodeError as error:
             raise InputError(_expected(text, error), file=file, line=error.lineno, column=error.colno) from None
         except RecursionError:
-            raise InputError("this JSON is nested too deeply for the parser; no tool catalog is", file=file) from None
+            raise InputError("nested too deeply to parse", file=file) from None
         return cls(text, value, has_duplicate_keys=repeated)
 
     def encode(self, text: str) -> bytes:
@@ -186,7 +186,7 @@ def _decode(text: str, build: Any) -> Any:
         # The parser does not report the position; the word is outside every string.
         outside = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.DOTALL)
         at = next(found.start() for found in outside.finditer(text) if found[1])
-        raise json.JSONDecodeError(f"`{error}` is a word of JavaScript, not of JSON", text, at) from None
+        raise json.JSONDecodeError(f"`{error}` is JavaScript, not JSON", text, at) from None
     except ValueError:
         # An integer with more digits than Python converts: valid JSON, so read it as a float.
         return JSONDecoder(object_pairs_hook=build, parse_constant=_no_constant, parse_int=_long_int).decode(text)
@@ -209,7 +209,7 @@ def _expected(text: str, error: json.JSONDecodeError) -> str:
     if not text.strip(" \t\n\r"):
         return "not JSON: the input is empty"
     if error.pos >= len(text.rstrip(" \t\n\r")):
-        return "not JSON: the text ends in the middle of a value; the file is cut short"
+        return "not JSON: unexpected end of file"
     here = text[error.pos]
     if here in "}]" and text[: error.pos].rstrip(" \t\n\r").endswith(","):
         return f"not JSON: a comma before `{here}` is not allowed"
@@ -219,9 +219,8 @@ def _expected(text: str, error: json.JSONDecodeError) -> str:
         "Expecting ':' delimiter": "expected `:` after the key",
         "Expecting ',' delimiter": "expected `,` or the end of the list or object",
         "Extra data": "expected the end of the document; a snapshot is one JSON value",
-        "Unterminated string starting at": "this string is never closed",
-        "Invalid control character": "a line or control character inside a string: the string is never closed, or "
-        "the character wants an escape",
+        "Unterminated string starting at": "unterminated string",
+        "Invalid control character": "control character in a string: unterminated, or the character must be escaped",
         "Illegal trailing comma before end of object": "a comma before `}` is not allowed",
         "Illegal trailing comma before end of array": "a comma before `]` is not allowed",
     }

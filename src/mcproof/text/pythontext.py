@@ -40,7 +40,7 @@ class PythonText:
             self.encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             self.text = data.decode(self.encoding)
             if self.text.encode(self.encoding) != data:
-                raise UncertainError("its encoding does not lead back to the same bytes")
+                raise UncertainError("its encoding does not round-trip")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # invalid escapes in strings are not reported here
                 self.tree = ast.parse(_LINE_END.sub("\n", self.text))
@@ -78,7 +78,7 @@ class PythonText:
         try:
             return splice(self.text, edits).encode(self.encoding)
         except UnicodeEncodeError:
-            raise UncertainError("its encoding has no such characters") from None
+            raise UncertainError("its encoding cannot represent the new text") from None
 
     def position(self, offset: int) -> tuple[int, int]:
         """The line and column of an offset, both from 1, columns in characters."""
@@ -92,7 +92,7 @@ class PythonText:
         """
         keys = [key.value if isinstance(key, ast.Constant) else None for key in display.keys]
         if not keys or not all(isinstance(key, str) for key in keys) or len(set(keys)) != len(keys):
-            raise UncertainError("it is not a plain list of keys and values")
+            raise UncertainError("it has computed or repeated keys")
         style = self._style(display)
         edits = [
             self._replacement(display.values[keys.index(key)], value, style)
@@ -106,7 +106,7 @@ class PythonText:
         start, end = self._start(node), self._end(node)
         is_plain = isinstance(node, ast.Constant) or (isinstance(node, (ast.Dict, ast.List)) and not list(_parts(node)))
         if not is_plain or "#" in self.text[start:end]:
-            raise UncertainError("what is there now is no plain value")
+            raise UncertainError("the current value is not a constant")
         return Edit(start, end, _written(value, style.quote))
 
     def _insertion(self, display: ast.Dict, new: dict[str, Any], style: _Style) -> list[Edit]:
@@ -151,7 +151,7 @@ class PythonText:
         """The end of the last value with its parentheses, the end of its comma (or None), and the closing brace."""
         after, close = self._end(display.values[-1]), self._end(display) - 1
         if self.text[close] != "}":
-            raise UncertainError("its end is not where it should be")
+            raise UncertainError("its closing brace was not found")
         comma = None
         at = after
         while at < close:
@@ -176,7 +176,7 @@ class PythonText:
         spelt = self.text[key:key_end]
         quote = next((each for each in spelt if each in "\"'"), None)
         if quote is None or "\n" in spelt or "\r" in spelt:
-            raise UncertainError("its last key is no plain string")
+            raise UncertainError("its last key is not a plain string")
         between = self.text[key_end : self._start(value)]
         colon = between if _SPACED_COLON.fullmatch(between) else ": "
         comma = ", " if colon.endswith((" ", "\t")) else ","
@@ -241,7 +241,7 @@ def _written(value: Any, quote: str) -> str:
         return f"[{', '.join(_written(each, quote) for each in value)}]"
     if value is None or isinstance(value, (bool, int)):
         return repr(value)
-    raise UncertainError("its new value has no plain spelling")
+    raise UncertainError("its new value cannot be written as a literal")
 
 
 def _spelt(character: str, quote: str) -> str:

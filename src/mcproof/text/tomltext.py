@@ -54,18 +54,18 @@ def decode(data: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start]
         column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
-        message = f"not UTF-8: byte 0x{data[error.start]:02x} is no part of a character"
+        message = f"not UTF-8: byte 0x{data[error.start]:02x} is not valid UTF-8"
         raise ConfigError(message, file=file, line=before.count(b"\n") + 1, column=column) from None
 
 
 def parse(text: str, file: str) -> dict[str, Any]:
     """Parse a document; raise a ConfigError with the position of a syntax error."""
     if _is_laborious(text):
-        raise ConfigError("too many dots in too many lines: dotted keys of this number take too long", file=file)
+        raise ConfigError("too many dotted keys to parse in reasonable time", file=file)
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ConfigError("nested too deeply; no configuration is", file=file) from None
+        raise ConfigError("nested too deeply", file=file) from None
     except ValueError as error:  # a TOMLDecodeError, or an integer with more digits than Python converts
         message, line, column = _split(str(error), text)
         raise ConfigError(f"not TOML: {message}", file=file, line=line, column=column) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import OF_SOURCE
+from mcproof.catalog.model import FROM_SOURCE
 from mcproof.discovery.interp.builtin_values import doubtful_positions, unwrapped
 from mcproof.discovery.interp.values import UNKNOWN, Call, Called, External, Function, PlacedList, argument_nodes
 
@@ -228,7 +228,7 @@ def introduction(servers: list[ServerValue], announced: list[Called]) -> dict[st
     answer: dict[str, Any] = {"serverInfo": info} if info else {}
     if "instructions" in known:
         answer["instructions"] = known["instructions"]
-    return {**answer, "_meta": {OF_SOURCE: True}} if answer else {}
+    return {**answer, "_meta": {FROM_SOURCE: True}} if answer else {}
 
 
 def name_of(item: Item) -> Any:
