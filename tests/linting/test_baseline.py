@@ -148,7 +148,7 @@ def test_entries_stand_one_a_line_in_an_order_of_their_own(tmp_path: Path, targe
 
 
 def test_a_file_that_is_not_there_is_an_error_unless_it_is_to_be_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no such baseline"):
+    with pytest.raises(InputError, match="no such baseline"):
         Baseline.read(str(tmp_path / "none.json"))
 
 

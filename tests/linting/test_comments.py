@@ -373,7 +373,7 @@ def test_a_comment_on_no_line_of_a_tool_is_unused_whatever_ran(tmp_path: Path, w
     file = written(tmp_path, text, **{where: "# mcproof: ignore[MP-none, grade]"})
     said = [message for kind, message, _ in remarks(file) if kind == "unused-ignore"]
     assert len(said) == 1
-    assert "is not on a line of a tool, resource or prompt; it belongs on the line of a decorator, " in said[0]
+    assert "is not on a line of a tool, resource or prompt; put it on the line of a decorator, " in said[0]
 
 
 def test_a_comment_that_any_target_needs_is_used(tmp_path: Path) -> None:
@@ -402,8 +402,8 @@ def test_a_rule_that_failed_makes_no_comment_unused(tmp_path: Path, broken_rule:
         ("ignore-file[ , ]", "`ignore-file[ , ]` names no rule, so it suppresses nothing"),
         ("ignore[SCH-001 why", "`ignore[SCH-001 why` has no closing bracket, so it suppresses nothing"),
         ("ignore SCH-001", "`ignore SCH-001` suppresses nothing; rules are named in brackets: `ignore[SCH-001]`"),
-        ("ingore[SCH-001]", "`ingore[SCH-001]` is not understood (did you mean `ignore`?); there are `ignore` and "),
-        ("disable=SCH-001", "`disable` is not understood; there are `ignore` and `ignore-file`"),
+        ("ingore[SCH-001]", "`ingore[SCH-001]` is unknown (did you mean `ignore`?); use `ignore` or "),
+        ("disable=SCH-001", "`disable` is unknown; use `ignore` or `ignore-file`"),
     ],
 )
 def test_a_comment_that_cannot_be_read_is_reported_and_suppresses_nothing(

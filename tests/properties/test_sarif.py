@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.console import Style
@@ -21,7 +21,6 @@ from .schemas import input_schemas
 from .test_fix import layouts
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.data())
 def test_the_fixes_of_a_log_give_what_the_fix_command_gives(data: st.DataObject) -> None:
     text = data.draw(layouts(data.draw(input_schemas(friendly=True))))

@@ -318,7 +318,7 @@ def test_an_unknown_ruleset_is_an_error_that_names_the_nearest_and_lists_all() -
 
 
 def test_ignoring_everything_that_was_chosen_is_an_error() -> None:
-    with pytest.raises(UsageError, match="no rule is left to run"):
+    with pytest.raises(UsageError, match="no rules left to run"):
         choose_rules(["strict"], ignore=["strict"])
-    with pytest.raises(UsageError, match="no rule is left to run"):
+    with pytest.raises(UsageError, match="no rules left to run"):
         choose_rules(["all"], select=["SCH-001"], ignore=["no-required-list"])

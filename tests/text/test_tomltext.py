@@ -7,7 +7,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.errors import ConfigError
@@ -62,7 +62,7 @@ def test_brackets_without_end_are_refused_in_one_sentence(text: str) -> None:
     ids=["a key", "a header", "many keys far down"],
 )
 def test_keys_that_would_keep_the_parser_busy_are_refused(text: str) -> None:
-    assert "too many dots" in refusal(text).message
+    assert "too many dotted keys" in refusal(text).message
 
 
 def test_an_endless_key_makes_no_endless_message() -> None:
@@ -277,7 +277,6 @@ def _starts_with_key(text: str, key: str) -> bool:
     return written is not None and list(tomllib.loads(f"{written[0]} = 1")) == [key]
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
 @given(documents())
 def test_whatever_the_parser_reads_has_a_position_where_it_is_written(text: str) -> None:
     expected, found = _paths(tomllib.loads(text)), positions(text)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.discovery import Discovered
-    from mcproof.exchange.connection_facts import Wire
-    from mcproof.exchange.probe_facts import Trials
+    from mcproof.exchange.connection_facts import ConnectionFacts
+    from mcproof.exchange.probe_facts import ItemProbes
     from mcproof.rules.polish.prose import ToolWords
     from mcproof.text.jsontext import JsonText
 
@@ -231,7 +231,7 @@ class Catalog:
         server: Server | None = None,
         describes_server: bool = False,
         has_more: bool = False,
-        wire: Wire | None = None,
+        connection: ConnectionFacts | None = None,
         origin: Origin | None = None,
     ) -> None:
         self.name = name
@@ -246,9 +246,9 @@ class Catalog:
         """Whether the input has all that the server reports about itself: true of captures, not of lists or source."""
         self.has_more = has_more
         """Whether the list continues on pages that were not read."""
-        self.wire = wire
+        self.connection = connection
         """What the connection showed, if it was read from a live server."""
-        self.trials: list[Trials] | None = None
+        self.item_probes: list[ItemProbes] | None = None
         """What was sent to the live server and what came back, item by item; None if nothing was called."""
         self.source: Discovered | None = None
         """The location of each part and other facts from source, if it was read from Python source."""
@@ -281,8 +281,8 @@ class Catalog:
     @property
     def protocol(self) -> str | None:
         """The negotiated protocol revision, if the input contains it."""
-        if self.wire is not None:
-            return self.wire.agreed
+        if self.connection is not None:
+            return self.connection.agreed
         handshake = self.server.fields.get("initialize")
         revision = handshake.get("protocolVersion") if isinstance(handshake, dict) else None
         return revision if isinstance(revision, str) else None
@@ -290,9 +290,9 @@ class Catalog:
     @property
     def missing(self) -> str | None:
         """What a live server announced and did not serve, in words; None if nothing is missing."""
-        if self.wire is None or not self.wire.unserved:
+        if self.connection is None or not self.connection.unserved:
             return None
-        return "; ".join(f"`{method}` is not served: {instead}" for method, instead in self.wire.unserved)
+        return "; ".join(f"`{method}` is not served: {instead}" for method, instead in self.connection.unserved)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -260,7 +260,7 @@ class Run:
     def rules(self) -> list[RuleFacts]:
         """The rules that ran, for whichever target; those about connections only where there was one."""
         ran = [rule for rule in self._planning.rules() if self.has_live or rule.ruleset != "wire"]
-        ran = [rule for rule in ran if self._calls or rule.scope != "Trials"]
+        ran = [rule for rule in ran if self._calls or rule.scope != "ItemProbes"]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 

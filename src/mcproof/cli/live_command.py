@@ -10,7 +10,7 @@ from mcproof.cli.execute import check_targets
 from mcproof.cli.options import words
 from mcproof.console import plural, tell
 from mcproof.errors import InputError, UsageError, nearest
-from mcproof.prove.safety import Permission, permission
+from mcproof.prove.permission import Permission, permission
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcproof.cli.planning import Command
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth
-    from mcproof.prove.failure_store import Failed
+    from mcproof.prove.failure_store import StoredFailure
     from mcproof.results.model import Gate, TargetReport
 
 MOST_NAMED = 12
@@ -119,7 +119,7 @@ def named(names: Iterable[str]) -> str:
     return ", ".join(shown) + more or "none"
 
 
-def keep_failures(failed: list[Failed]) -> None:
+def keep_failures(failed: list[StoredFailure]) -> None:
     """Store what failed; where that is not possible it is said, and the report is no worse for it."""
     from mcproof.errors import McproofError
     from mcproof.prove.failure_store import store

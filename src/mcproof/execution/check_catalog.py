@@ -123,7 +123,7 @@ def examine(
 
 
 def _connection(catalog: Catalog) -> dict[str, str | None] | None:
-    wire = catalog.wire
+    wire = catalog.connection
     if wire is None:
         return None
     return {"transport": wire.transport, "era": wire.era, "requested": wire.requested, "agreed": wire.agreed}
@@ -182,11 +182,11 @@ def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]
 def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot tell, whatever rules run."""
     unobserved = []
-    if catalog.trials is None:
-        uncalled = tuple(rule.id for rule in plan.rules if rule.scope == "Trials")
+    if catalog.item_probes is None:
+        uncalled = tuple(rule.id for rule in plan.rules if rule.scope == "ItemProbes")
         why = "nothing was called: a catalog shows what is promised, not what is kept"
         unobserved.append(Untested("behaviour", why, uncalled))
-    if catalog.wire is None and any(rule.ruleset == "wire" for rule in plan.rules):
+    if catalog.connection is None and any(rule.ruleset == "wire" for rule in plan.rules):
         unobserved.append(Untested("ruleset wire", "no live connection"))
     without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]
     if without_tools and not catalog.lists_tools:

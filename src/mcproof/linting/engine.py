@@ -30,8 +30,8 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
     run = _RuleRun(rules)
     for each in catalog.by_server():
         run.check("Catalog", each, catalog.server)
-    if catalog.wire is not None:
-        run.check("Wire", catalog.wire, catalog.server)
+    if catalog.connection is not None:
+        run.check("ConnectionFacts", catalog.connection, catalog.server)
     for tool in catalog.tools:
         run.check("Item", tool, tool)
         run.add_deferred(tool)
@@ -48,8 +48,8 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
             run.check("Item", item, item)
             run.add_deferred(item)
             run.check(scope, item, item)
-    for tried in catalog.trials or ():
-        run.check("Trials", tried, tried.item)
+    for tried in catalog.item_probes or ():
+        run.check("ItemProbes", tried, tried.item)
     for crash in run.crashes():
         run.check("RuleCrash", crash, catalog.server)
     return run.findings if catalog.source is None else [each for each in run.findings if not _is_guess(each)]

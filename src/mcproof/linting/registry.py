@@ -150,7 +150,7 @@ CRASHED = "CAT-004"
 
 SCOPES = (
     *("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt"),
-    *("Wire", "Trials", "RuleCrash"),
+    *("ConnectionFacts", "ItemProbes", "RuleCrash"),
 )
 """What a rule can check: the types of its first parameter."""
 

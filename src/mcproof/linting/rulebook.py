@@ -29,7 +29,7 @@ class RuleCase(NamedTuple):
     crash: dict[str, Any] | None = None
     """The crash of a rule, for the rule that reports crashes."""
     wire: dict[str, Any] | None = None
-    """What a connection shows, for rules about connections: the lines a server `sends`, or the fields of a `Wire`."""
+    """What a connection shows, for rules about connections: the lines a server `sends`, or the fields of a `ConnectionFacts`."""
     trial: dict[str, Any] | None = None
     """What was `sent` to a live server and its `answer`, or `crash` or `hang`, for rules about responses."""
     source: str | None = None
@@ -202,7 +202,7 @@ def rule_page(rule: Rule) -> str:
             if case.fixed is not None:
                 lines += ["After `--fix`:", "", "```json", compact_json(case.fixed), "```", ""]
     everywhere = f"For one run: `mcproof lint --ignore {rule.id}`."
-    if rule.scope == "Trials":
+    if rule.scope == "ItemProbes":
         everywhere = f'Everywhere: `ignore = ["{rule.id}"]` in `mcproof.toml`.'
     lines += ["## How to silence it", "", f"{everywhere} For one tool, with a reason:", ""]
     entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'

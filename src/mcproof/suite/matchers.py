@@ -304,12 +304,12 @@ def _fits(matcher: Matcher, value: Any) -> Mismatch | None:
         return Mismatch(f"is {kind_of(value)}, not a number", wanted(matcher), shown(value))
     if oracle.accepts(value):
         return None
-    said = oracle.objection(value)
+    said = oracle.rejection(value)
     if said is not None:
         message, pointer = said
         where = f" at {cropped(pointer, 100)}" if pointer else ""
         return Mismatch(f"{cropped(message, 200)}{where}", wanted(matcher), shown(value))
-    keyword, pointer = oracle.complaint(value) or ("schema", "")
+    keyword, pointer = oracle.first_error(value) or ("schema", "")
     where = f" at {cropped(pointer, 100)}" if pointer else ""
     return Mismatch(f"breaks `{keyword}`{where}", wanted(matcher), shown(value))
 

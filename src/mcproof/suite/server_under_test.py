@@ -7,21 +7,21 @@ import contextlib
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from mcproof.client.calling import Session
 from mcproof.client.captures import capture_over
+from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
-from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.failures import ConnectError, LostError
-from mcproof.client.reach import Asking
 from mcproof.client.secrets import hiding, hiding_whole, secrets_of_command
+from mcproof.client.session import Session
 from mcproof.exchange.responses import OutputContract, structured_flaws
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.client.calling import Reply, Request
     from mcproof.client.connection import Connection
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
+    from mcproof.client.session import Request, Response
     from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
 PROBE_LIMIT = 10.0
@@ -48,7 +48,7 @@ class Host:
         self.server = _server(entry, suite)
         seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
         limits = Limits() if seconds is None else Limits(max(seconds, 5.0), seconds)
-        self.asking = Asking(limits, entry.protocol)
+        self.asking = ConnectOptions(limits, entry.protocol)
         self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
         self.session = Session(self.server, self.asking, limits.request)
         secrets = [*suite.secrets, *_secrets(self.server)]
@@ -114,14 +114,14 @@ class Host:
             async with asyncio.timeout(self.asking.limits.total):
                 capture = await capture_over(self.server, connection)
         except (ConnectError, LostError, TimeoutError) as error:
-            await self.session.leave(at_once=True)
+            await self.session.close(at_once=True)
             self._unlisted = "not done in time" if isinstance(error, TimeoutError) else self.hide(error.message)
             return
-        if capture.wire.unserved:  # it may have gone, and no test is to blame for that
-            await self.session.leave(at_once=True)
+        if capture.connection.unserved:  # it may have gone, and no test is to blame for that
+            await self.session.close(at_once=True)
         catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), self.server.label)
-        catalog.wire = capture.wire
-        if any(method == "tools/list" for method, _ in capture.wire.unserved):
+        catalog.connection = capture.connection
+        if any(method == "tools/list" for method, _ in capture.connection.unserved):
             self._unlisted = self.hide(catalog.missing or "")
         else:
             self._catalog = catalog
@@ -145,7 +145,7 @@ class Host:
         flaws = structured_flaws(result, self._catalog.protocol or "", promise)
         return next((flaw.detail for flaw in flaws if flaw.kind in _BROKEN), None)
 
-    async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Reply, float]:
+    async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Response, float]:
         """The reply to the call of a test, and its seconds.
 
         A server that had gone before was ended by the test before; where there is none, this one is told that it was
@@ -153,21 +153,21 @@ class Host:
         """
         await self.connect()
         start = perf_counter()
-        reply = await self.session.ask(*request, limit)
+        reply = await self.session.send(*request, limit)
         if reply.outcome == "crash" and self.session.can_restart:
             if not reply.arrived and (self._last is not None or test is None):
                 self._blame(reply.why)
                 await self.connect()
                 start = perf_counter()
-                reply = await self.session.ask(*request, limit)
+                reply = await self.session.send(*request, limit)
             elif self._last is not None:
                 reply = await self._explained(self._last, test, request, reply, limit)
         seconds = perf_counter() - start
         self.ends += reply.outcome in ("crash", "hang")
         # What is still to come would be taken for the answer to another test.
         if reply.outcome == "hang" or (reply.outcome == "malformed" and self.session.can_restart):
-            await self.session.leave(at_once=True)
-        self._last = (test, request) if test is not None and reply.answer is not None else None
+            await self.session.close(at_once=True)
+        self._last = (test, request) if test is not None and reply.message is not None else None
         self._was_row = False
         return reply, seconds
 
@@ -176,21 +176,21 @@ class Host:
         answered: tuple[SuiteTest, Request],
         test: SuiteTest | None,
         request: Request,
-        end: Reply,
+        end: Response,
         limit: float | None,
-    ) -> Reply:
+    ) -> Response:
         """The reply to a call during which the server ended, once it is known whether the test before did that."""
         last, before = answered
         if test is None or not {id(test), id(last)} <= self.harmless:
             return end._replace(why=f"{end.why}, or `{last.name}` ended it after its answer")
         await self.connect()
-        await self.session.ask(*before, limit)
-        gone = await self.session.absence(MOMENT) if self.session.is_connected else end
+        await self.session.send(*before, limit)
+        gone = await self.session.ping_failure(MOMENT) if self.session.is_connected else end
         if gone is None or gone.outcome != "crash":
             return end
         self._blame(gone.why)
         await self.connect()
-        return await self.session.ask(*request, limit)
+        return await self.session.send(*request, limit)
 
     def _blame(self, why: str) -> None:
         if self._last is not None:
@@ -202,7 +202,7 @@ class Host:
         """How the server ended after its last answer; None while it is there, and where nobody can tell."""
         if not (self.session.is_connected and self.session.can_restart and self._shows_itself):
             return None
-        gone = await self.session.absence(MOMENT)
+        gone = await self.session.ping_failure(MOMENT)
         if gone is None or gone.outcome != "crash":
             self._shows_itself = gone is None
             return None
@@ -222,13 +222,13 @@ class Host:
         """Leave nothing running; before that, see whether the last test has ended the server."""
         if not at_once:
             await self.settle()
-        await self.session.leave(at_once=at_once)
+        await self.session.close(at_once=at_once)
 
     def try_anew(self) -> None:
         """Let a server be started, or asked for its tools, again that could not be."""
         self._trouble = self._unlisted = None
 
-    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Reply, float]] | str:
+    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Response, float]] | str:
         """Replies to requests that are under way at once, each with its seconds; or why not all is well.
 
         What went wrong may be another's fault then, so who asked asks again, one by one, from then on.
@@ -238,7 +238,7 @@ class Host:
         if not self._was_row:
             await self.settle()
         await self.connect()
-        replies = await self.session.ask_together(requests)
+        replies = await self.session.send_together(requests)
         self._takes_several = self._was_row = not isinstance(replies, str)
         self._last = None if isinstance(replies, str) else (tests[-1], requests[-1])
         return replies
@@ -250,12 +250,12 @@ def unreachable(why: str) -> str:
     return why if says_so else f"cannot reach the server: {why}"
 
 
-def _server(entry: ServerEntry, suite: Suite) -> Server:
+def _server(entry: ServerEntry, suite: Suite) -> Endpoint:
     if entry.url:
-        return Endpoint(entry.url, entry.headers, suite.secrets)
-    return Command(entry.command, entry.environment, entry.directory, suite.secrets)
+        return UrlEndpoint(entry.url, entry.headers, suite.secrets)
+    return CommandEndpoint(entry.command, entry.environment, entry.directory, suite.secrets)
 
 
-def _secrets(server: Server) -> list[str]:
+def _secrets(server: Endpoint) -> list[str]:
     """What no report may repeat; what a suite itself gives a command is no secret, as it stands in the suite."""
-    return secrets_of_command(server.words) if isinstance(server, Command) else server.secrets
+    return secrets_of_command(server.words) if isinstance(server, CommandEndpoint) else server.secrets

@@ -24,7 +24,7 @@ from mcproof.testing.results import CallResult, PromptResult, ReadResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
-    from mcproof.client.calling import Reply
+    from mcproof.client.session import Response
 
 T = TypeVar("T")
 NAME = "server"
@@ -90,7 +90,7 @@ class McpServer:
         self._background.close()
 
     async def _leave(self, at_once: bool) -> None:
-        await self.host.session.leave(at_once=at_once)
+        await self.host.session.close(at_once=at_once)
 
     # What a server is asked
 
@@ -122,13 +122,13 @@ class McpServer:
         __tracebackhide__ = True
         sent = _json(params)
         reply = self.run(lambda: self._ask(method, sent, timeout))
-        if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
+        if reply.outcome not in ("accepted", "rejected") or reply.message is None:
             raise ServerError(self._shown(f"{_subject(method, sent)}: {_trouble(reply)}"))
-        error = reply.answer.error
+        error = reply.message.error
         if error is None:
             return reply.result
         code, message = error.get("code"), error.get("message")
-        said = self._shown(f"{_subject(method, sent)}: {reply.answer.complaint}")
+        said = self._shown(f"{_subject(method, sent)}: {reply.message.complaint}")
         raise McpError(code if isinstance(code, int) else None, str(message), error.get("data"), said)
 
     def tools(self) -> list[Any]:
@@ -174,10 +174,10 @@ class McpServer:
             self._is_warned = True
             warn(self._shown(f"{self.host.server.label} {self.host.noise}"), stacklevel=4)
 
-    async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Reply:
+    async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Response:
         async with self._turn:
             reply, _ = await self.host.ask(None, (method, params), timeout)
-            ended = await self.host.end_after_answer() if reply.answer is not None else None
+            ended = await self.host.end_after_answer() if reply.message is not None else None
             return reply if ended is None else reply._replace(outcome="crash", why=f"it was answered, and then {ended}")
 
     def _listed(self, key: str) -> list[Any]:
@@ -194,7 +194,7 @@ class McpServer:
             connection = await self.host.session.connection()
             listing = await list_everything(connection, [each for each in METHODS if each.key == key])
             if listing.unserved:
-                await self.host.session.leave(at_once=True)
+                await self.host.session.close(at_once=True)
             return listing.lists.get(key, []), "; ".join(f"{method}: {why}" for method, why in listing.unserved)
 
     def _shown(self, text: str) -> str:
@@ -294,11 +294,11 @@ def _json(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return dict(params)
 
 
-def _trouble(reply: Reply) -> str:
+def _trouble(reply: Response) -> str:
     """Why a reply is not to be relied on."""
     if not reply.arrived:
         return f"the server had ended before: {reply.why}"
-    return unanswered(reply) if reply.answer is None else reply.why
+    return unanswered(reply) if reply.message is None else reply.why
 
 
 def _subject(method: str, params: dict[str, Any] | None) -> str:

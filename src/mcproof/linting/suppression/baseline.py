@@ -107,8 +107,8 @@ class Baseline:
         """Suppress accepted findings that nothing else suppresses, and record all current ones."""
         where = self._known_as(catalog)
         for rule in running:
-            if rule.scope == "Trials":
-                self._tried.update((where, rule.id, each.item.subject) for each in catalog.trials or ())
+            if rule.scope == "ItemProbes":
+                self._tried.update((where, rule.id, each.item.subject) for each in catalog.item_probes or ())
             else:
                 self._judged.add((where, rule.id))
         result = list(suppressions)

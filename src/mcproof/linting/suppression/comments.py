@@ -29,7 +29,7 @@ LONGEST_REASON, LONGEST_WORD = 500, 60
 _START = re.compile(r"#(?=[ \t]*mcproof:)")
 _DIRECTIVE = re.compile(r"[ \t]*mcproof:[ \t]*([\w-]+)[ \t]*(?:(\[)([^\]]*)(\]?))?")
 _NEXT_COMMENT = re.compile(r"\s#\s")
-_NOT_OF_SOURCE = frozenset(("Wire", "Trials", "RuleCrash"))
+_NOT_OF_SOURCE = frozenset(("ConnectionFacts", "ItemProbes", "RuleCrash"))
 """The scopes of rules that cannot apply to source."""
 
 

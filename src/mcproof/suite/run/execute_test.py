@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.errors import nearest
-from mcproof.prove.safety import Permission
+from mcproof.prove.permission import Permission
 from mcproof.results.model import TestFailure, TestResult
 from mcproof.suite.definition import METHODS
 from mcproof.suite.matchers import shown
@@ -17,8 +17,8 @@ from mcproof.suite.server_under_test import UnableError, unreachable
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.client.calling import Reply
-    from mcproof.exchange.probe_facts import Trials
+    from mcproof.client.session import Response
+    from mcproof.exchange.probe_facts import ItemProbes
     from mcproof.results.model import ProbeResult, TestOutcome
     from mcproof.suite.definition import Fuzz, NegativePath, SuiteTest
     from mcproof.suite.server_under_test import Host
@@ -70,7 +70,7 @@ async def _made(test: SuiteTest, part: str, host: Host, judge: Judge) -> Judged:
     return await (_quality if part == "tool_quality" else _call)(test, host, judge)
 
 
-def answered(test: SuiteTest, reply: Reply, seconds: float, host: Host, store: SnapshotStore) -> TestResult:
+def answered(test: SuiteTest, reply: Response, seconds: float, host: Host, store: SnapshotStore) -> TestResult:
     """What a call came to that was made together with others."""
     judge = Judge(host.hide, host.hide_whole, store)
     return _result(test, test.block, _judged(test, reply, seconds, host, judge), seconds)
@@ -108,12 +108,12 @@ async def _call(test: SuiteTest, host: Host, judge: Judge) -> Judged:
     return _judged(test, reply, seconds, host, judge)
 
 
-def _judged(test: SuiteTest, reply: Reply, seconds: float, host: Host, judge: Judge) -> Judged:
-    if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
+def _judged(test: SuiteTest, reply: Response, seconds: float, host: Host, judge: Judge) -> Judged:
+    if reply.outcome not in ("accepted", "rejected") or reply.message is None:
         return Judged([judge.failure("", unanswered(reply))])
-    facts: dict[str, Any] = {"error": reply.answer.error, "duration_ms": round(seconds * 1000)}
-    if reply.answer.error is None:
-        facts["result"] = reply.answer.result
+    facts: dict[str, Any] = {"error": reply.message.error, "duration_ms": round(seconds * 1000)}
+    if reply.message.error is None:
+        facts["result"] = reply.message.result
     said = {"result.isError": _texts_of(reply)} if reply.outcome == "rejected" else {}
     failures = judge.failures(test.expect or call_default(test.block), facts, said)
     if test.expect is None and failures:
@@ -142,12 +142,12 @@ async def _quality(test: SuiteTest, host: Host, judge: Judge) -> Judged:
 
 
 async def _negative_path(test: SuiteTest, block: NegativePath, host: Host, judge: Judge) -> Judged:
-    from mcproof.prove.probe_session import Inquiry
+    from mcproof.prove.probe_session import ProbePlan
     from mcproof.prove.proving import WEAK, prove_within
     from mcproof.report.proof import negative_path
 
     catalog, permission, arguments = await _permitted(test, host)
-    inquiry = Inquiry([permission], list(block.checks), False, arguments, OVERSIZED, _limit(test, host))
+    inquiry = ProbePlan([permission], list(block.checks), False, arguments, OVERSIZED, _limit(test, host))
     proof = await prove_within(catalog, host.server, host.asking, inquiry)
     counted = negative_path(proof.probes)
     is_weak = any(each.probe == "baseline" and each.outcome != "accepted" for each in proof.probes)
@@ -160,7 +160,7 @@ async def _negative_path(test: SuiteTest, block: NegativePath, host: Host, judge
         for each in proof.probes
         if each.passed is False
     ]
-    failures += [judge.failure("", f"crash: {end}") for end in _unexplained(proof.trials)]
+    failures += [judge.failure("", f"crash: {end}") for end in _unexplained(proof.item_probes)]
     if not failures and not counted.checks_run:
         left_out = [each for each in proof.probes if each.passed is None and each.probe in block.checks]
         why = "; ".join(f"{each.probe}: {each.reason}" for each in left_out)
@@ -181,14 +181,14 @@ def _what_ran(probes: list[ProbeResult], checks: tuple[str, ...]) -> str:
 
 async def _fuzz(test: SuiteTest, block: Fuzz, host: Host, judge: Judge) -> Judged:
     from mcproof.console import plural
-    from mcproof.exchange.probe_facts import spelt
+    from mcproof.exchange.probe_facts import as_json
     from mcproof.prove.fuzz.campaign import fuzz_within
-    from mcproof.prove.fuzz.tool_campaign import Campaign
+    from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
 
     catalog, permission, arguments = await _permitted(test, host)
-    campaign = Campaign([permission], arguments, block.seed, block.cases, _limit(test, host, block.max_call_ms))
+    campaign = FuzzPlan([permission], arguments, block.seed, block.cases, _limit(test, host, block.max_call_ms))
     fuzzed = await fuzz_within(catalog, host.server, host.asking, campaign)
-    cases, outcomes, ends = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained(fuzzed.trials)
+    cases, outcomes, ends = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained(fuzzed.item_probes)
     facts = {
         "cases_run": cases,
         "crashes": outcomes["crash"] + len(ends),
@@ -204,8 +204,8 @@ async def _fuzz(test: SuiteTest, block: Fuzz, host: Host, judge: Judge) -> Judge
     failures = []
     for each in fuzzed.failures:
         if each.judgement.outcome != "accepted":
-            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.what or each.case.what
-            failures.append(judge.failure("", f"{outcome} at {spelt(each.case.arguments)}: {why}"))
+            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.what or each.case.description
+            failures.append(judge.failure("", f"{outcome} at {as_json(each.case.arguments)}: {why}"))
     failures += [judge.failure("", f"crash: {end}") for end in ends]
     if not facts["gate_passed"] and not failures:
         failures = [judge.failure("fuzz.cases_run", "no case could be sent", "at least 1", "0")]
@@ -240,15 +240,15 @@ def request_of(test: SuiteTest) -> tuple[str, dict[str, Any] | None]:
     return method, {key: test.subject, **({"arguments": arguments} if test.arguments is not None else {})}
 
 
-def unanswered(reply: Reply) -> str:
+def unanswered(reply: Response) -> str:
     """Why there is no answer."""
     before = "the server ended or closed the connection: " if reply.outcome == "crash" else ""
     return f"{before}{reply.why or reply.outcome}"
 
 
-def said_in(reply: Reply) -> str:
+def said_in(reply: Response) -> str:
     """Why a call failed, in the server's words."""
-    answer = reply.answer
+    answer = reply.message
     if answer is None or reply.outcome not in ("accepted", "rejected"):
         return unanswered(reply)
     if answer.error is not None:
@@ -257,17 +257,17 @@ def said_in(reply: Reply) -> str:
     return f"isError is true: {said}" if said else "isError is true"
 
 
-def _texts_of(reply: Reply) -> str:
+def _texts_of(reply: Response) -> str:
     """What the content of a result says, cropped."""
     content = reply.result.get("content")
     texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
     return " ".join(text for text in texts if isinstance(text, str))[:300]
 
 
-def _unexplained(trials: list[Trials]) -> list[str]:
+def _unexplained(trials: list[ItemProbes]) -> list[str]:
     """Ends of the server that no single call explains."""
-    of_server = [trial for each in trials if each.item.kind == "server" for trial in each.trials]
-    return [trial.answer for trial in of_server if trial.probe in ("calls", "fuzz") and trial.outcome == "crash"]
+    of_server = [trial for each in trials if each.item.kind == "server" for trial in each.records]
+    return [trial.response for trial in of_server if trial.probe in ("calls", "fuzz") and trial.outcome == "crash"]
 
 
 def _wanted(probe: ProbeResult) -> str:

@@ -117,7 +117,7 @@ class Workbench:
             await all_of(*(partial(host.leave, at_once=at_once) for host in self.hosts.values()))
         except asyncio.CancelledError:
             for host in self.hosts.values():
-                await host.session.leave(at_once=True)
+                await host.session.close(at_once=True)
             raise
         finally:
             if self._suite.setup or self._suite.teardown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.client.endpoints import Command
+from mcproof.client.endpoints import CommandEndpoint
 from mcproof.exchange.probe_facts import CHECKS
 from mcproof.suite.definition import NegativePath, Place, ServerEntry, Suite, SuiteTest
 from mcproof.suite.run.runner import run_suite
@@ -14,7 +14,7 @@ from mcproof.suite.snapshots import SnapshotStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
     from mcproof.results.model import TestResult
     from mcproof.suite.run.runner import Running
     from mcproof.suite.scaffold.drafts import Draft
@@ -29,7 +29,7 @@ class OnTrial(NamedTuple):
     """A server with the drafts that are to be tried on it."""
 
     name: str
-    server: Server
+    server: Endpoint
     drafts: list[Draft]
 
 
@@ -72,7 +72,7 @@ def _entry(each: OnTrial, way: Way) -> ServerEntry:
     limit = None if way.timeout is None else max(1, round(way.timeout * 1000))
     entry = ServerEntry(each.name, _NOWHERE, timeout_ms=limit, protocol=way.protocol)
     server = each.server
-    if isinstance(server, Command):
+    if isinstance(server, CommandEndpoint):
         return entry._replace(command=server.words, environment=server.environment, directory=server.directory)
     return entry._replace(url=server.url, headers=server.headers)
 

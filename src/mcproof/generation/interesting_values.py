@@ -1,10 +1,10 @@
-"""Values that are worth a try wherever they fit."""
+"""Values that often reveal bugs, tried wherever they are valid."""
 
 from __future__ import annotations
 
 from typing import Any
 
-TEXTS: tuple[str, ...] = (
+INTERESTING_STRINGS: tuple[str, ...] = (
     "",
     "a",
     "mcproof",
@@ -77,18 +77,30 @@ TEXTS: tuple[str, ...] = (
     "x" * 2_000,
     "é" * 1_000,
 )
-"""Texts that programs trip over: of other scripts, and such that a shell, a database or a template would read."""
+"""Strings that programs mishandle: other scripts, control characters, shell, SQL and template syntax."""
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.,:/\\'\"\n\t<>&%$#@!äöüß世界🌍"
-"""The characters of random texts."""
+"""The characters of random strings."""
 
-WHOLE: tuple[int, ...] = (
+INTERESTING_INTEGERS: tuple[int, ...] = (
     *(0, 1, -1, 2, 7, 10, 42, 100, 255, 256, 1000, 65535, 10**18),
     *(2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), 2**64),
 )
-REAL: tuple[float, ...] = (0.5, -0.5, 0.1, 1.5, 1e-9, 5e-324, 3.141592653589793, 1e21, -1e21, 1e308, 123456.789)
-ANYTHING: tuple[Any, ...] = (
+INTERESTING_FLOATS: tuple[float, ...] = (
+    0.5,
+    -0.5,
+    0.1,
+    1.5,
+    1e-9,
+    5e-324,
+    3.141592653589793,
+    1e21,
+    -1e21,
+    1e308,
+    123456.789,
+)
+ANY_VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 0.5, 2**53, "", "a", "世界"),
     *([], [1], [[]], {}, {"a": 1}, {"a": {"b": [None]}}),
 )
-"""Values for what may be anything."""
+"""Values for a schema without constraints."""

@@ -1,8 +1,8 @@
-"""Texts for each format that a validator asserts, and what people mean by some others."""
+"""Sample strings for every format that the validator asserts, and for common custom ones."""
 
 from __future__ import annotations
 
-SAMPLES: dict[str, tuple[str, ...]] = {
+FORMAT_SAMPLES: dict[str, tuple[str, ...]] = {
     "date": ("2024-01-01", "2024-02-29", "1999-12-31", "0001-01-01", "9999-12-31"),
     "date-time": (
         "2024-01-01T00:00:00Z",
@@ -41,7 +41,7 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "password": ("a",),
 }
 
-WELL_KNOWN: tuple[str, ...] = (
+FAMILIAR_STRINGS: tuple[str, ...] = (
     "2024-01-01",
     "2024-01-01T00:00:00Z",
     "2024-01",
@@ -52,4 +52,4 @@ WELL_KNOWN: tuple[str, ...] = (
     "USD",
     "127.0.0.1",
 )
-"""Texts that people recognise, for patterns that say nothing but their shape."""
+"""Strings that are easy to recognise, preferred if they match a pattern."""
