@@ -9,7 +9,7 @@ from mcproof.linting.engine import check
 from mcproof.linting.finding import Finding, fingerprints
 from mcproof.linting.registry import Rule, choose_rules
 from mcproof.results.build import report_findings
-from mcproof.results.model import group_by_fault
+from mcproof.results.findings import group_by_fault
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mcproof.config.settings import DEFAULTS, directory_of, read_settings, setti
 from mcproof.errors import ConfigError, UsageError
 from mcproof.execution.check_catalog import Plan
 from mcproof.linting.registry import RULESETS, choose_rules, rules_named
-from mcproof.results.model import Untested
+from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     import argparse

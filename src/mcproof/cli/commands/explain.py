@@ -11,7 +11,7 @@ from mcproof.cli.options import Parser, add_format
 from mcproof.console import Style
 from mcproof.linting.registry import FAULTS, RULESETS, find_rule, rules_of
 from mcproof.linting.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault
-from mcproof.report.documents import SCHEMA_VERSION
+from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from mcproof.linting.registry import Fault, Rule, Ruleset

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client.failures import ConnectError
 from mcproof.errors import nearest
 from mcproof.prove.permission import Permission
-from mcproof.results.model import TestFailure, TestResult
+from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.definition import METHODS
 from mcproof.suite.matchers import shown
 from mcproof.suite.run.expectation_check import Judge, call_default, quality_default
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.session import Response
     from mcproof.exchange.probe_facts import ItemProbes
-    from mcproof.results.model import ProbeResult, TestOutcome
+    from mcproof.results.proof import ProbeResult
+    from mcproof.results.suite_tests import TestOutcome
     from mcproof.suite.definition import Fuzz, NegativePath, SuiteTest
     from mcproof.suite.server_under_test import Host
     from mcproof.suite.snapshots import SnapshotStore
@@ -144,7 +145,7 @@ async def _quality(test: SuiteTest, host: Host, judge: Judge) -> Judged:
 async def _negative_path(test: SuiteTest, block: NegativePath, host: Host, judge: Judge) -> Judged:
     from mcproof.prove.probe_session import ProbePlan
     from mcproof.prove.proving import WEAK, prove_within
-    from mcproof.report.proof import negative_path
+    from mcproof.results.proof import negative_path
 
     catalog, permission, arguments = await _permitted(test, host)
     inquiry = ProbePlan([permission], list(block.checks), False, arguments, OVERSIZED, _limit(test, host))

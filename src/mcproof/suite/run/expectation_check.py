@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.results.model import TestFailure
+from mcproof.results.suite_tests import TestFailure
 from mcproof.suite.definition import Expect, Expectation, Place
 from mcproof.suite.matchers import Mismatch, judge, matcher_of
 from mcproof.suite.snapshots import hidden

@@ -15,7 +15,8 @@ from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import Interruptible, all_of
 from mcproof.client.secrets import hiding, hiding_whole
 from mcproof.client.transports.stdio import kill_marked
-from mcproof.results.model import Notice, TestFailure, TestResult
+from mcproof.results.run import Notice
+from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.run.batching import looking, may_look, stretches
 from mcproof.suite.run.execute_test import CALLED, answered, parts_of, request_of, run_part, said_in, unmade
 from mcproof.suite.run.steps import run_program
