@@ -101,7 +101,7 @@ def test_a_suite_is_run(here: Path) -> None:
     command = json.dumps(DEMO)
     (here / "suite.yaml").write_text(
         f"servers:\n  demo: {{command: {command}}}\n"
-        "tools:\n  - {name: lists, server: demo, tool: get_alerts, args: {state: CA}, expect: {max_duration_ms: 60000}}\n"
+        "tools:\n  - {name: works, server: demo, tool: get_alerts, args: {state: CA}, expect: {max_duration_ms: 60000}}"
     )
     assert len(api.run_suite(here / "suite.yaml").tests) == 1
 

@@ -1,7 +1,7 @@
-"""Exit codes, and the errors behind exit code 2: mcproof could not do the job.
+"""Exit codes, and the errors that end a run with exit code 2: the job could not be done.
 
-Each error carries one line that states the problem and, if known, its location. Nothing else is raised on purpose, so
-the command line can turn any of them into a sentence or into JSON.
+Each carries a one-line message and, if known, a location. No other exception is meant for users, so the command line
+can render all of them as text or JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 
 class McproofError(Exception):
-    """The job could not be done; `message` states why and what to do, in one line."""
+    """The job could not be done; `message` is one line: the cause and, if there is one, the remedy."""
 
     def __init__(
         self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None
@@ -28,7 +28,7 @@ class McproofError(Exception):
 
 
 class UsageError(McproofError):
-    """The request names something unknown, or its options do not go together."""
+    """The command line names something that does not exist, or combines options that exclude each other."""
 
 
 class InputError(McproofError):
@@ -36,11 +36,11 @@ class InputError(McproofError):
 
 
 class ConfigError(McproofError):
-    """The configuration cannot be read, or is invalid."""
+    """The configuration cannot be read, or contains an unknown key or value."""
 
 
 class WriteError(McproofError):
-    """A file cannot be replaced; the original is untouched."""
+    """A file cannot be written; the original is unchanged."""
 
 
 def reason_of(error: Exception) -> str:
@@ -49,8 +49,8 @@ def reason_of(error: Exception) -> str:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """Return a hint with the known word closest to `word`: " (did you mean `x`?)"; empty if none is close."""
-    from difflib import get_close_matches  # only needed when something is already wrong
+    """A hint with the known word closest to `word`, or an empty string: " (did you mean `x`?)"."""
+    from difflib import get_close_matches  # only needed on errors
 
     close = get_close_matches(word.lower(), [name.lower() for name in known], n=1)
     match = next((name for name in known if close and name.lower() == close[0]), None)

@@ -32,7 +32,7 @@ def add_fixing(parser: Parser) -> None:
 
 
 def parse_fixing(options: argparse.Namespace) -> FixOptions | None:
-    """Parse the options of `add_fixing`; None if nothing is to be fixed. Raises a UsageError if they contradict others."""
+    """Parse the options of `add_fixing`; None for no fix. Raises a UsageError if they contradict others."""
     wanted = options.fix or options.diff
     if options.write and options.diff:
         raise UsageError("--write and --diff exclude each other: --diff changes nothing")

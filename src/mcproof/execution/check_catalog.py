@@ -182,7 +182,7 @@ def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot show, whichever rules run."""
     unobserved = []
     if catalog.item_probes is None:
-        uncalled = tuple(rule.id for rule in plan.rules if rule.looks_at == "ItemProbes")
+        uncalled = tuple(rule.id for rule in plan.rules if rule.scope == "ItemProbes")
         why = "no tool was called (static run)"
         unobserved.append(Untested("behaviour", why, uncalled))
     if catalog.connection is None and any(rule.ruleset == "wire" for rule in plan.rules):
@@ -191,7 +191,7 @@ def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     if without_tools and not catalog.lists_tools:
         unobserved.append(Untested.of(without_tools, NO_TOOLS))
     without_server = [rule.id for rule in plan.rules if rule.traits.get("needs") == "server"]
-    if without_server and not catalog.speaks_of_server:
+    if without_server and not catalog.describes_server:
         of_source = catalog.source is not None or catalog.server_info
         why = "source code leaves it to the framework" if of_source else "a list of tools says nothing of the server"
         unobserved.append(Untested.of(without_server, why))

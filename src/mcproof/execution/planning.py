@@ -17,7 +17,7 @@ from mcproof.execution.requests import (
     RuleSelection,
     SchemaLintRequest,
 )
-from mcproof.linting.registry import RULESETS, choose, rules_named
+from mcproof.linting.registry import RULESETS, choose_rules, rules_named
 from mcproof.results.run import BROKEN, Untested
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Planner:
             select, rulesets = settings.select, settings.rulesets
         try:
             usual = (*kind.rulesets, *(kind.source_rulesets if is_source else ()))
-            rules = choose(rulesets or usual, select=select, ignore=[*selection.ignore, *ignored_by_settings])
+            rules = choose_rules(rulesets or usual, select=select, ignore=[*selection.ignore, *ignored_by_settings])
         except UsageError as error:
             if not ignored_by_settings or selection.ignore:
                 raise

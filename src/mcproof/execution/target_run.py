@@ -229,7 +229,7 @@ class TargetRun:
     def _rules(self) -> list[RuleFacts]:
         """The rules that ran on any target; rules about connections and calls only if there were any."""
         ran = [rule for rule in self._planner.rules() if self._has_live or rule.ruleset != "wire"]
-        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.looks_at != "ItemProbes"]
+        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.scope != "ItemProbes"]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 

@@ -66,7 +66,7 @@ def _rule(rule: Rule, style: Style) -> str:
     lines += [f"  {label:{width}}  {value}" for label, value in facts_of(rule)]
     lines += ["", f"{style.paint('Why', 'bold')}  {rule.why}", f"{style.paint('Fix', 'bold')}  {rule.advice}"]
     cases = cases_of(rule)
-    for heading, listed in (("It fires on", cases.bad), ("It is silent on", cases.good)):
+    for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
         lines += ["", style.paint(heading, "bold")]
         for case in listed:
             lines += _case(case, style)

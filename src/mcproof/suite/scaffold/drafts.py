@@ -103,7 +103,7 @@ class _Drafting:
         draft = self._begun(tool, "tools", tool.name, "answers", why)
         if not draft.impossible:
             draft = self._of_tool(draft, permission)
-        tool.forget_tree()
+        tool.release_tree()
         return draft
 
     def resource(self, resource: Item) -> Draft:
