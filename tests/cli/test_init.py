@@ -64,7 +64,7 @@ def test_tools_that_crash_hang_or_refuse_are_turned_off_with_what_they_said(tmp_
         "The call does not work: isError is true: it failed",
         "The call does not work: error -32000",
         "Turned off, as the call does not work: the server ended or closed the connection",
-        "Turned off, as the call does not work: no answer within 1 second",
+        "Turned off, as the call does not work: no response within 1 second",
     ):
         assert said in text
     assert "timeout_ms: 1000\n" in text

@@ -238,7 +238,8 @@ class Host:
         if not self._was_row:
             await self.settle()
         await self.connect()
-        replies = await self.session.send_together(requests)
+        batch = await self.session.send_together(requests)
+        replies = batch.problem if batch.responses is None else batch.responses
         self._takes_several = self._was_row = not isinstance(replies, str)
         self._last = None if isinstance(replies, str) else (tests[-1], requests[-1])
         return replies

@@ -128,7 +128,7 @@ class McpServer:
         if error is None:
             return reply.result
         code, message = error.get("code"), error.get("message")
-        said = self._shown(f"{_subject(method, sent)}: {reply.message.complaint}")
+        said = self._shown(f"{_subject(method, sent)}: {reply.message.description}")
         raise McpError(code if isinstance(code, int) else None, str(message), error.get("data"), said)
 
     def tools(self) -> list[Any]:

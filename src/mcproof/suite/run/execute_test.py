@@ -252,7 +252,7 @@ def said_in(reply: Response) -> str:
     if answer is None or reply.outcome not in ("accepted", "rejected"):
         return unanswered(reply)
     if answer.error is not None:
-        return answer.complaint
+        return answer.description
     said = _texts_of(reply)
     return f"isError is true: {said}" if said else "isError is true"
 

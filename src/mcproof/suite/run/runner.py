@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import Interruptible, all_of
 from mcproof.client.secrets import hiding, hiding_whole
-from mcproof.client.transports.stdio import kill_marked
+from mcproof.client.transports.started import STARTED
 from mcproof.results.model import Notice, TestFailure, TestResult
 from mcproof.suite.run.batching import looking, may_look, stretches
 from mcproof.suite.run.execute_test import CALLED, answered, parts_of, request_of, run_part, said_in, unmade
@@ -121,7 +121,7 @@ class Workbench:
             raise
         finally:
             if self._suite.setup or self._suite.teardown:
-                kill_marked(self._mark)
+                STARTED.kill(self._mark)
 
     async def test(self, test: SuiteTest, part: str) -> TestResult:
         """Make a part of a test, again where it does not pass, as often as is allowed."""
