@@ -40,6 +40,11 @@ class WriteError(McproofError):
     """A file cannot be replaced; the original is untouched."""
 
 
+def reason_of(error: Exception) -> str:
+    """The operating system's reason for an error, in lower case: "permission denied"."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
 def nearest(word: str, known: list[str]) -> str:
     """A hint that names the known word closest to `word`, or nothing: " (did you mean `x`?)"."""
     from difflib import get_close_matches  # only needed when something is already wrong

@@ -1,20 +1,33 @@
-"""How the tests of the command line call it, and what they call it on."""
+"""Runners for the command line, and catalogs to run it on.
+
+`run` and `run_bytes` call mcproof in this process, which is ten times cheaper than a child process. `run_process` and
+`run_process_bytes` start a child, for tests of streams, signals, encodings and exit paths.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from limits import HANG, hang_limit
+from mcproof.cli.main import main
+from mcproof.config import settings
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-TIMEOUT = 60
+TIMEOUT = HANG
+_READ_BY_PYTHON = {"PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONSAFEPATH", "PYTHONUTF8"}
 COMMAND = [sys.executable, "-m", "mcproof"]
 
 CLEAN_TOOL: dict[str, Any] = {
@@ -51,10 +64,46 @@ def environment(**changes: str) -> dict[str, str]:
     return {**os.environ, "PYTHONUTF8": "1", **changes}
 
 
+def run(
+    *args: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run mcproof in this process; what it prints is UTF-8, and never a traceback."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    return _decoded(run_bytes(*args, stdin=data, cwd=cwd, env=env))
+
+
+def run_process(
+    *args: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run mcproof in a child process; what it prints is UTF-8, and never a traceback."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    return _decoded(run_process_bytes(*args, stdin=data, cwd=cwd, env=env))
+
+
 def run_bytes(
     *args: str, stdin: bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run mcproof as a user does, and keep every byte that it prints."""
+    """Run mcproof in this process, with the streams, folder and variables that a child process would have."""
+    assert not _READ_BY_PYTHON & set(env or {}), "Python reads it when it starts: use run_process"
+    with (
+        _streams(stdin) as (stdout, stderr),
+        _environment(environment(**(env or {}))),
+        _folder(cwd),
+        hang_limit(),
+    ):
+        settings._settings_in.cache_clear()  # a new process has read nothing
+        try:
+            code = main(list(args))
+        except SystemExit as exit_:
+            code = exit_.code if isinstance(exit_.code, int) else exit_.code is not None
+        sys.stderr.flush()
+    return subprocess.CompletedProcess(args, code, stdout.getvalue(), stderr.getvalue())
+
+
+def run_process_bytes(
+    *args: str, stdin: bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run mcproof in a child process, and keep every byte that it prints."""
     return subprocess.run(
         [*COMMAND, *args],
         input=stdin,
@@ -66,15 +115,51 @@ def run_bytes(
     )
 
 
-def run(
-    *args: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Run mcproof as a user does; whatever it prints is UTF-8, and never a traceback."""
-    data = stdin.encode() if isinstance(stdin, str) else stdin
-    done = run_bytes(*args, stdin=data, cwd=cwd, env=env)
+def _decoded(done: subprocess.CompletedProcess[bytes]) -> subprocess.CompletedProcess[str]:
     result = subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
     assert "Traceback" not in result.stdout + result.stderr
     return result
+
+
+@contextmanager
+def _streams(stdin: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
+    """Replace the standard streams, encoded as the console script has them; yield what is printed."""
+    before = sys.stdin, sys.stdout, sys.stderr
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), "utf-8", "surrogateescape")
+    sys.stdout, sys.stderr = (io.TextIOWrapper(raw, "utf-8", "backslashreplace") for raw in (stdout, stderr))
+    ours = sys.stdin, sys.stdout, sys.stderr  # they close their buffers when they are freed
+    try:
+        yield stdout, stderr
+    finally:
+        sys.stdin, sys.stdout, sys.stderr = before
+        for stream in ours:
+            stream.detach()
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextmanager
+def _folder(folder: Path | None) -> Iterator[None]:
+    if folder is None:
+        yield
+        return
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def fails(*args: str, stdin: str | bytes = b"", cwd: Path | None = None) -> str:
@@ -103,10 +188,12 @@ def error_of(*args: str, stdin: str | bytes = b"", cwd: Path | None = None) -> A
     return document_of(done, "error")["error"]
 
 
+@cache
 def shipped_schema(name: str) -> Any:
     return json.loads((files("mcproof.report") / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
 
 
+@cache
 def validator(name: str) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(shipped_schema(name))
 

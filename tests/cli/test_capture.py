@@ -11,7 +11,7 @@ import pytest
 from client.running import RAW
 from servers import sdk
 
-from .running import CLEAN_TOOL, FAULTY_TOOL, fails, run, run_bytes, write
+from .running import CLEAN_TOOL, FAULTY_TOOL, fails, run, run_bytes, run_process_bytes, write
 from .serving import GOOD, config, entry, findings, raw, serve
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def test_a_capture_goes_to_standard_output_or_to_a_file(tmp_path: Path) -> None:
 
 def test_standard_output_is_utf8_whatever_the_terminal_is(tmp_path: Path) -> None:
     snapshot = write(tmp_path / "tools.json", [{**CLEAN_TOOL, "description": "Café 🍰"}])
-    done = run_bytes("capture", snapshot, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    done = run_process_bytes("capture", snapshot, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert json.loads(done.stdout)["tools"][0]["description"] == "Café 🍰"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from mcproof.config.settings import KEYS, SEVERITIES
+from mcproof.config.setting_keys import KEYS, SEVERITIES
 from mcproof.linting.registry import RULESETS
 
 from .running import document_of, error_of, fails, run, shipped_schema

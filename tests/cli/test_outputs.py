@@ -23,6 +23,7 @@ from .running import (
     error_of,
     fails,
     run,
+    run_process,
     validator,
     write,
 )
@@ -211,7 +212,7 @@ def test_standard_output_can_be_named_as_a_file(folder: Path) -> None:
     printed = run("lint", "faulty.json", "--format", "concise", cwd=folder).stdout
     document = run("lint", "faulty.json", "--format", "json", cwd=folder).stdout
     arguments = ("lint", "faulty.json", "--format", "concise", "--output", "json:/dev/stdout")
-    assert run(*arguments, cwd=folder).stdout == printed + document
+    assert run_process(*arguments, cwd=folder).stdout == printed + document
     with open(folder / "out", "wb") as stream:
         subprocess.run(
             [*COMMAND, *arguments], cwd=folder, env=environment(), stdout=stream, timeout=TIMEOUT, check=False

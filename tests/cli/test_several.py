@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, fails, run, run_bytes, write
+from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, fails, run, run_process_bytes, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,14 +193,16 @@ def test_two_runs_print_the_same_bytes_whatever_the_hash_seed(folder: Path, argu
     union = {"anyOf": [{"type": ["string", "array"]}, {"$ref": "#/nowhere"}], "description": "One of several."}
     tools.append({**CLEAN_TOOL, "name": "a/b", "inputSchema": {"type": "object", "properties": {"q": union}}})
     write(folder / "c_mixed.json", {"initialize": {}, "tools": tools, "prompts": [{}, {"name": "p"}]})
-    runs = [run_bytes(*arguments, str(folder), env={"PYTHONHASHSEED": seed}) for seed in ("0", "0", "1", "12345")]
+    runs = [
+        run_process_bytes(*arguments, str(folder), env={"PYTHONHASHSEED": seed}) for seed in ("0", "0", "1", "12345")
+    ]
     assert len({(done.returncode, done.stdout, done.stderr) for done in runs}) == 1
     assert runs[0].stdout
 
 
 def test_rules_and_explain_print_the_same_bytes_whatever_the_hash_seed() -> None:
     for arguments in (["rules"], ["rules", "--format", "json"], ["explain", "SCH-001"]):
-        runs = [run_bytes(*arguments, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2")]
+        runs = [run_process_bytes(*arguments, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2")]
         assert runs[0].stdout == runs[1].stdout
 
 

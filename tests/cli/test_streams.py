@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .running import CLEAN_TOOL, COMMAND, FAULTY_TOOL, TIMEOUT, document_of, environment, run, validator, write
+from .running import (
+    CLEAN_TOOL,
+    COMMAND,
+    FAULTY_TOOL,
+    TIMEOUT,
+    document_of,
+    environment,
+    run,
+    run_process,
+    validator,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -220,7 +231,7 @@ def test_a_full_disk_behind_standard_error_does_not_change_the_exit_code(tmp_pat
 def test_a_document_is_utf_8_whatever_the_terminal_speaks(tmp_path: Path, format: str) -> None:
     target = write(tmp_path / "tools.json", [{**FAULTY_TOOL, "name": "héllo→"}])
     printed = [
-        run("lint", target, "--format", format, env={"PYTHONUTF8": "0", "PYTHONIOENCODING": encoding}).stdout
+        run_process("lint", target, "--format", format, env={"PYTHONUTF8": "0", "PYTHONIOENCODING": encoding}).stdout
         for encoding in ("utf-8", "cp1252", "ascii")
     ]
     assert all("héllo→" in text for text in printed)

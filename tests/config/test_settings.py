@@ -17,17 +17,12 @@ import pytest
 
 from mcproof.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.cli import options
-from mcproof.config import settings
+from mcproof.config import setting_keys, settings
+from mcproof.config.setting_keys import FAIL_ON, GRADES, IGNORE_FOR_KEYS, KEYS, KINDS, SEVERITIES
 from mcproof.config.settings import (
     DEFAULTS,
-    FAIL_ON,
-    GRADES,
-    IGNORE_FOR_KEYS,
-    KEYS,
-    KINDS,
-    SEVERITIES,
     IgnoreFor,
-    Place,
+    SettingLocation,
     Settings,
     directory_of,
     read_settings,
@@ -67,7 +62,7 @@ live = "https://weather.example/mcp"
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory, and nothing found yet."""
-    monkeypatch.setattr(settings, "_FOUND", {})
+    settings._settings_in.cache_clear()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -105,7 +100,7 @@ def test_every_key_is_read() -> None:
                 frozenset({"SCH-001", "SCH-002"}),
                 ("SCH-001", "SCH-002"),
                 "frozen until v3",
-                Place("mcproof.toml", 12),
+                SettingLocation("mcproof.toml", 12),
             ),
             IgnoreFor(
                 None,
@@ -113,25 +108,25 @@ def test_every_key_is_read() -> None:
                 frozenset(rule.id for rule in rules_of("trust")),
                 ("trust",),
                 None,
-                Place("mcproof.toml", 17),
+                SettingLocation("mcproof.toml", 17),
             ),
         ),
         targets={"weather": "catalogs/weather.json", "live": "https://weather.example/mcp"},
         file="mcproof.toml",
-        places={
-            "rulesets": Place("mcproof.toml", 1),
-            "select": Place("mcproof.toml", 2),
-            "ignore": Place("mcproof.toml", 3),
-            "fail-on": Place("mcproof.toml", 4),
-            "min-grade": Place("mcproof.toml", 5),
-            "max-tokens": Place("mcproof.toml", 6),
-            "baseline": Place("mcproof.toml", 7),
-            "severity": Place("mcproof.toml", 9),
-            "severity.SCH-002": Place("mcproof.toml", 10),
-            "ignore-for": Place("mcproof.toml", 12),
-            "targets": Place("mcproof.toml", 20),
-            "targets.weather": Place("mcproof.toml", 21),
-            "targets.live": Place("mcproof.toml", 22),
+        locations={
+            "rulesets": SettingLocation("mcproof.toml", 1),
+            "select": SettingLocation("mcproof.toml", 2),
+            "ignore": SettingLocation("mcproof.toml", 3),
+            "fail-on": SettingLocation("mcproof.toml", 4),
+            "min-grade": SettingLocation("mcproof.toml", 5),
+            "max-tokens": SettingLocation("mcproof.toml", 6),
+            "baseline": SettingLocation("mcproof.toml", 7),
+            "severity": SettingLocation("mcproof.toml", 9),
+            "severity.SCH-002": SettingLocation("mcproof.toml", 10),
+            "ignore-for": SettingLocation("mcproof.toml", 12),
+            "targets": SettingLocation("mcproof.toml", 20),
+            "targets.weather": SettingLocation("mcproof.toml", 21),
+            "targets.live": SettingLocation("mcproof.toml", 22),
         },
     )
 
@@ -140,9 +135,13 @@ def test_a_pyproject_says_the_same_under_its_table() -> None:
     text = re.sub(r"^(\[+)", r"\1tool.mcproof.", EVERYTHING, flags=re.MULTILINE)
     shared = read(f"[project]\nname = 'x'\n[tool.mcproof]\n{text}", "pyproject.toml")
     own = read(EVERYTHING)
-    assert shared.places == {key: Place("pyproject.toml", place.line + 3) for key, place in own.places.items()}
-    moved = [ignore._replace(place=Place("pyproject.toml", ignore.place.line + 3)) for ignore in own.ignores]
-    assert shared == own._replace(file="pyproject.toml", ignores=tuple(moved), places=shared.places)
+    assert shared.locations == {
+        key: SettingLocation("pyproject.toml", place.line + 3) for key, place in own.locations.items()
+    }
+    moved = [
+        ignore._replace(location=SettingLocation("pyproject.toml", ignore.location.line + 3)) for ignore in own.ignores
+    ]
+    assert shared == own._replace(file="pyproject.toml", ignores=tuple(moved), locations=shared.locations)
 
 
 @pytest.mark.parametrize("text", ["", "\n# nothing\n", "\ufeff"])
@@ -189,7 +188,7 @@ def test_a_rule_beats_its_ruleset_whatever_the_order() -> None:
         assert settings.severity[trust] == "high"
         assert {settings.severity[rule.id] for rule in rules_of("strict")} == {"medium"}
         assert {settings.severity[rule.id] for rule in rules_of("grade", "catalog")} == {"low"}
-        assert settings.places[f"severity.{trust}"].line == text.split("\n").index(f"{trust} = 'high'") + 3
+        assert settings.locations[f"severity.{trust}"].line == text.split("\n").index(f"{trust} = 'high'") + 3
 
 
 def test_rules_are_known_by_id_and_name_in_any_case() -> None:
@@ -523,9 +522,6 @@ def test_importing_the_module_imports_little() -> None:
         "mcproof.config",
         "mcproof.config.settings",
         "mcproof.errors",
-        "mcproof.linting",
-        "mcproof.linting.finding",
-        "mcproof.linting.registry",
     }
 
 
@@ -570,8 +566,8 @@ def test_the_schema_has_the_same_keys_and_words_as_the_reader() -> None:
     assert tuple(properties["fail-on"]["enum"]) == FAIL_ON
     assert properties["min-grade"]["enum"] == [*GRADES, *map(str.lower, GRADES)]
     assert tuple(properties["severity"]["additionalProperties"]["enum"]) == SEVERITIES
-    assert properties["max-tokens"]["maximum"] == settings.MAX_NUMBER
-    assert properties["ignore-for"]["items"]["properties"]["tool"]["maxLength"] == settings.MAX_GLOB
+    assert properties["max-tokens"]["maximum"] == setting_keys.MAX_NUMBER
+    assert properties["ignore-for"]["items"]["properties"]["tool"]["maxLength"] == setting_keys.MAX_GLOB
 
 
 def test_the_reader_has_the_same_words_as_everybody_else() -> None:
@@ -579,7 +575,7 @@ def test_the_reader_has_the_same_words_as_everybody_else() -> None:
     assert tuple(LETTERS) == GRADES
     assert set(SEVERITIES) == set(_LEVEL_OF)
     assert set(KINDS) == {item.kind for item in ITEMS} - {"server"}
-    assert {field for field, _ in KEYS.values()} == set(Settings._fields) - {"file", "places"}
+    assert {field for field, _ in KEYS.values()} == set(Settings._fields) - {"file", "locations"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from mcproof.diff.catalog_changes import KINDS, Change, compare
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.jsontext import resolve
+from mcproof.text.pointers import resolve
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog

@@ -100,6 +100,20 @@ class Node(BaseModel):
     children: list["Node"] = []
 
 
+class Item(BaseModel):
+    """The start of another definition's name, and nothing refers to it."""
+    other: "Other"
+
+
+class Other(BaseModel):
+    """Mentions "$ref": '#/$defs/Item' in its text only."""
+    items: "ItemList"
+
+
+class ItemList(BaseModel):
+    count: int
+
+
 class Empty(BaseModel):
     pass
 
@@ -696,6 +710,8 @@ RETURNS = [
     "Color",
     "Node",
     "list[Node]",
+    "Item",
+    "ItemList",
     "tuple[int, str]",
     "bytes",
     "datetime.datetime",

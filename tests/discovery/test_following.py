@@ -13,7 +13,7 @@ from .sources import found, is_conditional, names, tool
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.discovery.discovery import Discovered
+    from mcproof.discovery.pipeline import Discovered
 
 SERVER = """
 import contextlib

@@ -1,4 +1,4 @@
-"""Random input schemas in which every keyword that generation knows can occur, in two dialects."""
+"""Random input schemas with every keyword that generation supports, in two dialects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _small = st.integers(0, 4)
 
 @st.composite
 def input_schemas(draw: st.DrawFn) -> dict[str, Any]:
-    """A schema for the arguments of a tool; not every one of them admits any."""
+    """A schema for the arguments of a tool; some allow no arguments at all."""
     is_old = draw(st.booleans())
     schema = _object(draw, 3, is_old)
     if is_old or draw(st.booleans()):

@@ -1,4 +1,4 @@
-"""Schemas that are made to hurt."""
+"""Schemas designed to crash or slow down generation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from mcproof.generation.cases import Sampler, deterministic_cases
-from mcproof.generation.patterns import seeded
+from limits import cpu_limit
+from mcproof.generation.cases import deterministic_cases
+from mcproof.generation.patterns import seeded_random
+from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
 
 
@@ -44,17 +46,17 @@ HOSTILE: dict[str, Any] = {
     "not a number as a bound": _property({"minimum": float("nan")}),
     "not a number as a default": _property({"type": "number", "default": float("nan")}),
     "a lone surrogate": _property({"const": "\ud800"}),
-    "a number too long to spell": _property({"const": 10**5000}),
+    "a number too long to print": _property({"const": 10**5000}),
     "a bound beyond all fractions": _property({"type": "number", "minimum": 10**400}),
     "10,000 levels": _deep(10_000),
     "50 levels": _deep(50),
     "a chain of references": _chain(3_000, "plain"),
     "a chain of required properties": _chain(500, "property"),
-    "itself": {"$ref": "#"},
-    "not itself": {"not": {"$ref": "#"}},
-    "itself inside": _property({"$ref": "#"}),
-    "itself in all": {"allOf": [{"$ref": "#"}, {"anyOf": [{"$ref": "#"}]}]},
-    "unique lists of itself": _unique_of_itself(),
+    "circular": {"$ref": "#"},
+    "negation of itself": {"not": {"$ref": "#"}},
+    "recursive property": _property({"$ref": "#"}),
+    "circular allOf": {"allOf": [{"$ref": "#"}, {"anyOf": [{"$ref": "#"}]}]},
+    "unique arrays of itself": _unique_of_itself(),
     "a pattern that backtracks": _property({"type": "string", "pattern": "^(a+)+$"}),
     "a pattern with large counts": _property({"type": "string", "pattern": "(a{1000}){1000}"}),
     "very many items": _property({"type": "array", "minItems": 10**9}),
@@ -71,30 +73,22 @@ HOSTILE: dict[str, Any] = {
         "allOf": [{"anyOf": [{"required": [f"a{at}"]}, {"required": [f"b{at}"]}]} for at in range(900)]
     },
     "contradicting unions": {"allOf": [{"oneOf": [{"type": "string"}, {"type": "null"}] * 20}] * 20},
-    "a keyword of one's own below not": {"not": {"x-values": 5}},
+    "a custom keyword below not": {"not": {"x-values": 5}},
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_schema_neither_crashes_nor_takes_long(name: str) -> None:
+def test_a_hostile_schema_neither_crashes_nor_hangs(name: str) -> None:
     schema = HOSTILE[name]
-    made = valid_arguments(schema)
+    with cpu_limit():
+        made = valid_arguments(schema)
+        cases = list(deterministic_cases(schema, structural=True))
+        sampler, choose = Sampler(schema), seeded_random(1)
+        drawn = [sampler.case(choose) for _ in range(50)]
     assert (made.value is None) == bool(made.problem)
-    cases = list(deterministic_cases(schema, structural=True))
-    sampler, choose = Sampler(schema), seeded(1)
-    drawn = [sampler.case(choose) for _ in range(50)]
     if made.value is None:
         assert not any(case.is_valid for case in cases)
         assert drawn == [None] * 50
     else:
         assert cases[0].arguments == made.value
         assert any(case is not None for case in drawn)
-
-
-def test_the_time_for_all_of_them_is_bounded() -> None:
-    from time import process_time
-
-    for name, schema in HOSTILE.items():
-        start = process_time()
-        list(deterministic_cases(schema))
-        assert process_time() - start < 5, name

@@ -1,4 +1,4 @@
-"""Who says whether a value fits."""
+"""The test oracle."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from mcproof.generation.oracle import Oracle
 URI = {"type": "object", "properties": {"x": {"type": "string", "format": "uri", "maxLength": 30}}}
 
 
-def test_a_format_is_asserted_for_what_is_accepted_and_a_note_for_what_is_refused() -> None:
+def test_format_is_an_assertion_to_accept_and_an_annotation_to_reject() -> None:
     oracle = Oracle(URI)
     assert oracle.accepts({"x": "https://example.com"})
     assert not oracle.accepts({"x": "no address"})
-    assert not oracle.refuses({"x": "no address"})
-    assert oracle.refuses({"x": 1})
+    assert not oracle.rejects({"x": "no address"})
+    assert oracle.rejects({"x": 1})
 
 
-def test_a_complaint_names_the_keyword_and_the_place() -> None:
+def test_the_first_error_has_a_keyword_and_a_pointer() -> None:
     oracle = Oracle(URI)
-    assert oracle.complaint({"x": "https://example.com/" + "a" * 20}) == ("maxLength", "/x")
-    assert oracle.complaint({"x": "no address"}) == ("format", "/x")
-    assert oracle.complaint({}) is None
+    assert oracle.first_error({"x": "https://example.com/" + "a" * 20}) == ("maxLength", "/x")
+    assert oracle.first_error({"x": "no address"}) == ("format", "/x")
+    assert oracle.first_error({}) is None
 
 
-def test_the_place_of_a_complaint_is_an_escaped_pointer() -> None:
+def test_the_pointer_of_an_error_is_escaped() -> None:
     oracle = Oracle({"properties": {"a/b~": {"items": {"type": "null"}}}})
-    assert oracle.complaint({"a/b~": [None, 1]}) == ("type", "/a~1b~0/1")
+    assert oracle.first_error({"a/b~": [None, 1]}) == ("type", "/a~1b~0/1")
 
 
 @pytest.mark.parametrize(
@@ -37,36 +37,36 @@ def test_the_place_of_a_complaint_is_an_escaped_pointer() -> None:
         (None, "the schema is not an object"),
         ([], "the schema is not an object"),
         (False, "the schema is `false`"),
-        ({"$ref": "https://example.com/other.json"}, "it refers to a schema outside of itself"),
-        ({"$ref": "#/$defs/missing"}, "it refers to a schema that is not there"),
-        ({"$schema": "https://example.com/dialect"}, "its `$schema` names a dialect that is not known"),
+        ({"$ref": "https://example.com/other.json"}, "it refers to an external schema"),
+        ({"$ref": "#/$defs/missing"}, "it refers to a schema that does not exist"),
+        ({"$schema": "https://example.com/dialect"}, "its `$schema` names an unknown dialect"),
     ],
 )
-def test_what_cannot_be_used_has_a_problem(schema: Any, problem: str) -> None:
+def test_an_unusable_schema_has_a_problem(schema: Any, problem: str) -> None:
     oracle = Oracle(schema)
     assert oracle.problem == problem
     assert not oracle.accepts({})
-    assert not oracle.refuses({})
-    assert oracle.complaint({}) is None
+    assert not oracle.rejects({})
+    assert oracle.first_error({}) is None
 
 
-def test_what_is_no_valid_schema_is_told_in_short() -> None:
+def test_the_problem_of_an_invalid_schema_is_short() -> None:
     problem = Oracle({"type": "no such type"}).problem
     assert problem is not None
-    assert problem.startswith("it is no valid schema: ")
+    assert problem.startswith("it is not a valid schema: ")
     assert len(problem) < 200
 
 
-def test_odd_values_never_raise() -> None:
+def test_unusual_values_never_raise() -> None:
     oracle = Oracle({"type": "object", "properties": {"x": {"type": "string"}}})
     odd_values: list[Any] = [float("nan"), 10**5000, "\ud800", {1: 2}, object(), {"x": {1, 2}}]
     for odd in odd_values:
         assert not oracle.accepts(odd)
-        assert oracle.refuses(odd) in (True, False)
-        assert oracle.complaint(odd) in (None, ("type", ""))
+        assert oracle.rejects(odd) in (True, False)
+        assert oracle.first_error(odd) in (None, ("type", ""))
 
 
-def test_a_union_of_unions_that_would_unfold_for_ever_is_not_used() -> None:
+def test_exponentially_nested_unions_are_not_used() -> None:
     parts: dict[str, Any] = {f"a{at}": {"anyOf": [{"$ref": f"#/$defs/a{at + 1}"}] * 2} for at in range(60)}
     oracle = Oracle({"$ref": "#/$defs/a0", "$defs": {**parts, "a60": {"type": "string"}}})
-    assert oracle.problem == "the schema combines too many schemas to be judged"
+    assert oracle.problem == "the schema combines too many schemas to be validated"

@@ -1,4 +1,4 @@
-"""Texts that match a regular expression."""
+"""Strings that match a pattern."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.generation.patterns import matches, matching, seeded
+from mcproof.generation.patterns import matches, matching_string, seeded_random
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ from mcproof.generation.patterns import matches, matching, seeded
         ("^(?!a).$", None),
     ],
 )
-def test_the_shortest_text_is_found(pattern: str, text: str | None) -> None:
-    found = matching(pattern)
+def test_the_shortest_match_is_found(pattern: str, text: str | None) -> None:
+    found = matching_string(pattern)
     assert found is not None
     assert matches(pattern, found)
     assert text is None or found == text
@@ -52,8 +52,8 @@ def test_the_shortest_text_is_found(pattern: str, text: str | None) -> None:
         r"^\S+\s\S+$",
     ],
 )
-def test_look_arounds_and_back_references_are_met_by_trying(pattern: str) -> None:
-    found = matching(pattern)
+def test_lookarounds_and_back_references_match_after_some_attempts(pattern: str) -> None:
+    found = matching_string(pattern)
     assert found is not None
     assert jsonschema_rs.is_valid({"pattern": pattern}, found)
 
@@ -62,8 +62,8 @@ def test_look_arounds_and_back_references_are_met_by_trying(pattern: str) -> Non
     ("pattern", "shortest", "longest"),
     [("^a+$", 7, 7), ("^(ab)*$", 5, 6), ("x", 4, 4), ("x$", 4, 4), (r"\bfoo\b", 6, 9), ("^[a-z]+(-[a-z]+)*$", 30, 40)],
 )
-def test_lengths_are_kept(pattern: str, shortest: int, longest: int) -> None:
-    found = matching(pattern, shortest, longest)
+def test_matches_respect_the_length(pattern: str, shortest: int, longest: int) -> None:
+    found = matching_string(pattern, shortest, longest)
     assert found is not None
     assert shortest <= len(found) <= longest
     assert matches(pattern, found)
@@ -73,8 +73,8 @@ def test_lengths_are_kept(pattern: str, shortest: int, longest: int) -> None:
     ("pattern", "shortest", "longest"),
     [("^abc$", 4, None), ("^abc$", 0, 2), ("(", 0, None), ("[]", 0, None), ("a{30000}", 0, None), ("a", 10**9, None)],
 )
-def test_there_is_none_where_none_can_be(pattern: str, shortest: int, longest: int | None) -> None:
-    assert matching(pattern, shortest, longest) is None
+def test_impossible_patterns_have_no_match(pattern: str, shortest: int, longest: int | None) -> None:
+    assert matching_string(pattern, shortest, longest) is None
 
 
 @pytest.mark.parametrize(
@@ -82,17 +82,17 @@ def test_there_is_none_where_none_can_be(pattern: str, shortest: int, longest: i
     ["(a{1000}){1000}", "(((a?){1000}){1000}){1000}", "^(a+)+$", "(" * 200 + "a" + ")" * 200, "(){9999}", "a" * 9_000],
 )
 def test_no_pattern_takes_long(pattern: str) -> None:
-    for choose in (None, seeded(1)):
-        found = matching(pattern, choose=choose)
+    for choose in (None, seeded_random(1)):
+        found = matching_string(pattern, random=choose)
         assert found is None or matches(pattern, found)
 
 
-def test_choices_vary_the_text_and_repeat_with_the_seed() -> None:
+def test_random_matches_vary_and_repeat_with_the_seed() -> None:
     pattern = r"^[a-z]{2,9}-\d+$"
-    texts = [matching(pattern, choose=seeded(seed)) for seed in range(30)]
+    texts = [matching_string(pattern, random=seeded_random(seed)) for seed in range(30)]
     assert len(set(texts)) > 25
     assert all(text is not None and matches(pattern, text) for text in texts)
-    assert texts == [matching(pattern, choose=seeded(seed)) for seed in range(30)]
+    assert texts == [matching_string(pattern, random=seeded_random(seed)) for seed in range(30)]
 
 
 _ATOMS = st.sampled_from(["a", "[a-f]", "[^x]", r"\d", r"\w", r"\s", ".", r"\.", "é"])
@@ -109,8 +109,8 @@ _PATTERNS = st.recursive(
 
 
 @given(_PATTERNS, st.booleans(), st.integers(0, 1_000))
-def test_plain_patterns_are_always_met(inner: str, is_anchored: bool, seed: int) -> None:
+def test_simple_patterns_always_match(inner: str, is_anchored: bool, seed: int) -> None:
     pattern = f"^(?:{inner})$" if is_anchored else inner
-    for text in (matching(pattern), matching(pattern, choose=seeded(seed))):
+    for text in (matching_string(pattern), matching_string(pattern, random=seeded_random(seed))):
         assert text is not None
         assert jsonschema_rs.is_valid({"pattern": pattern}, text)

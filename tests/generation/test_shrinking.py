@@ -1,4 +1,4 @@
-"""Smaller variants of a failing value."""
+"""Simpler variants of a value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.generation.smaller_values import MOST_REDUCTIONS, complexity, reductions
+from mcproof.generation.smaller_values import MAX_REDUCTIONS, complexity, reductions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ JSON = st.recursive(
 
 
 def shrunk(value: Any, fails: Callable[[Any], bool]) -> Any:
-    """What a caller comes to that goes on from the first variant that still fails."""
+    """The result of shrinking: always continue with the first variant that still fails."""
     steps = 0
     while True:
         smaller = next((each for each in reductions(value) if fails(each)), None)
@@ -33,11 +33,11 @@ def shrunk(value: Any, fails: Callable[[Any], bool]) -> Any:
 
 
 @pytest.mark.parametrize("simple", [None, False, 0, "", [], {}])
-def test_what_is_simplest_has_no_smaller_variant(simple: Any) -> None:
+def test_the_simplest_values_have_no_variant(simple: Any) -> None:
     assert list(reductions(simple)) == []
 
 
-def test_the_boldest_come_first() -> None:
+def test_the_largest_reductions_come_first() -> None:
     assert next(reductions({"a": 1, "b": 2})) == {}
     assert next(reductions([1, 2, 3])) == []
     assert list(reductions("abcd"))[:3] == ["", "ab", "cd"]
@@ -45,7 +45,7 @@ def test_the_boldest_come_first() -> None:
     assert list(reductions(True)) == [False]
 
 
-def test_a_failure_is_brought_down_to_its_cause() -> None:
+def test_a_failure_is_reduced_to_its_cause() -> None:
     value = {"query": "select ' from x", "limit": 1_000_000, "deep": {"list": [1, "two", {"three": 3}]}}
     assert shrunk(value, lambda each: "'" in str(each.get("query"))) == {"query": "'"}
     assert shrunk(value, lambda each: each.get("limit", 0) > 4_711) == {"limit": 4_712}
@@ -57,25 +57,25 @@ def test_a_failure_is_brought_down_to_its_cause() -> None:
 @given(JSON)
 def test_every_variant_is_simpler(value: Any) -> None:
     variants = list(reductions(value))
-    assert len(variants) <= MOST_REDUCTIONS
+    assert len(variants) <= MAX_REDUCTIONS
     assert all(complexity(each) < complexity(value) for each in variants)
 
 
 @given(JSON, st.randoms(use_true_random=False))
-def test_whatever_still_fails_it_comes_to_an_end(value: Any, random: Any) -> None:
+def test_shrinking_terminates(value: Any, random: Any) -> None:
     shrunk(value, lambda _: random.random() < 0.3)
     assert shrunk(value, lambda _: True) in (None, False, 0, "", [], {})
 
 
-def test_a_large_value_is_not_gone_through_for_ever() -> None:
+def test_a_large_value_has_a_limited_number_of_variants() -> None:
     deep: Any = 1
     for _ in range(300):
         deep = [deep]
-    assert len(list(reductions(deep))) <= MOST_REDUCTIONS
+    assert len(list(reductions(deep))) <= MAX_REDUCTIONS
     wide = {str(number): "text" * 50 for number in range(3_000)}
-    assert len(list(reductions(wide))) <= MOST_REDUCTIONS
-    assert len(list(reductions(10**1_000))) <= MOST_REDUCTIONS
+    assert len(list(reductions(wide))) <= MAX_REDUCTIONS
+    assert len(list(reductions(10**1_000))) <= MAX_REDUCTIONS
 
 
-def test_a_large_number_is_brought_down_in_few_steps() -> None:
+def test_a_large_number_shrinks_in_few_steps() -> None:
     assert shrunk(10**18, lambda each: each > 10**17 + 12_345) == 10**17 + 12_346

@@ -18,7 +18,7 @@ FORMATS = (
 
 
 def value_for(schema: Any) -> Any:
-    """The value that is made for one required property."""
+    """The value built for one required property."""
     made = valid_arguments({"type": "object", "properties": {"x": schema}, "required": ["x"]})
     assert made.value is not None, made.problem
     assert made.problem == ""
@@ -90,7 +90,7 @@ def value_for(schema: Any) -> Any:
         ({"enum": ["k", "l"], "if": {"const": "k"}, "then": False}, "l"),
     ],
 )
-def test_the_plainest_value_is_made(schema: Any, value: Any) -> None:
+def test_the_simplest_value_is_built(schema: Any, value: Any) -> None:
     made = value_for(schema)
     assert made == value
     assert type(made) is type(value)
@@ -109,12 +109,12 @@ def test_the_plainest_value_is_made(schema: Any, value: Any) -> None:
         ({"description": "e.g. 'abc'", "enum": ["x", "y"]}, "x"),
     ],
 )
-def test_one_word_that_the_description_gives_as_an_example_is_taken_where_it_fits(schema: Any, value: Any) -> None:
+def test_a_word_quoted_as_an_example_in_the_description_is_used_if_valid(schema: Any, value: Any) -> None:
     whole = {"type": "object", "properties": {"a": {"type": "string", **schema}}, "required": ["a"]}
     assert valid_arguments(whole).value == {"a": value}
 
 
-def test_only_what_is_required_is_there_in_the_order_of_the_text() -> None:
+def test_only_required_properties_are_present_in_document_order() -> None:
     properties = {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "boolean"}}
     made = valid_arguments({"type": "object", "properties": properties, "required": ["c", "a"]})
     assert list((made.value or {}).items()) == [("a", 1), ("c", True)]
@@ -127,12 +127,12 @@ def test_a_root_without_a_type_means_an_object() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_format_is_met(name: str) -> None:
+def test_a_format_is_satisfied(name: str) -> None:
     made = value_for({"type": "string", "format": name})
     assert jsonschema_rs.validator_for({"format": name}, validate_formats=True).is_valid(made)
 
 
-def test_a_format_is_met_within_lengths() -> None:
+def test_a_format_is_satisfied_within_lengths() -> None:
     assert len(value_for({"type": "string", "format": "uri", "minLength": 60})) == 60
     assert len(value_for({"type": "string", "format": "email", "minLength": 40})) == 40
 
@@ -156,7 +156,7 @@ def test_references_are_followed() -> None:
     assert valid_arguments(schema).value == {"pointer": 5, "anchor": True, "document": "Q", "property": 5}
 
 
-def test_a_circle_ends_where_it_may() -> None:
+def test_recursion_ends_where_possible() -> None:
     node = {
         "type": "object",
         "properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}},
@@ -167,12 +167,12 @@ def test_a_circle_ends_where_it_may() -> None:
     assert valid_arguments(tree).value == {"below": []}
 
 
-def test_what_needs_itself_has_no_value() -> None:
+def test_a_schema_that_requires_itself_has_no_value() -> None:
     made = valid_arguments({"type": "object", "properties": {"x": {"$ref": "#"}}, "required": ["x"]})
     assert made == (None, "no value was found for the required `x`")
 
 
-def test_what_depends_on_a_property_comes_with_it() -> None:
+def test_dependent_properties_are_added() -> None:
     schema = {
         "required": ["a"],
         "dependentRequired": {"a": ["b"]},
@@ -181,7 +181,7 @@ def test_what_depends_on_a_property_comes_with_it() -> None:
     assert valid_arguments(schema).value == {"a": "a", "b": "a", "c": 7}
 
 
-def test_a_condition_is_kept() -> None:
+def test_a_condition_is_satisfied() -> None:
     schema = {
         "properties": {"mode": {"enum": ["file", "text"]}},
         "required": ["mode"],
@@ -193,19 +193,19 @@ def test_a_condition_is_kept() -> None:
     assert made in ({"mode": "file", "path": "a"}, {"mode": "text", "text": "a"})
 
 
-def test_unevaluated_properties_are_kept_out() -> None:
+def test_unevaluated_properties_are_omitted() -> None:
     schema = {"allOf": [{"properties": {"a": {"type": "null"}}}], "unevaluatedProperties": False, "minProperties": 1}
     assert valid_arguments(schema).value == {"a": None}
 
 
-def test_draft_07_ignores_what_stands_beside_a_reference() -> None:
+def test_draft_07_ignores_keywords_beside_a_reference() -> None:
     properties = {"x": {"$ref": "#/definitions/i", "type": "string"}}
     schema = {"properties": properties, "required": ["x"], "definitions": {"i": {"type": "integer"}}}
     assert valid_arguments({"$schema": DRAFT_07, **schema}).value == {"x": 1}
     assert valid_arguments(schema).value is None
 
 
-def test_draft_07_writes_tuples_and_dependencies_its_own_way() -> None:
+def test_draft_07_tuples_and_dependencies_are_supported() -> None:
     items = {"type": "array", "items": [{"type": "string"}, {"const": 2}], "additionalItems": False, "minItems": 2}
     schema = {"properties": {"x": items}, "required": ["x"], "dependencies": {"x": ["y"], "y": {"required": ["z"]}}}
     assert valid_arguments({"$schema": DRAFT_07, **schema}).value == {"x": ["a", 2], "y": "a", "z": "a"}
@@ -214,22 +214,22 @@ def test_draft_07_writes_tuples_and_dependencies_its_own_way() -> None:
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        ({"type": "string"}, "the schema admits no object"),
-        ({"type": "object", "allOf": [{"type": "array"}]}, "the schema admits no object"),
-        ({"enum": []}, "the schema admits no object"),
+        ({"type": "string"}, "the schema does not allow any object"),
+        ({"type": "object", "allOf": [{"type": "array"}]}, "the schema does not allow any object"),
+        ({"enum": []}, "the schema does not allow any object"),
         ({"required": ["x"], "properties": {"x": {"enum": []}}}, "no value was found for the required `x`"),
         (
             {"required": ["x"], "properties": {"x": {"type": "string", "pattern": "^ab$", "minLength": 9}}},
-            "no text was found that matches the pattern `^ab$`",
+            "no string was found that matches the pattern `^ab$`",
         ),
         (None, "the schema is not an object"),
     ],
 )
-def test_why_there_is_no_value_is_said(schema: Any, problem: str) -> None:
+def test_a_missing_value_has_a_reason(schema: Any, problem: str) -> None:
     assert valid_arguments(schema) == (None, problem)
 
 
-def test_the_value_is_the_callers_own() -> None:
+def test_the_value_is_a_copy() -> None:
     default = {"list": [1]}
     schema = {"properties": {"x": {"default": default}, "y": {"default": default}}, "required": ["x", "y"]}
     made = valid_arguments(schema).value
@@ -239,13 +239,13 @@ def test_the_value_is_the_callers_own() -> None:
     assert made["y"] == {"list": [1]}
 
 
-def test_arguments_are_an_object_even_where_the_schema_admits_more() -> None:
+def test_arguments_are_an_object_even_if_the_schema_allows_more() -> None:
     assert valid_arguments({"enum": ["x", 1, {"a": 1}]}).value == {"a": 1}
-    assert valid_arguments({"const": "x"}).problem == "no object was found that the schema accepts"
+    assert valid_arguments({"const": "x"}).problem == "no valid object was found"
     assert valid_arguments({"anyOf": [{"const": "x"}, {"required": ["y"]}]}).value == {"y": "a"}
 
 
-def test_an_object_that_needs_more_of_itself_ends() -> None:
+def test_an_object_that_requires_more_of_itself_terminates() -> None:
     node = {"type": "object", "additionalProperties": {"$ref": "#/$defs/n"}, "minProperties": 1}
     made = valid_arguments({"properties": {"x": {"$ref": "#/$defs/n"}}, "$defs": {"n": node}, "required": ["x"]})
     assert made.value is None

@@ -12,7 +12,7 @@ from mcproof.execution.check_catalog import Plan, judge
 from mcproof.linting.engine import check
 from mcproof.linting.registry import Rule, choose, find_rule
 from mcproof.linting.suppression.baseline import Baseline
-from mcproof.linting.suppression.ledger import ACCEPTED, IGNORED, IgnoreLedger, Suppression
+from mcproof.linting.suppression.ignores import ACCEPTED, IGNORED, IgnoreTracker, Suppression
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_the_findings_of_a_rule_that_failed_are_not_gone(
 
     monkeypatch.setattr(find_rule("SCH-002"), "check", fails)
     baseline = Baseline.read(file, accepts_all=True)
-    judge(catalog_of(target, "a"), Plan(RULES, "note"), IgnoreLedger(), baseline)
+    judge(catalog_of(target, "a"), Plan(RULES, "note"), IgnoreTracker(), baseline)
     assert baseline.stale() == []
     baseline.update()
     rules = {entry["rule"] for entry in json.loads((tmp_path / "base.json").read_text())["entries"]}

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.running import document_of, run
-from mcproof.config.settings import IgnoreFor
-from mcproof.config.settings import Place as ConfigPlace
+from mcproof.config.settings import IgnoreFor, SettingLocation
 from mcproof.execution.check_catalog import Judged, Plan, judge
 from mcproof.linting.registry import Rule, choose
-from mcproof.linting.suppression.ledger import COMMENTED, IGNORED, IgnoreLedger, Suppression
+from mcproof.linting.suppression.ignores import COMMENTED, IGNORED, IgnoreTracker, Suppression
 from mcproof.targets.python_project import read_source
 
 if TYPE_CHECKING:
@@ -90,9 +89,9 @@ def written(tmp_path: Path, text: str, **comments: str) -> str:
 
 
 def judged(
-    file: str, rules: list[Rule] = STRICT, ledger: IgnoreLedger | None = None, ignores: tuple[IgnoreFor, ...] = ()
+    file: str, rules: list[Rule] = STRICT, tracker: IgnoreTracker | None = None, ignores: tuple[IgnoreFor, ...] = ()
 ) -> Judged:
-    return judge(read_source(file), Plan(rules, "note", ignores), ledger or IgnoreLedger(), None)
+    return judge(read_source(file), Plan(rules, "note", ignores), tracker or IgnoreTracker(), None)
 
 
 def suppressed(found: Judged) -> set[tuple[str, str]]:
@@ -100,9 +99,9 @@ def suppressed(found: Judged) -> set[tuple[str, str]]:
 
 
 def remarks(file: str, rules: list[Rule] = STRICT) -> list[tuple[str, str, int]]:
-    ledger = IgnoreLedger()
-    judged(file, rules, ledger)
-    return [(each.kind, each.message, each.line) for each in ledger.remarks.values() if each is not None]
+    tracker = IgnoreTracker()
+    judged(file, rules, tracker)
+    return [(each.kind, each.message, each.line) for each in tracker.notices.values() if each is not None]
 
 
 # --- what is suppressed -------------------------------------------------------------------------------------------
@@ -332,12 +331,12 @@ def test_what_a_comment_ignores_does_not_count_for_a_score(tmp_path: Path) -> No
 
 
 def test_a_comment_is_needed_even_where_the_configuration_says_the_same(tmp_path: Path) -> None:
-    file, ledger = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-001]"), IgnoreLedger()
-    entry = IgnoreFor("tool", "buy", frozenset(["SCH-001"]), ("SCH-001",), None, ConfigPlace("mcproof.toml", 1))
-    found = judged(file, ledger=ledger, ignores=(entry,))
+    file, tracker = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-001]"), IgnoreTracker()
+    entry = IgnoreFor("tool", "buy", frozenset(["SCH-001"]), ("SCH-001",), None, SettingLocation("mcproof.toml", 1))
+    found = judged(file, tracker=tracker, ignores=(entry,))
     assert {why.by for why in found.suppressions if why is not None} == {IGNORED}
-    assert list(ledger.remarks.values()) == [None]
-    assert ledger.unused() == []
+    assert list(tracker.notices.values()) == [None]
+    assert tracker.unused() == []
 
 
 def test_a_string_that_looks_like_a_comment_suppresses_nothing(tmp_path: Path) -> None:
@@ -376,18 +375,18 @@ def test_a_comment_on_no_line_of_a_tool_is_unused_whatever_ran(tmp_path: Path, w
 
 
 def test_a_comment_that_any_target_needs_is_used(tmp_path: Path) -> None:
-    file, ledger = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-001]"), IgnoreLedger()
-    judged(file, choose([], select=["SCH-001"]), ledger)
-    judged(str(tmp_path), choose([], select=["SCH-001"]), ledger)
-    assert list(ledger.remarks.values()) == [None]
+    file, tracker = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-001]"), IgnoreTracker()
+    judged(file, choose([], select=["SCH-001"]), tracker)
+    judged(str(tmp_path), choose([], select=["SCH-001"]), tracker)
+    assert list(tracker.notices.values()) == [None]
 
 
 def test_a_rule_that_failed_makes_no_comment_unused(tmp_path: Path, broken_rule: Rule) -> None:
     del broken_rule
     (tmp_path / "clean.py").write_text(CLEAN.replace("ignore", "ignore[SCH-002]"), encoding="utf-8")
-    ledger = IgnoreLedger()
-    judged(str(tmp_path / "clean.py"), STRICT, ledger)
-    assert list(ledger.remarks.values()) == [None]  # what it said before it failed is suppressed
+    tracker = IgnoreTracker()
+    judged(str(tmp_path / "clean.py"), STRICT, tracker)
+    assert list(tracker.notices.values()) == [None]  # what it said before it failed is suppressed
 
 
 # --- what cannot be read ------------------------------------------------------------------------------------------

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from mcproof.linting.engine import check
-from mcproof.linting.fixing.snapshot_fix import Fixed, apply_fixes, unified_diff
+from mcproof.linting.fixing.snapshot_fix import FixedSnapshot, fix_snapshot
 from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.text.jsontext import Edit
+from mcproof.text.unified_diff import unified_diff
 
 
-def fix(text: str, *, keep_optional: bool = False) -> Fixed:
+def fix(text: str, *, keep_optional: bool = False) -> FixedSnapshot:
     catalog = read_snapshot(text.encode(), "catalog.json")
-    return apply_fixes(catalog, check(catalog, rules_of("strict")), keep_optional=keep_optional)
+    return fix_snapshot(catalog, check(catalog, rules_of("strict")), keep_optional=keep_optional)
 
 
 def fixed_schema(schema: Any, *, keep_optional: bool = False) -> Any:
@@ -163,7 +164,7 @@ def test_a_property_whose_name_is_half_a_character_can_be_required_and_written_t
 )
 def test_what_needs_no_fix_or_is_the_authors_is_left_as_it_is(schema: Any) -> None:
     text = json.dumps([{"name": "t", "inputSchema": schema}])
-    assert fix(text) == Fixed(text, [], 0, 0)
+    assert fix(text) == FixedSnapshot(text, [], 0, 0)
 
 
 def test_no_type_and_no_size_is_invented() -> None:
@@ -190,7 +191,7 @@ def test_it_counts_what_was_mended_and_what_became_required() -> None:
     fixed = fix(EXPANDED)
     assert (fixed.applied, fixed.made_required) == (2, 2)
     again = fix(fixed.text)
-    assert again == Fixed(fixed.text, [], 0, 0)
+    assert again == FixedSnapshot(fixed.text, [], 0, 0)
 
 
 def test_keep_optional_leaves_out_what_has_a_default_or_admits_null() -> None:

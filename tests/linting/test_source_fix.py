@@ -7,12 +7,12 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from cli.running import document_of, fails, run, run_bytes
 from mcproof.linting.engine import check
-from mcproof.linting.fixing.source_fix import SourceFixed, fix_source
+from mcproof.linting.fixing.source_fix import FixedSource, fix_source
 from mcproof.linting.registry import rules_of
 from mcproof.targets.python_project import read_source
 from properties.schemas import input_schemas
@@ -42,13 +42,13 @@ def server(schema: str, *, before: str = "", name: str = '"buy"') -> str:
     return HEAD + before + LISTED.format(tools=f"Tool(name={name}, inputSchema={schema})")
 
 
-def fixed(folder: Path, text: str | bytes, *, keep_optional: bool = False) -> SourceFixed:
+def fixed(folder: Path, text: str | bytes, *, keep_optional: bool = False) -> FixedSource:
     file = folder / "server.py"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return fixed_again(str(file), keep_optional=keep_optional)
 
 
-def fixed_again(target: str, *, keep_optional: bool = False) -> SourceFixed:
+def fixed_again(target: str, *, keep_optional: bool = False) -> FixedSource:
     catalog = read_source(target)
     return fix_source(catalog, check(catalog, rules_of("strict")), keep_optional=keep_optional)
 
@@ -213,7 +213,7 @@ def test_a_constant_that_one_tool_uses_is_fixed_where_it_is_written(tmp_path: Pa
     assert fixed_left(found) == []
 
 
-def fixed_left(found: SourceFixed) -> list[Finding]:
+def fixed_left(found: FixedSource) -> list[Finding]:
     """What is still fixable once the files are written."""
     for each in found.files:
         with open(each.file, "wb") as file:
@@ -524,7 +524,6 @@ def test_an_object_with_a_property_that_is_never_there_is_left_alone(shop: Path)
     assert (shop / "src" / "server.py").read_text(encoding="utf-8") == text
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(schema=input_schemas(), random=st.randoms(use_true_random=True))
 def test_whatever_the_layout_a_fix_does_what_the_rules_ask_and_a_second_one_nothing(
     tmp_path_factory: pytest.TempPathFactory, schema: Any, random: Random

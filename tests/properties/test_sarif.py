@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.console import Style
 from mcproof.execution.check_catalog import Depth, Plan, examine, judge
-from mcproof.linting.fixing.snapshot_fix import apply_fixes
+from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
-from mcproof.linting.suppression.ledger import IgnoreLedger
+from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import render
 from mcproof.results.model import RunReport
 from mcproof.targets.snapshot import read_snapshot
@@ -21,13 +21,12 @@ from .schemas import input_schemas
 from .test_fix import layouts
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(st.data())
 def test_the_fixes_of_a_log_give_what_the_fix_command_gives(data: st.DataObject) -> None:
     text = data.draw(layouts(data.draw(input_schemas(friendly=True))))
     catalog = read_snapshot(text.encode(), "catalog.json")
     plan = Plan(rules_of("strict"), "note")
-    report = examine(catalog, plan, Depth(lines=True, identities=True, scores=False), IgnoreLedger(), None)
+    report = examine(catalog, plan, Depth(lines=True, identities=True, scores=False), IgnoreTracker(), None)
     log = json.loads("".join(render(RunReport("schema-lint", "0.0.0", [report]), "sarif", Style())))
-    fixed = apply_fixes(catalog, judge(catalog, plan, IgnoreLedger(), None).costing)
+    fixed = fix_snapshot(catalog, judge(catalog, plan, IgnoreTracker(), None).costing)
     assert with_fixes(text, log) == fixed.text

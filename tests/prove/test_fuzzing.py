@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.running import run, validator
-from mcproof.prove.fuzz.tool_campaign import cases_of
+from cli.running import run_process, validator
+from mcproof.prove.fuzz.tool_fuzzer import cases_of
 from servers.library import SCHEMAS
 
 from .running import command, mcproof, refused, small_server, tool, tried
@@ -40,7 +40,7 @@ def test_the_same_seed_prints_the_same_whatever_else_is_different(here: Path, fa
         folder = here / str(number)
         folder.mkdir()
         env = {"PYTHONHASHSEED": str(number)}
-        done = run(*words, "--processes", processes, "--", *command(fault), cwd=folder, env=env)
+        done = run_process(*words, "--processes", processes, "--", *command(fault), cwd=folder, env=env)
         assert done.returncode in (0, 1), done.stderr
         printed.add(done.stdout)
     assert len(printed) == 1

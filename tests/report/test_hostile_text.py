@@ -7,14 +7,14 @@ from typing import Any, get_args
 from xml.etree import ElementTree
 
 import junitparser
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.console import Style
 from mcproof.diff.catalog_changes import compare
 from mcproof.execution.check_catalog import Depth, Plan, examine
 from mcproof.linting.registry import all_rules
-from mcproof.linting.suppression.ledger import IgnoreLedger
+from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.diff_text import report_changes
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import FAULTS
@@ -66,7 +66,7 @@ def catalogs(draw: st.DrawFn) -> str:
 def _run(text: str, file: str = "catalog.json") -> RunReport:
     catalog = read_snapshot(text.encode(), file)
     rules = all_rules()
-    report = examine(catalog, Plan(rules, "note"), EVERYTHING, IgnoreLedger(), None)
+    report = examine(catalog, Plan(rules, "note"), EVERYTHING, IgnoreTracker(), None)
     assert report.findings
     return RunReport("lint", "0.0.0", [report], [rule_facts(rule) for rule in rules], exit_code=1)
 
@@ -78,7 +78,6 @@ def _text(run: RunReport, format: str) -> str:
 NAMES = [name for name in FORMATS if name != "html"]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(catalogs(), hostile)
 def test_whatever_a_server_says_every_format_can_be_read_and_nothing_in_it_acts(text: str, file: str) -> None:
     run = _run(text, file)
@@ -98,7 +97,6 @@ def test_whatever_a_server_says_every_format_can_be_read_and_nothing_in_it_acts(
     refuse_markup(printed["markdown"])
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
 @given(catalogs())
 def test_a_stored_report_renders_as_the_run_did(text: str) -> None:
     run = _run(text)
@@ -107,7 +105,6 @@ def test_a_stored_report_renders_as_the_run_did(text: str) -> None:
         assert _text(stored, name) == _text(run, name)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
 @given(catalogs(), catalogs(), hostile.filter(bool), hostile.filter(bool))
 def test_a_comparison_of_whatever_servers_say_can_be_read_and_nothing_in_it_acts(
     old: str, new: str, before: str, after: str
@@ -164,7 +161,6 @@ def trials(draw: st.DrawFn) -> TargetReport:
     )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(trials(), st.sampled_from(("probe", "prove", "fuzz")), st.integers(40, 120), st.booleans())
 def test_whatever_a_server_does_under_trial_can_be_read_and_nothing_in_it_acts(
     report: TargetReport, command: str, width: int, unicode: bool

@@ -19,7 +19,7 @@ import pytest
 from mcproof.console import without_commands
 from mcproof.execution.check_catalog import Depth, Plan, examine
 from mcproof.linting.registry import all_rules, find_rule
-from mcproof.linting.suppression.ledger import IgnoreLedger, Suppression
+from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
 from mcproof.report.html import document
 from mcproof.results.build import rule_facts
 from mcproof.results.model import (
@@ -72,7 +72,7 @@ def report_of(catalog: Any, name: str = "catalog.json", **changes: Any) -> Targe
     text = catalog if isinstance(catalog, str) else json.dumps(catalog, indent=1)
     plan = Plan(all_rules(), "error", min_grade="B", max_tokens=10)
     report = examine(
-        read_snapshot(text.encode(), name), plan, Depth(lines=True, identities=True, scores=True), IgnoreLedger(), None
+        read_snapshot(text.encode(), name), plan, Depth(lines=True, identities=True, scores=True), IgnoreTracker(), None
     )
     return report._replace(**changes)
 

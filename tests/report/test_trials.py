@@ -15,7 +15,7 @@ import pytest
 from mcproof.cli.main import main
 from mcproof.console import Style, display_width
 from mcproof.errors import InputError
-from mcproof.linting.suppression.ledger import Suppression
+from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report import grade_card
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import matrix_grid

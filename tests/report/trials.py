@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.linting.suppression.ledger import Suppression
+from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.model import (
     BROKEN,
     Cell,

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.peer import Peer
-from mcproof.exchange.connection_facts import Ending, Wire
+from mcproof.exchange.connection_facts import ConnectionFacts, ProcessEnd
 from mcproof.linting.engine import RuleCrash, check
-from mcproof.linting.fixing.snapshot_fix import apply_fixes
+from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import Rule, all_rules
-from mcproof.linting.rulebook import METHODS, Case, cases_of
+from mcproof.linting.rulebook import METHODS, RuleCase, cases_of
 from mcproof.prove.protocol_probes import PROBES
 from mcproof.targets.python_project import read_source
 from mcproof.targets.snapshot import read_snapshot
@@ -52,17 +52,17 @@ def rules_to_run(rule: Rule) -> list[Rule]:
 def findings(rule: Rule, text: str) -> list[Finding]:
     catalog = read_snapshot(text.encode(), "case.json")
     if rule.ruleset == "wire":
-        catalog.wire = asyncio.run(wire_of({}))
+        catalog.connection = asyncio.run(connection_of({}))
     found = check(catalog, rules_to_run(rule))
     return [finding for finding in found if finding.rule is rule]
 
 
-def pointers(rule: Rule, case: Case) -> list[str]:
+def pointers(rule: Rule, case: RuleCase) -> list[str]:
     """Where a rule fires on a case."""
     if case.crash is not None:
         return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
     if case.wire is not None:
-        return [problem.at for problem in rule.check(asyncio.run(wire_of(case.wire)))]
+        return [problem.at for problem in rule.check(asyncio.run(connection_of(case.wire)))]
     if case.trial is not None:
         return [problem.at for problem in rule.check(tried(case.trial))]
     if case.source is not None:
@@ -82,7 +82,7 @@ def source_catalog(text: str) -> Catalog:
         return read_source(folder)
 
 
-async def wire_of(shown: dict[str, Any]) -> Wire:
+async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:
     """What a connection shows on which a server sends these lines, in answer to one request."""
 
     async def drop(_: bytes) -> None:
@@ -99,7 +99,7 @@ async def wire_of(shown: dict[str, Any]) -> Wire:
     for kind, detail in shown.get("anomalies", {}).items():
         peer.note(kind, detail)
     ending = shown.get("ending")
-    return Wire(
+    return ConnectionFacts(
         "stdio",
         "handshake",
         "2025-11-25",
@@ -107,50 +107,50 @@ async def wire_of(shown: dict[str, Any]) -> Wire:
         shown.get("seconds_to_answer", 0.1),
         tuple(peer.anomalies),
         tuple(shown.get("unserved", {}).items()),
-        None if ending is None else Ending(ending, 0),
+        None if ending is None else ProcessEnd(ending, 0),
     )
 
 
 def fixed_text(rule: Rule, text: str) -> str:
     catalog = read_snapshot(text.encode(), "case.json")
-    return apply_fixes(catalog, check(catalog, [rule])).text
+    return fix_snapshot(catalog, check(catalog, [rule])).text
 
 
 @each("bad")
-def test_a_bad_case_is_found_exactly_where_it_says(rule: Rule, case: Case) -> None:
+def test_a_bad_case_is_found_exactly_where_it_says(rule: Rule, case: RuleCase) -> None:
     assert case.at
     assert pointers(rule, case) == list(case.at)
 
 
 @each("good")
-def test_a_good_case_is_silent(rule: Rule, case: Case) -> None:
+def test_a_good_case_is_silent(rule: Rule, case: RuleCase) -> None:
     assert not case.at
     assert case.fixed is None
     assert pointers(rule, case) == []
 
 
 @each("bad")
-def test_a_case_offers_a_fix_exactly_where_it_shows_one(rule: Rule, case: Case) -> None:
+def test_a_case_offers_a_fix_exactly_where_it_shows_one(rule: Rule, case: RuleCase) -> None:
     if case.snapshot is not None:
         offered = {finding.fix is not None for finding in findings(rule, case.snapshot)}
         assert offered == {case.fixed is not None}
 
 
 @each_fixed()
-def test_a_fix_gives_exactly_the_tool_that_the_case_shows(rule: Rule, case: Case) -> None:
+def test_a_fix_gives_exactly_the_tool_that_the_case_shows(rule: Rule, case: RuleCase) -> None:
     assert case.snapshot is not None
     [tool] = json.loads(fixed_text(rule, case.snapshot))["tools"]
     assert json.dumps(tool) == json.dumps(case.fixed), "the same members in the same order"
 
 
 @each_fixed()
-def test_what_was_fixed_is_found_no_more(rule: Rule, case: Case) -> None:
+def test_what_was_fixed_is_found_no_more(rule: Rule, case: RuleCase) -> None:
     assert case.snapshot is not None
     assert findings(rule, fixed_text(rule, case.snapshot)) == []
 
 
 @each_fixed()
-def test_a_second_fix_changes_nothing(rule: Rule, case: Case) -> None:
+def test_a_second_fix_changes_nothing(rule: Rule, case: RuleCase) -> None:
     assert case.snapshot is not None
     once = fixed_text(rule, case.snapshot)
     assert fixed_text(rule, once) == once
@@ -170,7 +170,7 @@ def test_a_rule_with_a_fix_also_shows_what_is_left_to_the_author(rule: Rule) -> 
 @pytest.mark.parametrize(
     ("rule", "case"), [(rule, case) for rule, _, case in ALL], ids=[f"{r.id}: {case.title}" for r, _, case in ALL]
 )
-def test_a_case_has_a_title_and_exactly_one_subject(rule: Rule, case: Case) -> None:
+def test_a_case_has_a_title_and_exactly_one_subject(rule: Rule, case: RuleCase) -> None:
     subjects: list[Any] = [
         case.tool,
         case.catalog,
@@ -202,7 +202,7 @@ def test_a_trial_is_shown_as_what_was_sent_and_what_came_back() -> None:
     sent = {"name": "find_book", "arguments": {}}
     tool = {"name": "find_book", "outputSchema": {}}
     trial = {"probe": "baseline", "revision": "2025-06-18", "tool": tool, "sent": sent, "answer": {"result": {}}}
-    assert Case("", trial=trial).shown.splitlines() == [
+    assert RuleCase("", trial=trial).shown.splitlines() == [
         'tool: {"name": "find_book", "outputSchema": {}}',
         "revision: 2025-06-18",
         'sent: tools/call {"name": "find_book", "arguments": {}}',
@@ -216,4 +216,4 @@ def test_a_trial_is_shown_as_what_was_sent_and_what_came_back() -> None:
 )
 def test_a_trial_without_an_answer_says_what_came_instead(answer: str, shown: str) -> None:
     trial = {"probe": "not_json", "sent": "this is not JSON", "answer": answer}
-    assert Case("", trial=trial).shown == f"sent: this is not JSON\nanswer: {shown}"
+    assert RuleCase("", trial=trial).shown == f"sent: this is not JSON\nanswer: {shown}"

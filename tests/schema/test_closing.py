@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 
 from mcproof.linting.engine import check
-from mcproof.linting.fixing.snapshot_fix import apply_fixes
+from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot
 
@@ -35,7 +35,7 @@ def findings(schema: Any) -> list[Finding]:
 
 def tightened(schema: Any) -> Any:
     catalog = read_snapshot(json.dumps([{"name": "t", "inputSchema": schema}]).encode(), "catalog.json")
-    return json.loads(apply_fixes(catalog, check(catalog, rules_of("strict"))).text)[0]["inputSchema"]
+    return json.loads(fix_snapshot(catalog, check(catalog, rules_of("strict"))).text)[0]["inputSchema"]
 
 
 def closed(schema: Any) -> set[str]:

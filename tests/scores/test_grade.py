@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.linting.engine import check
@@ -107,7 +107,6 @@ def test_describing_the_last_undescribed_tool_also_earns_the_bonus() -> None:
 @given(
     st.lists(st.sampled_from([{}, {"description": ""}, {"name": "a b"}, {"inputSchema": []}]), min_size=1, max_size=12)
 )
-@settings(deadline=None, derandomize=True)
 def test_another_finding_never_raises_the_score(changes: list[dict[str, Any]]) -> None:
     clean = graded(tools(*changes, {}))
     worse = graded(tools(*changes, {"description": "Short."}))
@@ -117,7 +116,6 @@ def test_another_finding_never_raises_the_score(changes: list[dict[str, Any]]) -
 @given(
     st.lists(st.sampled_from([{}, {"description": ""}, {"name": "a b"}, {"inputSchema": {}}]), min_size=1, max_size=12)
 )
-@settings(deadline=None, derandomize=True)
 def test_every_lost_point_names_a_rule(changes: list[dict[str, Any]]) -> None:
     result = graded(tools(*changes))
     lost = sum(each.points for each in result.deductions)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from generation.random_schemas import input_schemas
-from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.generation.valid_values import valid_arguments
-from mcproof.prove.safety import permission
+from mcproof.prove.permission import permission
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.scaffold.drafts import MOST, Draft, drafts_of, with_results
 from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite, first_suite
@@ -36,7 +36,7 @@ from .suites import SEARCH
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
     from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
 SECRET = "hunter2-hunter2"  # noqa: S105
@@ -302,7 +302,6 @@ def test_huge_names_and_thousands_of_nameless_tools_do_not_make_it_unreadable() 
     assert calls(read(written([*huge, *([7] * 60_000)]).text))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(TEXTS, st.one_of(st.none(), input_schemas())), min_size=1, max_size=4), st.data())
 def test_every_name_and_all_arguments_survive(tools: list[tuple[str, Any]], data: st.DataObject) -> None:
     server = server_of([tool(name, schema) for name, schema in tools], name=server_name(data.draw(TEXTS)))
@@ -335,13 +334,13 @@ def test_any_arguments_survive(arguments: dict[str, Any]) -> None:
 
 
 def entry(
-    server: Server, environment: dict[str, str] | None = None, options: EntryOptions | None = None
+    server: Endpoint, environment: dict[str, str] | None = None, options: EntryOptions | None = None
 ) -> tuple[str, SecretVariables]:
     variables = SecretVariables(environment or {})
     return "\n".join(entry_lines(server, "local", variables, "", options or EntryOptions())), variables
 
 
-def entry_read(server: Server, environment: dict[str, str]) -> ServerEntry:
+def entry_read(server: Endpoint, environment: dict[str, str]) -> ServerEntry:
     """The server as the reader of suites finds it, in an environment in which all variables are set."""
     variables = SecretVariables(environment)
     lines = entry_lines(server, "local", variables, "", EntryOptions())
@@ -351,18 +350,18 @@ def entry_read(server: Server, environment: dict[str, str]) -> ServerEntry:
 
 
 def test_a_plain_command_is_written_as_it_is() -> None:
-    text, variables = entry(Command(("python", "server.py", "--port", "80", ""), {}))
+    text, variables = entry(CommandEndpoint(("python", "server.py", "--port", "80", ""), {}))
     assert text == 'command: [python, server.py, --port, "80", ""]'
     assert variables.unset == []
 
 
 def test_how_it_was_asked_is_written_where_somebody_said_so() -> None:
-    text, _ = entry(Endpoint("https://host/mcp", {}), options=EntryOptions(2.5, "2025-06-18"))
+    text, _ = entry(UrlEndpoint("https://host/mcp", {}), options=EntryOptions(2.5, "2025-06-18"))
     assert text == 'url: "https://host/mcp"\ntimeout_ms: 2500\nprotocol: "2025-06-18"'
 
 
 def test_a_folder_is_told_from_where_the_suite_stands() -> None:
-    server = Command(("x",), {}, "servers/one")
+    server = CommandEndpoint(("x",), {}, "servers/one")
     lines = entry_lines(server, "a", SecretVariables({}), "tests", EntryOptions())
     assert lines[1] == 'cwd: "../servers/one"'
 
@@ -370,32 +369,40 @@ def test_a_folder_is_told_from_where_the_suite_stands() -> None:
 @pytest.mark.parametrize(
     ("server", "environment", "expected"),
     [
-        (Command(("x",), {"KEY": SECRET}), {}, "env:\n  KEY: {env: KEY}"),
-        (Command(("x",), {"KEY": SECRET}), {"KEY": SECRET}, "env:\n  KEY: {env: KEY}"),
-        (Command(("x",), {"KEY": SECRET}, None, (SECRET,)), {"TOKEN": SECRET}, "env:\n  KEY: {env: TOKEN}"),
-        (Command(("x",), {"KEY": f"a {SECRET} b"}, None, (SECRET,)), {"T": SECRET}, 'env:\n  KEY: "a ${T} b"'),
-        (Command(("x", "--api-key", SECRET), {}), {}, 'command: [x, --api-key, "${API_KEY}"]'),
-        (Command(("x", f"--token={SECRET}"), {}), {}, 'command: [x, "--token=${TOKEN}"]'),
-        (Command(("x", "--token", SECRET), {}, None, (SECRET,)), {"T": SECRET}, 'command: [x, --token, "${T}"]'),
-        (Command(("x", f"--db=pg://me:{SECRET}@host/db"), {}), {}, 'command: [x, "${SECRET}"]'),
-        (Command(("x", "--db", f"pg://me:{SECRET}@host/db"), {}), {}, 'command: [x, --db, "${SECRET}"]'),
-        (Command(("x", "--token", "***"), {}), {}, 'command: [x, --token, "${TOKEN}"]'),
-        (Endpoint("https://host", {"X-Key": SECRET}), {}, "headers:\n  X-Key: {env: X_KEY}"),
-        (Endpoint("https://host", {"A": f"Bearer {SECRET}"}, (SECRET,)), {"T": SECRET}, 'A: "Bearer ${T}"'),
-        (Endpoint(f"https://host/mcp?key={SECRET}", {}), {}, 'url: "${LOCAL_URL}"'),
-        (Endpoint(f"https://me:{SECRET}@host/mcp", {}), {}, 'url: "${LOCAL_URL}"'),
-        (Endpoint(f"https://host/mcp?key={SECRET}", {}, (SECRET,)), {"T": SECRET}, 'url: "https://host/mcp?key=${T}"'),
+        (CommandEndpoint(("x",), {"KEY": SECRET}), {}, "env:\n  KEY: {env: KEY}"),
+        (CommandEndpoint(("x",), {"KEY": SECRET}), {"KEY": SECRET}, "env:\n  KEY: {env: KEY}"),
+        (CommandEndpoint(("x",), {"KEY": SECRET}, None, (SECRET,)), {"TOKEN": SECRET}, "env:\n  KEY: {env: TOKEN}"),
+        (CommandEndpoint(("x",), {"KEY": f"a {SECRET} b"}, None, (SECRET,)), {"T": SECRET}, 'env:\n  KEY: "a ${T} b"'),
+        (CommandEndpoint(("x", "--api-key", SECRET), {}), {}, 'command: [x, --api-key, "${API_KEY}"]'),
+        (CommandEndpoint(("x", f"--token={SECRET}"), {}), {}, 'command: [x, "--token=${TOKEN}"]'),
+        (
+            CommandEndpoint(("x", "--token", SECRET), {}, None, (SECRET,)),
+            {"T": SECRET},
+            'command: [x, --token, "${T}"]',
+        ),
+        (CommandEndpoint(("x", f"--db=pg://me:{SECRET}@host/db"), {}), {}, 'command: [x, "${SECRET}"]'),
+        (CommandEndpoint(("x", "--db", f"pg://me:{SECRET}@host/db"), {}), {}, 'command: [x, --db, "${SECRET}"]'),
+        (CommandEndpoint(("x", "--token", "***"), {}), {}, 'command: [x, --token, "${TOKEN}"]'),
+        (UrlEndpoint("https://host", {"X-Key": SECRET}), {}, "headers:\n  X-Key: {env: X_KEY}"),
+        (UrlEndpoint("https://host", {"A": f"Bearer {SECRET}"}, (SECRET,)), {"T": SECRET}, 'A: "Bearer ${T}"'),
+        (UrlEndpoint(f"https://host/mcp?key={SECRET}", {}), {}, 'url: "${LOCAL_URL}"'),
+        (UrlEndpoint(f"https://me:{SECRET}@host/mcp", {}), {}, 'url: "${LOCAL_URL}"'),
+        (
+            UrlEndpoint(f"https://host/mcp?key={SECRET}", {}, (SECRET,)),
+            {"T": SECRET},
+            'url: "https://host/mcp?key=${T}"',
+        ),
     ],
 )
 def test_no_secret_is_written_and_the_suite_knows_it_all_the_same(
-    server: Server, environment: dict[str, str], expected: str
+    server: Endpoint, environment: dict[str, str], expected: str
 ) -> None:
     text, variables = entry(server, environment)
     assert expected in text
     assert SECRET not in text
     assert all(environment.get(name) == value for name, value in variables.values.items()) == (not variables.unset)
     found = entry_read(server, environment)
-    if isinstance(server, Command):
+    if isinstance(server, CommandEndpoint):
         assert (found.command, found.environment) == (server.words, server.environment)
     else:
         assert (found.url, found.headers) == (server.url, server.headers)
@@ -406,7 +413,7 @@ def test_two_values_of_one_name_are_two_variables() -> None:
     lines = [
         line
         for name, value in (("one", "first-secret"), ("two", "other-secret"), ("three", "first-secret"))
-        for line in entry_lines(Command(("x",), {"KEY": value}), name, variables, "", EntryOptions())
+        for line in entry_lines(CommandEndpoint(("x",), {"KEY": value}), name, variables, "", EntryOptions())
     ]
     assert [line for line in lines if "env: " in line] == [
         "  KEY: {env: KEY}",
@@ -417,19 +424,19 @@ def test_two_values_of_one_name_are_two_variables() -> None:
 
 
 def test_a_name_that_no_suite_can_have_is_left_out_and_said() -> None:
-    text, _ = entry(Command(("x",), {"A\nB": "1", "\ud800": "2", "C=D": "3"}))
+    text, _ = entry(CommandEndpoint(("x",), {"A\nB": "1", "\ud800": "2", "C=D": "3"}))
     assert text == (
         "command: [x]\n# A B is omitted: not a valid name in a suite.\n"
         "# \\ud800 is omitted: not a valid name in a suite.\n"
         "# C=D is omitted: not a valid name in a suite."
     )
-    text, _ = entry(Endpoint("https://host", {"A B": "1"}))
+    text, _ = entry(UrlEndpoint("https://host", {"A B": "1"}))
     assert text.endswith("# A B is omitted: not a valid name in a suite.")
 
 
 def test_a_command_that_no_suite_can_have_is_refused() -> None:
     with pytest.raises(UnwritableError):
-        entry(Command(("x", "\udc80"), {}))
+        entry(CommandEndpoint(("x", "\udc80"), {}))
 
 
 def test_a_capture_tells_how_its_server_was_started() -> None:
@@ -456,5 +463,5 @@ def test_any_command_survives_with_its_variables(words: list[str], pairs: dict[s
     clean = {name: value for name, value in clean.items() if f"{name}{value}".isprintable()}
     if any("\0" in word for word in words):
         return
-    found = entry_read(Command(tuple(words), clean), {})
+    found = entry_read(CommandEndpoint(tuple(words), clean), {})
     assert (found.command, found.environment) == (tuple(words), clean)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
+from limits import cpu_limit
 from mcproof.suite.matchers import NAMES, MatcherError, compare, matcher_of
 from mcproof.suite.value_paths import MissingValue
 
@@ -109,9 +109,8 @@ def test_a_matcher_that_makes_no_sense_is_refused(name: str, expected: Any, mess
 
 def test_no_regular_expression_takes_long() -> None:
     matcher = matcher_of("regex", "^(a+)+$")
-    start = time.process_time()
-    assert compare(matcher, "a" * 100_000 + "b") is not None
-    assert time.process_time() - start < 5
+    with cpu_limit():
+        assert compare(matcher, "a" * 100_000 + "b") is not None
 
 
 def test_values_of_any_depth_are_compared() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.running import environment, run
+from cli.running import run
 from servers import suited
 
 from .suites import write_suite
@@ -47,23 +47,23 @@ def suite(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("format", FORMATS)
 def test_no_format_has_a_secret(format: str, suite: Path) -> None:
     words = ("run", "--format", format, "--report", "report.json")
-    done = run(*words, cwd=suite, env=environment(HIDDEN=VALUE))
+    done = run(*words, cwd=suite, env={"HIDDEN": VALUE})
     assert done.returncode == 2
     assert VALUE not in done.stdout + done.stderr
     assert VALUE not in (suite / "report.json").read_text(encoding="utf-8")
 
 
 def test_no_snapshot_has_a_secret(suite: Path) -> None:
-    done = run("run", "--update-snapshots", "--format", "concise", cwd=suite, env=environment(HIDDEN=VALUE))
+    done = run("run", "--update-snapshots", "--format", "concise", cwd=suite, env={"HIDDEN": VALUE})
     assert "3 snapshots written" in done.stderr
     assert VALUE not in (suite / "mcproof.snapshots.json").read_text(encoding="utf-8")
 
 
 def test_no_mistake_and_no_list_of_tags_has_a_secret(suite: Path) -> None:
-    done = run("run", "--tag", "other", cwd=suite, env=environment(HIDDEN=VALUE))
+    done = run("run", "--tag", "other", cwd=suite, env={"HIDDEN": VALUE})
     assert "the suite has the tags ***" in done.stderr
     write_suite(suite, {"s": STDIO}, tools=[{"name": "a", "server": "${HIDDEN}", "tool": "t"}])
-    done = run("run", cwd=suite, env=environment(HIDDEN=VALUE))
+    done = run("run", cwd=suite, env={"HIDDEN": VALUE})
     assert done.returncode == 2
     assert VALUE not in done.stderr
     assert "unknown server `***`" in done.stderr
@@ -73,13 +73,13 @@ def test_a_snapshot_holds_where_the_variable_has_another_value_or_none(tmp_path:
     write_suite(tmp_path, {"s": {**STDIO, "env": {"SECRET": "${REGION:-eu-west}"}}}, tools=[snapshot("a", "secret")])
     for stored, compared in (({}, {"REGION": "eu-west"}), ({"REGION": "us-east"}, {}), ({"REGION": "a-b-c-d"}, {})):
         (tmp_path / "mcproof.snapshots.json").unlink(missing_ok=True)
-        assert run("run", "--update-snapshots", cwd=tmp_path, env=environment(**stored)).returncode == 0
-        assert run("run", cwd=tmp_path, env=environment(**compared)).returncode == 0, (stored, compared)
+        assert run("run", "--update-snapshots", cwd=tmp_path, env=stored).returncode == 0
+        assert run("run", cwd=tmp_path, env=compared).returncode == 0, (stored, compared)
 
 
 def test_a_text_that_only_begins_like_a_secret_stays_as_it_is(tmp_path: Path) -> None:
     test = snapshot("a", "echo", args={"text": "this is a test"})
     write_suite(tmp_path, {"s": {**STDIO, "env": {"VALUE": {"env": "VALUE"}}}}, tools=[test])
-    assert run("run", "--update-snapshots", cwd=tmp_path, env=environment(VALUE="abc0000000")).returncode == 0
+    assert run("run", "--update-snapshots", cwd=tmp_path, env={"VALUE": "abc0000000"}).returncode == 0
     assert "this is a test" in (tmp_path / "mcproof.snapshots.json").read_text(encoding="utf-8")
-    assert run("run", cwd=tmp_path, env=environment(VALUE="testing-key-99")).returncode == 0
+    assert run("run", cwd=tmp_path, env={"VALUE": "testing-key-99"}).returncode == 0

@@ -220,7 +220,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "a bad schema": (
         TOOLS + TEST + ", expect: [{target: error, matcher: {schema: {type: nubmer}}}]}\n",
         [
-            '4:82: `schema` is invalid: it is no valid schema: "nubmer" is not valid under any of '
+            '4:82: `schema` is invalid: it is not a valid schema: "nubmer" is not valid under any of '
             "the schemas listed in the 'anyOf' keyword",
         ],
     ),

@@ -11,7 +11,7 @@ from mcproof.cli.main import main
 from mcproof.errors import InputError
 from mcproof.targets.argument import LiveOptions, find_inputs, is_single
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
-from mcproof.text.jsontext import resolve
+from mcproof.text.pointers import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path

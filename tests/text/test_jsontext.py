@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from mcproof.errors import InputError
-from mcproof.text.jsontext import Edit, JsonText, Position, Span, escape, resolve, splice, unescape
+from mcproof.text.json_positions import Span
+from mcproof.text.jsontext import Edit, JsonText, Position, splice
+from mcproof.text.pointers import escape, resolve, unescape
 
 
 def position_of(text: JsonText, offset: int) -> Position:

@@ -7,7 +7,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.errors import ConfigError
@@ -277,7 +277,6 @@ def _starts_with_key(text: str, key: str) -> bool:
     return written is not None and list(tomllib.loads(f"{written[0]} = 1")) == [key]
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
 @given(documents())
 def test_whatever_the_parser_reads_has_a_position_where_it_is_written(text: str) -> None:
     expected, found = _paths(tomllib.loads(text)), positions(text)

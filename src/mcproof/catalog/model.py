@@ -10,14 +10,15 @@ import marshal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.schema.tree import SchemaTree
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.discovery import Discovered
-    from mcproof.exchange.connection_facts import Wire
-    from mcproof.exchange.probe_facts import Trials
+    from mcproof.exchange.connection_facts import ConnectionFacts
+    from mcproof.exchange.probe_facts import ItemProbes
+    from mcproof.rules.polish.prose import ToolWords
     from mcproof.text.jsontext import JsonText
 
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
@@ -119,7 +120,7 @@ class SourceTool(NamedTuple):
 
 
 class Tool(Item):
-    __slots__ = ("_tree", "_written", "description", "reading", "schema", "source")
+    __slots__ = ("_tree", "_written", "description", "schema", "source", "words")
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -131,8 +132,8 @@ class Tool(Item):
         """The input schema, if it is an object."""
         self.source: SourceTool | None = None
         """What its source code tells, where it was read from that."""
-        self.reading: Any = None
-        """What rules about words worked out and keep for each other while it is their turn."""
+        self.words: ToolWords | None = None
+        """The words of its texts, cached for the `polish` rules until `forget_tree`."""
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
 
@@ -173,7 +174,7 @@ class Tool(Item):
 
     def forget_tree(self) -> None:
         """Let go of the walk and the like, so that a large catalog is never held twice."""
-        self.reading = self._written = None
+        self.words = self._written = None
         if self._tree is not None:
             self._tree.release()
             self._tree = None
@@ -230,7 +231,7 @@ class Catalog:
         server: Server | None = None,
         speaks_of_server: bool = False,
         has_more: bool = False,
-        wire: Wire | None = None,
+        connection: ConnectionFacts | None = None,
         origin: Origin | None = None,
     ) -> None:
         self.name = name
@@ -246,9 +247,9 @@ class Catalog:
         and source code leaves some of it to the framework."""
         self.has_more = has_more
         """Whether the list goes on after what was read."""
-        self.wire = wire
+        self.connection = connection
         """What the connection showed, where it was read from a live server."""
-        self.trials: list[Trials] | None = None
+        self.item_probes: list[ItemProbes] | None = None
         """What was tried on the live server, item by item; None where nothing was called."""
         self.source: Discovered | None = None
         """Where each part is written, and what only the source knows, where it was read from Python source."""
@@ -281,8 +282,8 @@ class Catalog:
     @property
     def protocol(self) -> str | None:
         """The protocol revision that was agreed on, where the input says so."""
-        if self.wire is not None:
-            return self.wire.agreed
+        if self.connection is not None:
+            return self.connection.agreed
         handshake = self.server.fields.get("initialize")
         revision = handshake.get("protocolVersion") if isinstance(handshake, dict) else None
         return revision if isinstance(revision, str) else None
@@ -290,9 +291,9 @@ class Catalog:
     @property
     def missing(self) -> str | None:
         """What a live server promised and did not serve, in words; None where everything came."""
-        if self.wire is None or not self.wire.unserved:
+        if self.connection is None or not self.connection.unserved:
             return None
-        return "; ".join(f"`{method}` is not served: {instead}" for method, instead in self.wire.unserved)
+        return "; ".join(f"`{method}` is not served: {instead}" for method, instead in self.connection.unserved)
 
     @property
     def counts(self) -> dict[str, int]:

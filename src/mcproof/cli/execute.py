@@ -15,7 +15,7 @@ from mcproof.config.settings import settings_for
 from mcproof.console import Progress, plural, tell
 from mcproof.errors import InputError, McproofError, UsageError
 from mcproof.execution.check_catalog import NO_TOOLS, examine
-from mcproof.linting.suppression.ledger import IgnoreLedger
+from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
 from mcproof.results.model import Notice, RunReport, TargetReport, Trouble
 from mcproof.targets.argument import find_inputs, is_single, read_catalog
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog
     from mcproof.cli.planning import Command
+    from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth, Plan
     from mcproof.linting.suppression.baseline import Baseline
     from mcproof.results.model import RuleFacts
@@ -39,14 +40,16 @@ class Work(NamedTuple):
     catalog: Catalog
     plan: Plan
     baseline: Baseline | None
-    ledger: IgnoreLedger
+    tracker: IgnoreTracker
     source: Input
     interrupt: Callable[[], None]
     """Takes note that the user wants to stop; what was found so far still counts."""
+    server: OpenServer | None = None
+    """The live server that the catalog was listed from, still open, if the command calls it."""
 
     def examined(self, depth: Depth) -> TargetReport:
         """What the rules have to say about the catalog."""
-        return examine(self.catalog, self.plan, depth, self.ledger, self.baseline)
+        return examine(self.catalog, self.plan, depth, self.tracker, self.baseline)
 
 
 def check_targets(
@@ -120,7 +123,7 @@ class Run:
         self._plans = [
             self._planning.plan_for(source.configured_near, is_source=source.is_source) for source in self._inputs
         ]
-        self._ledger = IgnoreLedger()
+        self._tracker = IgnoreTracker()
         self._needs_all = command.grades
         self._calls = command.calls
         self._interrupted = False
@@ -165,7 +168,7 @@ class Run:
 
     def _ask_servers(self, progress: Progress) -> LiveCatalogs | None:
         """Ask the live servers, all at once; None where there are none."""
-        if not self.has_live:
+        if not self.has_live or self._calls:  # a server that is called is listed by the session that calls it
             return None
         from mcproof.targets.live_servers import LiveCatalogs
 
@@ -179,6 +182,8 @@ class Run:
         live: LiveCatalogs | None,
     ) -> TargetReport | None:
         try:
+            if self._calls and source.server is not None:
+                return self._call(source, plan, look)
             if live is not None and source.server is not None:
                 catalog = live.catalog(source)
             else:
@@ -188,7 +193,7 @@ class Run:
             self._omissions.update(dict.fromkeys(omissions(catalog)))
             if self._needs_all:
                 refuse_partial(catalog)
-            return look(Work(catalog, *plan, self._ledger, source, self.interrupt))
+            return look(Work(catalog, *plan, self._tracker, source, self.interrupt))
         except McproofError as error:
             if _is_harmless(source, error):
                 if not self._planning.is_baseline(source.name):
@@ -196,6 +201,19 @@ class Run:
                 return None
             self._saw_all = False
             return TargetReport(source.title, Trouble.of(error))
+
+    def _call(
+        self, source: Input, plan: tuple[Plan, Baseline | None], look: Callable[[Work], TargetReport]
+    ) -> TargetReport:
+        """Look at a server that is called: it is started once, listed, called and closed."""
+        from mcproof.client.open_server import OpenServer
+        from mcproof.targets.live_servers import listed_catalog
+
+        assert source.server is not None  # noqa: S101
+        limit = self._options.max_call_ms / 1000
+        with OpenServer(source.server, asking(self._options, self._planning.timeout), limit) as server:
+            catalog = listed_catalog(server, source)
+            return look(Work(catalog, *plan, self._tracker, source, self.interrupt, server))
 
     def notices(self) -> list[Notice]:
         """What configuration, comments and baselines say that is not needed any more, and what was not checked."""
@@ -220,14 +238,14 @@ class Run:
                 tell(f"{baseline.file}: {counted}")
 
     def _unused_ignores(self) -> Iterator[Notice]:
-        for entry in self._ledger.unused() if self._saw_all else ():
+        for entry in self._tracker.unused() if self._saw_all else ():
             scope = f" for {entry.kind} `{entry.glob}`" if entry.kind is not None else ""
             what = f"unused: `ignore-for` of {', '.join(entry.named)}{scope} matched nothing in this run"
-            yield Notice("unused-ignore", what, entry.place.file, entry.place.line)
+            yield Notice("unused-ignore", what, entry.location.file, entry.location.line)
 
     def _remarks(self) -> Iterator[Notice]:
         """What is wrong with comments in the source."""
-        for remark in self._ledger.remarks.values():
+        for remark in self._tracker.notices.values():
             if remark is not None:
                 yield Notice(*remark)
 
@@ -242,7 +260,7 @@ class Run:
     def rules(self) -> list[RuleFacts]:
         """The rules that ran, for whichever target; those about connections only where there was one."""
         ran = [rule for rule in self._planning.rules() if self.has_live or rule.ruleset != "wire"]
-        ran = [rule for rule in ran if self._calls or rule.looks_at != "Trials"]
+        ran = [rule for rule in ran if self._calls or rule.looks_at != "ItemProbes"]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from mcproof.cli.planning import Command
     from mcproof.execution.check_catalog import Judged
     from mcproof.linting.finding import Finding
-    from mcproof.linting.fixing.snapshot_fix import Fixed
-    from mcproof.linting.fixing.source_fix import SourceFixed
+    from mcproof.linting.fixing.snapshot_fix import FixedSnapshot
+    from mcproof.linting.fixing.source_fix import FixedSource
 
 
 def add_fixing(parser: Parser) -> None:
@@ -82,21 +82,21 @@ def _fix_targets(command: Command, options: argparse.Namespace) -> int:
 
 
 def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
-    from mcproof.linting.fixing.snapshot_fix import apply_fixes
+    from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 
     catalog = work.catalog
-    judged = judge(catalog, work.plan, work.ledger, work.baseline)
+    judged = judge(catalog, work.plan, work.tracker, work.baseline)
     if catalog.source is not None:
         return _fix_source(work, judged, options)
-    fixed = apply_fixes(catalog, judged.costing, keep_optional=options.keep_optional)
+    fixed = fix_snapshot(catalog, judged.costing, keep_optional=options.keep_optional)
     _hand_over(catalog, fixed, options)
     return _reported(work, judged, fixed, {id(each) for each in judged.costing if each.fix is not None}, options)
 
 
-def _hand_over(catalog: Catalog, fixed: Fixed, options: argparse.Namespace) -> None:
+def _hand_over(catalog: Catalog, fixed: FixedSnapshot, options: argparse.Namespace) -> None:
     """Show what changes, print the new text, or put it in the place of the old."""
-    from mcproof.linting.fixing.snapshot_fix import unified_diff
     from mcproof.text.atomic import replace_file
+    from mcproof.text.unified_diff import unified_diff
 
     document = catalog.document
     if options.diff:
@@ -109,9 +109,9 @@ def _hand_over(catalog: Catalog, fixed: Fixed, options: argparse.Namespace) -> N
 
 def _fix_source(work: Work, judged: Judged, options: argparse.Namespace) -> TargetReport:
     """Mend Python source, file by file; what is not certain is left as it is."""
-    from mcproof.linting.fixing.snapshot_fix import unified_diff
     from mcproof.linting.fixing.source_fix import fix_source
     from mcproof.text.atomic import replace_files
+    from mcproof.text.unified_diff import unified_diff
 
     fixed = fix_source(work.catalog, judged.costing, keep_optional=options.keep_optional)
     if options.diff:
@@ -131,7 +131,7 @@ def _print_bytes(data: bytes) -> None:
 
 
 def _reported(
-    work: Work, judged: Judged, fixed: Fixed | SourceFixed, mended: set[int], options: argparse.Namespace
+    work: Work, judged: Judged, fixed: FixedSnapshot | FixedSource, mended: set[int], options: argparse.Namespace
 ) -> TargetReport:
     """What is left, said and as a report."""
     catalog = work.catalog
@@ -148,7 +148,9 @@ def _harmless(line: str) -> str:
     return "\t".join(map(safe, body.split("\t"))) + line[len(body) :]
 
 
-def _told(catalog: Catalog, fixed: Fixed | SourceFixed, left: list[Finding], options: argparse.Namespace) -> str:
+def _told(
+    catalog: Catalog, fixed: FixedSnapshot | FixedSource, left: list[Finding], options: argparse.Namespace
+) -> str:
     """One line on what was done and what is left."""
     done, became = ("would fix", "would become") if options.diff else ("fixed", "became")
     sentence = f"{safe(catalog.name)}: {done} {plural(fixed.applied, 'finding')}"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.cli.execute import check_targets
-from mcproof.cli.live_options import asking
 from mcproof.cli.options import words
-from mcproof.cli.planning import given_settings
-from mcproof.config.settings import settings_for
 from mcproof.console import plural, tell
 from mcproof.errors import InputError, UsageError, nearest
-from mcproof.prove.safety import Permission, permission
+from mcproof.prove.permission import Permission, permission
 
 if TYPE_CHECKING:
     import argparse
@@ -23,10 +19,9 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Tool
     from mcproof.cli.execute import Work
     from mcproof.cli.planning import Command
-    from mcproof.client.endpoints import Server
-    from mcproof.client.reach import Asking
+    from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth
-    from mcproof.prove.failure_store import Failed
+    from mcproof.prove.failure_store import StoredFailure
     from mcproof.results.model import Gate, TargetReport
 
 MOST_NAMED = 12
@@ -38,8 +33,7 @@ LONGEST_NAME = 128
 class Prepared(NamedTuple):
     """A server that is about to be called."""
 
-    server: Server
-    asking: Asking
+    server: OpenServer
     permissions: list[Permission]
     arguments: dict[str, dict[str, Any]]
     """Valid arguments that the user gave, by tool."""
@@ -63,16 +57,13 @@ def _prepared(work: Work, options: argparse.Namespace) -> Prepared:
     """All that it takes to call the server behind a catalog; what will be called is said."""
     from mcproof.prove.failure_store import described
 
-    server = work.source.server
-    if server is None:
+    if work.server is None:
         how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
         raise InputError(f"a snapshot cannot be called; {how}", file=work.source.title)
     permissions = permissions_of(work.catalog, options)
     arguments = given_arguments(options, permissions)
     tell_permissions(permissions)
-    settings = given_settings(options) or settings_for(os.curdir)
-    limit = options.max_call_ms / 1000
-    return Prepared(server, asking(options, settings.timeout), permissions, arguments, limit, described(work.source))
+    return Prepared(work.server, permissions, arguments, options.max_call_ms / 1000, described(work.source))
 
 
 def permissions_of(catalog: Catalog, options: argparse.Namespace) -> list[Permission]:
@@ -128,7 +119,7 @@ def named(names: Iterable[str]) -> str:
     return ", ".join(shown) + more or "none"
 
 
-def keep_failures(failed: list[Failed]) -> None:
+def keep_failures(failed: list[StoredFailure]) -> None:
     """Store what failed; where that is not possible it is said, and the report is no worse for it."""
     from mcproof.errors import McproofError
     from mcproof.prove.failure_store import store

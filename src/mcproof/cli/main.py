@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 
-from mcproof.errors import McproofError, UsageError, nearest
+from mcproof.errors import McproofError, UsageError, nearest, reason_of
 
 OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: nothing to complain of; findings or a failed gate; the job could not be done; stopped by the user."""
@@ -96,7 +96,7 @@ def main(arguments: list[str]) -> int:
         _discard_output()
     except OSError as error:  # every file is opened where its errors are caught: this is standard output
         _discard_output()
-        return _fail(McproofError(f"the output cannot be written: {(error.strerror or str(error)).lower()}"), [])
+        return _fail(McproofError(f"the output cannot be written: {reason_of(error)}"), [])
     except RecursionError:
         return _fail(McproofError("this JSON is nested too deeply; no tool catalog is"), arguments)
     except MemoryError:

@@ -92,10 +92,10 @@ class Planning:
         except UsageError as error:
             if not ignored_by_settings or ignore:
                 raise
-            place = settings.places["ignore"]
+            place = settings.locations["ignore"]
             raise ConfigError(error.message, file=place.file, line=place.line) from None
         if command.grades and all(rule.ruleset != "grade" for rule in rules):
-            place = settings.places["ignore"]
+            place = settings.locations["ignore"]
             message = "nothing to grade: `ignore` names every rule of the grade"
             raise ConfigError(message, file=place.file, line=place.line)
         severity = settings.severity
@@ -114,7 +114,7 @@ class Planning:
         if ignore:
             yield Untested.of(_ids(ignore), "left out by --ignore")
         if ignored_by_settings:
-            place = settings.places["ignore"]
+            place = settings.locations["ignore"]
             yield Untested.of(_ids(ignored_by_settings), f"left out by {place.file}:{place.line}")
         if self._command.selects:
             running = {rule.ruleset for rule in rules}

@@ -11,17 +11,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
 
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+
+
 class Interruptible:
     """Work that goes on until it is done, or until the user wants to stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, runner: asyncio.Runner | None = None) -> None:
+        self._runner = runner
+        """The event loop to use, if it must survive one run."""
         self.is_interrupted = False
         """Whether the user wanted to stop; known to the work itself as soon as it is so."""
 
     def run(self, *jobs: Callable[[], Coroutine[Any, Any, None]]) -> bool:
         """Do these jobs at once, where an error in one ends the others; whether no interrupt came first."""
         try:
-            asyncio.run(self._run(jobs))
+            if self._runner is not None:
+                self._runner.run(self._run(jobs))
+            else:
+                asyncio.run(self._run(jobs))
         except KeyboardInterrupt:  # before or after the signals were ours
             self.is_interrupted = True
         return not self.is_interrupted
@@ -66,7 +74,7 @@ def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
     """
     loop = asyncio.get_running_loop()
     handled = []
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+    for name in _SIGNALS:
         # Not on Windows, and not outside the main thread.
         with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
             number = getattr(signal, name)
@@ -80,4 +88,27 @@ def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, before in handled:
             loop.remove_signal_handler(number)
+            signal.signal(number, before)
+
+
+@contextlib.contextmanager
+def raising_on_signals() -> Iterator[None]:
+    """Raise KeyboardInterrupt on every signal that asks the process to end, while no event loop runs.
+
+    Without it, SIGTERM would end this process without closing the servers that it has started.
+    """
+    handled = []
+    for name in _SIGNALS:
+        # Not on Windows, and not outside the main thread.
+        with contextlib.suppress(AttributeError, ValueError):
+            number = getattr(signal, name)
+            before = signal.getsignal(number)
+            if before in (None, signal.SIG_IGN):
+                continue
+            signal.signal(number, signal.default_int_handler)
+            handled.append((number, before))
+    try:
+        yield
+    finally:
+        for number, before in handled:
             signal.signal(number, before)

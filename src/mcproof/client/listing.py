@@ -44,6 +44,8 @@ class Listing:
     def __init__(self) -> None:
         self.lists: dict[str, list[Any]] = {}
         self.unserved: list[tuple[str, str]] = []
+        self.is_complete = True
+        """Whether every request was answered; if not, a late response may still arrive, or the server has ended."""
 
 
 async def list_everything(connection: Connection, methods: Iterable[Listed] = METHODS) -> Listing:
@@ -68,9 +70,11 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
             answer = await connection.request(listed.method, None if cursor is None else {"cursor": cursor})
         except TimeoutError:
             listing.unserved.append((listed.method, f"no answer within {connection.limits.request:g} seconds"))
+            listing.is_complete = False
             break
         except (ConnectError, LostError) as problem:  # what was listed so far is worth keeping
             listing.unserved.append((listed.method, problem.message))
+            listing.is_complete = False
             break
         read += len(answer.raw)
         error = answer.error

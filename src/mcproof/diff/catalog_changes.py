@@ -20,7 +20,8 @@ from mcproof.diff.equality import key_of, same_json
 from mcproof.diff.kinds import KINDS, Kind
 from mcproof.diff.schema_changes import compare_schemas, quoted, told
 from mcproof.diff.value_keywords import shown
-from mcproof.text.jsontext import escape, kind_of
+from mcproof.text.jsontext import kind_of
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence

@@ -11,7 +11,7 @@ from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import CONDITIONAL, Tool
-from mcproof.text.jsontext import unescape
+from mcproof.text.pointers import unescape
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Item

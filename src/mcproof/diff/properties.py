@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.diff.equality import Place, asserts, same_json
 from mcproof.diff.property_names import asks_for_more, declared, demanded, required
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.diff.schema_changes import Comparison, Pair, SchemaChange

@@ -21,7 +21,7 @@ from mcproof.diff.keywords import DYNAMIC, VALUE_KEYWORDS
 from mcproof.diff.properties import compare_properties, dotted
 from mcproof.diff.schema_side import Side
 from mcproof.diff.value_keywords import Effect, shown, value_effects
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 MOST_LEVELS = 200
 _MOST_PAIRS = 20_000

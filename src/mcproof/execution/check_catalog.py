@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.linting.engine import check
 from mcproof.linting.registry import CRASHED, rules_of
-from mcproof.linting.suppression.ledger import ACCEPTED
+from mcproof.linting.suppression.ignores import ACCEPTED
 from mcproof.results.build import report_findings, score_of
 from mcproof.results.model import Descriptions, Gate, TargetReport, Tokens, Untested, Weakness
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
-    from mcproof.linting.suppression.ledger import IgnoreLedger, Suppression
+    from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
     from mcproof.results.model import Score
 
 NO_TOOLS = "no list of tools"
@@ -69,7 +69,7 @@ class Judged(NamedTuple):
         return [each for each, why in zip(*self, strict=True) if why is None or why.by == ACCEPTED]
 
 
-def judge(catalog: Catalog, plan: Plan, ledger: IgnoreLedger, baseline: Baseline | None) -> Judged:
+def judge(catalog: Catalog, plan: Plan, tracker: IgnoreTracker, baseline: Baseline | None) -> Judged:
     """What the rules find, and what configuration, comments and baseline make of that."""
     findings = check(catalog, plan.rules)
     suppressions: list[Suppression | None] = [None] * len(findings)
@@ -77,22 +77,22 @@ def judge(catalog: Catalog, plan: Plan, ledger: IgnoreLedger, baseline: Baseline
     failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
     ran = [rule for rule in plan.rules if rule.id not in failed]
     if plan.ignores:
-        suppressions = ledger.apply(findings, plan.ignores, ran)
+        suppressions = tracker.apply(findings, plan.ignores, ran)
     if catalog.source is not None and catalog.source.comments:
-        from mcproof.linting.suppression.comments import heed_comments
+        from mcproof.linting.suppression.comments import apply_comments
 
-        suppressions = heed_comments(catalog, findings, suppressions, ran, ledger)
+        suppressions = apply_comments(catalog, findings, suppressions, ran, tracker)
     if baseline is not None:
         suppressions = baseline.accept(catalog, findings, suppressions, ran)
     return Judged(findings, suppressions)
 
 
 def examine(
-    catalog: Catalog, plan: Plan, depth: Depth, ledger: IgnoreLedger, baseline: Baseline | None
+    catalog: Catalog, plan: Plan, depth: Depth, tracker: IgnoreTracker, baseline: Baseline | None
 ) -> TargetReport:
     """The report of one catalog."""
     start = perf_counter()
-    judged = judge(catalog, plan, ledger, baseline)
+    judged = judge(catalog, plan, tracker, baseline)
     suppressed_any = any(judged.suppressions)
     reported = report_findings(
         catalog,
@@ -123,7 +123,7 @@ def examine(
 
 
 def _connection(catalog: Catalog) -> dict[str, str | None] | None:
-    wire = catalog.wire
+    wire = catalog.connection
     if wire is None:
         return None
     return {"transport": wire.transport, "era": wire.era, "requested": wire.requested, "agreed": wire.agreed}
@@ -182,11 +182,11 @@ def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]
 def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot tell, whatever rules run."""
     unobserved = []
-    if catalog.trials is None:
-        uncalled = tuple(rule.id for rule in plan.rules if rule.looks_at == "Trials")
+    if catalog.item_probes is None:
+        uncalled = tuple(rule.id for rule in plan.rules if rule.looks_at == "ItemProbes")
         why = "nothing was called: a catalog shows what is promised, not what is kept"
         unobserved.append(Untested("behaviour", why, uncalled))
-    if catalog.wire is None and any(rule.ruleset == "wire" for rule in plan.rules):
+    if catalog.connection is None and any(rule.ruleset == "wire" for rule in plan.rules):
         unobserved.append(Untested("ruleset wire", "no live connection"))
     without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]
     if without_tools and not catalog.lists_tools:

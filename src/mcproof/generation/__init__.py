@@ -1,1 +1,1 @@
-"""Arguments for a tool, made from its input schema: valid ones, and ones that are wrong in a known way."""
+"""Arguments from a JSON Schema: valid ones, one violation at a time, random ones, and simpler variants of a value."""

@@ -1,101 +1,99 @@
-"""Values that are just still right: at each bound, empty, large, and in other scripts."""
+"""Mutations that keep the arguments valid: values at a bound, empty or large ones, other scripts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.patterns import matching
-from mcproof.generation.valid_values import shortened
-from mcproof.generation.value_rules import spelled
-from mcproof.generation.violations import (
-    MOST_ENTRIES,
-    MOST_LENGTH,
-    Change,
-    beyond,
-    constant,
-    lengthened,
-    shown,
-    stretched,
+from mcproof.generation.json_values import canonical_json, shortened
+from mcproof.generation.mutations import (
+    MAX_ARRAY_LENGTH,
+    MAX_STRING_LENGTH,
+    Mutation,
+    number_text,
+    offset,
+    replacement,
+    resized_array,
+    resized_string,
 )
+from mcproof.generation.patterns import matching_string
+from mcproof.generation.value_constraints import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.generation.spots import Spot
-    from mcproof.generation.value_rules import Place
+    from mcproof.generation.mutation_points import MutationPoint
+    from mcproof.generation.value_constraints import ArrayConstraints, NumberConstraints, StringConstraints
 
-_MOST_VALUES = 12
-_TEXTS = (
+_MAX_VALUES = 12
+_STRINGS = (
     ("empty", ""),
     ("in other scripts", "Grüße, 世界 🌍"),
     ("with quotes, a backslash and a line break", '"it\'s" \\ a\nb'),
-    ("with a zero character", "a\x00b"),
+    ("with a null character", "a\x00b"),
     ("of 2,000 characters", "a" * 2_000),
 )
 _NUMBERS = (0, -1, 2**31, 2**53 + 1, 2**63, -(2**63))
 
 
-def boundaries(spot: Spot) -> Iterator[Change]:
-    """Changes after which a value should still be accepted."""
-    place, value = spot.place, spot.value
-    if place.values is not None:
-        for each in filter(place.admits, place.values[:_MOST_VALUES]):
-            yield constant(f"{spot.label} is {_named(each)}", "enum", each)
+def boundaries(point: MutationPoint) -> Iterator[Mutation]:
+    """Yield mutations after which the arguments should still be valid."""
+    constraints, value, label = point.constraints, point.value, point.label
+    if constraints.values is not None:
+        for each in filter(constraints.allows_type_of, constraints.values[:_MAX_VALUES]):
+            yield replacement(f"{label} is {_quoted(each)}", "enum", each)
         return
-    if "null" in place.kinds and value is not None and len(place.kinds) < 7:
-        yield constant(f"{spot.label} is null", "type", None)
+    if "null" in constraints.types and value is not None and len(constraints.types) < len(TYPES):
+        yield replacement(f"{label} is null", "type", None)
     if type(value) is str:
-        yield from _texts(place, spot.label, value)
+        yield from _strings(constraints.string, label, value)
     elif type(value) is bool:
-        yield constant(f"{spot.label} is {_named(not value)}", "type", not value)
+        yield replacement(f"{label} is {_quoted(not value)}", "type", not value)
     elif type(value) is int or type(value) is float:
-        yield from _numbers(place, spot.label)
+        yield from _numbers(constraints.number, label)
+        if "number" in constraints.types:
+            yield replacement(f"{label} is 0.5", "type", 0.5)
     elif type(value) is list:
-        yield from _lists(place, spot.label, value)
-    elif type(value) is dict and spot.path:
-        yield constant(f"{spot.label} empty", "properties", {})
+        yield from _arrays(constraints.array, label, value)
+    elif type(value) is dict and point.path:
+        yield replacement(f"{label} empty", "properties", {})
 
 
-def _texts(place: Place, label: str, value: str) -> Iterator[Change]:
-    least, most = place.least.get("minLength", 0), place.most.get("maxLength")
-    for keyword, length in (("minLength", least), ("maxLength", most)):
-        if length is not None and 0 < length <= MOST_LENGTH:
-            made: str | None = stretched(value, length)
-            if place.patterns:
-                made = matching(place.patterns[0], length, length)
-            if made is not None:
-                yield constant(f"{label} as long as {keyword} {length}", keyword, made)
-    for how, text in _TEXTS:
-        yield constant(f"{label} {how}", "type", text)
+def _strings(constraints: StringConstraints, label: str, value: str) -> Iterator[Mutation]:
+    for keyword, length in (("minLength", constraints.min_length), ("maxLength", constraints.max_length)):
+        if length is not None and 0 < length <= MAX_STRING_LENGTH:
+            resized: str | None = resized_string(value, length)
+            if constraints.patterns:
+                resized = matching_string(constraints.patterns[0], length, length)
+            if resized is not None:
+                yield replacement(f"{label} as long as {keyword} {length}", keyword, resized)
+    for description, text in _STRINGS:
+        yield replacement(f"{label} {description}", "type", text)
 
 
-def _numbers(place: Place, label: str) -> Iterator[Change]:
-    for bound, is_open, name, inward in (
-        (place.low, place.is_low_open, "minimum", 1),
-        (place.high, place.is_high_open, "maximum", -1),
+def _numbers(constraints: NumberConstraints, label: str) -> Iterator[Mutation]:
+    for bound, is_exclusive, name, inward in (
+        (constraints.minimum, constraints.is_minimum_exclusive, "minimum", 1),
+        (constraints.maximum, constraints.is_maximum_exclusive, "maximum", -1),
     ):
-        if bound is not None and not is_open:
-            yield constant(f"{label} at its {name} {shown(bound)}", name, bound)
+        if bound is not None and not is_exclusive:
+            yield replacement(f"{label} at its {name} {number_text(bound)}", name, bound)
         elif bound is not None:
             keyword = f"exclusive{name.capitalize()}"
-            yield constant(f"{label} next to its {keyword} {shown(bound)}", keyword, beyond(bound, inward))
+            yield replacement(f"{label} next to its {keyword} {number_text(bound)}", keyword, offset(bound, inward))
     for number in _NUMBERS:
-        yield constant(f"{label} is {number}", "type", number)
-    if "number" in place.kinds:
-        yield constant(f"{label} is 0.5", "type", 0.5)
+        yield replacement(f"{label} is {number}", "type", number)
 
 
-def _lists(place: Place, label: str, value: list[Any]) -> Iterator[Change]:
-    yield constant(f"{label} empty", "type", [])
-    least, most = place.least.get("minItems", 0), place.most.get("maxItems")
-    for keyword, length in (("minItems", least), ("maxItems", most)):
-        if length is not None and 0 < length <= MOST_ENTRIES:
-            longer = lengthened(value, length, distinct=place.is_unique)
-            if longer is not None:
-                yield constant(f"{label} as long as {keyword} {length}", keyword, longer)
+def _arrays(constraints: ArrayConstraints, label: str, value: list[Any]) -> Iterator[Mutation]:
+    yield replacement(f"{label} empty", "type", [])
+    for keyword, length in (("minItems", constraints.min_items), ("maxItems", constraints.max_items)):
+        if length is not None and 0 < length <= MAX_ARRAY_LENGTH:
+            resized = resized_array(value, length, distinct=constraints.is_unique)
+            if resized is not None:
+                yield replacement(f"{label} as long as {keyword} {length}", keyword, resized)
     if value:
-        yield constant(f"{label} with an entry twice", "type", [*value, value[0]])
+        yield replacement(f"{label} with a duplicate item", "type", [*value, value[0]])
 
 
-def _named(value: Any) -> str:
-    return f"`{shortened(spelled(value))}`"
+def _quoted(value: Any) -> str:
+    return f"`{shortened(canonical_json(value))}`"

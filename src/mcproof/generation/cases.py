@@ -1,134 +1,151 @@
-"""Calls to send to a tool, each with what was done and whether the schema accepts it."""
+"""Deterministic cases for a tool: valid arguments, values at bounds, and one violation at a time."""
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.boundaries import boundaries
-from mcproof.generation.models import GeneratedCase
+from mcproof.generation.json_values import canonical_json, json_size
+from mcproof.generation.mutation_points import mutation_points, with_value
 from mcproof.generation.oracle import Oracle
-from mcproof.generation.sampling import Sampler
-from mcproof.generation.spots import changed, spots, with_value
-from mcproof.generation.valid_values import Builder, weight
-from mcproof.generation.value_rules import spelled
-from mcproof.generation.violations import UNEXPECTED, place_of, violations
+from mcproof.generation.valid_values import ValueBuilder
+from mcproof.generation.violations import UNEXPECTED, violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.generation.spots import Spot
-    from mcproof.generation.violations import Change
+    from mcproof.generation.mutation_points import MutationPoint
+    from mcproof.generation.mutations import Mutation
 
-__all__ = ["GeneratedCase", "Sampler", "deterministic_cases"]
+MAX_CASES = 400
+_MAX_VALID_CASES = 200
+"""The limit on valid cases, to leave room for violations."""
+MAX_CASE_SIZE = 100_000
 
-MOST_CASES = 400
-MOST_WEIGHT = 100_000
-_MOST_VALID = 200
-"""How many of the cases are valid ones, at most, so that there is room for the others."""
+
+class GeneratedCase(NamedTuple):
+    """The arguments of one call, and whether the schema allows them."""
+
+    arguments: Any
+    is_valid: bool
+    description: str
+    keyword: str = ""
+    """The keyword that an invalid case violates."""
+    pointer: str = ""
+    """The pointer of the violation, or of the value that varies."""
 
 
 def deterministic_cases(
     schema: Any, base: dict[str, Any] | None = None, *, structural: bool = False
 ) -> Iterator[GeneratedCase]:
-    """Cases in a stable order: valid ones, those at a bound, then one violation at a time.
+    """Yield cases in a stable order: valid ones, values at bounds, then one violation at a time.
 
-    `base` are valid arguments to start from, instead of the smallest that were found; where the schema does not
-    accept them they are left aside. With `structural` there are also a few arguments that are no object. The cases
-    share parts with each other and with the schema, so nobody should change them.
+    The cases vary `base` if it is valid, else the smallest valid arguments found. With `structural`, some arguments are
+    not objects. Cases share values with each other and with the schema: do not modify them.
     """
     oracle = Oracle(schema)
     if oracle.problem is not None:
         return
-    builder = Builder(schema, oracle)
-    is_own = base is not None and oracle.accepts(base)
-    start = base if is_own else builder.arguments().value
-    emitted: set[str] = set()
-    for case in _all_cases(builder, start, is_own=is_own, structural=structural):
-        is_known = oracle.accepts(case.arguments) if case.is_valid else oracle.refuses(case.arguments)
-        if not is_known or weight(case.arguments) > MOST_WEIGHT:
+    builder = ValueBuilder(schema, oracle)
+    is_given = base is not None and oracle.accepts(base)
+    start = base if is_given else builder.arguments().value
+    seen: set[str] = set()
+    for case in _all_cases(builder, start, is_given=is_given, structural=structural):
+        is_confirmed = oracle.accepts(case.arguments) if case.is_valid else oracle.rejects(case.arguments)
+        if not is_confirmed or json_size(case.arguments) > MAX_CASE_SIZE:
             continue
-        text = spelled(case.arguments)
-        if text not in emitted:
-            emitted.add(text)
+        text = canonical_json(case.arguments)
+        if text not in seen:
+            seen.add(text)
             yield case
-            if len(emitted) >= MOST_CASES:
+            if len(seen) >= MAX_CASES:
                 return
 
 
 def fuller_arguments(schema: Any) -> dict[str, Any] | None:
-    """Valid arguments with every optional property that fits beside the others; None where there are none more."""
+    """Valid arguments with as many optional properties as possible; None if none can be added."""
     oracle = Oracle(schema)
     if oracle.problem is not None:
         return None
-    builder = Builder(schema, oracle)
+    builder = ValueBuilder(schema, oracle)
     start = builder.arguments().value
-    return None if start is None else everything(builder, start, spots(builder, start))
+    return None if start is None else _with_optional(builder, start, mutation_points(builder, start))
 
 
 def _all_cases(
-    builder: Builder, start: dict[str, Any] | None, *, is_own: bool, structural: bool
+    builder: ValueBuilder, start: dict[str, Any] | None, *, is_given: bool, structural: bool
 ) -> Iterator[GeneratedCase]:
-    if structural:
-        structured = [
-            GeneratedCase(odd, False, f"{what} instead of an object", "type")
-            for what, odd in (("a list", []), ("a string", "mcproof"), ("null", None))
-        ]
-    else:
-        structured = []
     if start is None:
-        for odd, what in (({}, "no arguments at all"), ({UNEXPECTED: 1}, f"an undeclared `{UNEXPECTED}`")):
-            yield GeneratedCase(odd, False, what, *(builder.oracle.complaint(odd) or ()))
-        yield from structured
+        yield from _cases_without_start(builder.oracle)
+        yield from _structural_cases() if structural else ()
         return
-    yield GeneratedCase(start, True, "the given arguments" if is_own else "valid, small")
-    builder.refresh()
-    found = spots(builder, start)
-    yield from islice(_valid_cases(builder, start, found), _MOST_VALID)
-    yield from structured
-    for spot, change in _by_turns([(each, broken) for each in found for broken in violations(each)]):
-        arguments = changed(spot.frame, spot.path, change.change)
-        yield GeneratedCase(arguments, False, change.what, change.keyword, place_of(spot, change))
+    yield GeneratedCase(start, True, "the given arguments" if is_given else "valid, small")
+    builder.reset_effort()
+    points = mutation_points(builder, start)
+    yield from islice(_valid_cases(builder, start, points), _MAX_VALID_CASES)
+    yield from _structural_cases() if structural else ()
+    for point, mutation in _diverse([(each, found) for each in points for found in violations(each)]):
+        arguments, pointer = point.mutated(mutation), point.pointer_of(mutation)
+        yield GeneratedCase(arguments, False, mutation.description, mutation.keyword, pointer)
 
 
-def _valid_cases(builder: Builder, start: dict[str, Any], found: list[Spot]) -> Iterator[GeneratedCase]:
-    full = everything(builder, start, found)
+def _cases_without_start(oracle: Oracle) -> Iterator[GeneratedCase]:
+    """Invalid cases for a schema without known valid arguments."""
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({}, "no arguments at all"),
+        ({UNEXPECTED: 1}, f"an undeclared `{UNEXPECTED}`"),
+    )
+    for arguments, description in cases:
+        keyword, pointer = oracle.first_error(arguments) or ("", "")
+        yield GeneratedCase(arguments, False, description, keyword, pointer)
+
+
+def _structural_cases() -> Iterator[GeneratedCase]:
+    """Arguments that are not objects."""
+    cases: tuple[tuple[str, Any], ...] = (("a list", []), ("a string", "mcproof"), ("null", None))
+    for name, arguments in cases:
+        yield GeneratedCase(arguments, False, f"{name} instead of an object", "type")
+
+
+def _valid_cases(builder: ValueBuilder, start: dict[str, Any], points: list[MutationPoint]) -> Iterator[GeneratedCase]:
+    full = _with_optional(builder, start, points)
     if full is not None:
         yield GeneratedCase(full, True, "valid, with all optional properties")
-    for spot in found:
-        if spot.reading and spot.is_fresh:
-            yield GeneratedCase(spot.frame, True, f"{spot.label} as alternative {spot.reading + 1}", "", spot.pointer)
-    for spot in found:
-        if spot.path and spot.reading == 0 and _is_optional(spot, start):
-            yield GeneratedCase(spot.frame, True, f"with the optional {spot.label}", "", spot.pointer)
-    for spot in found:
-        for change in boundaries(spot):
-            arguments = changed(spot.frame, spot.path, change.change)
-            yield GeneratedCase(arguments, True, change.what, "", spot.pointer)
+    for point in points:
+        if point.alternative and point.has_own_arguments:
+            description = f"{point.label} as alternative {point.alternative + 1}"
+            yield GeneratedCase(point.arguments, True, description, pointer=point.pointer)
+    for point in points:
+        if point.path and point.alternative == 0 and _is_optional(point, start):
+            yield GeneratedCase(point.arguments, True, f"with the optional {point.label}", pointer=point.pointer)
+    for point in points:
+        for mutation in boundaries(point):
+            yield GeneratedCase(point.mutated(mutation), True, mutation.description, pointer=point.pointer)
 
 
-def _is_optional(spot: Spot, start: dict[str, Any]) -> bool:
-    return len(spot.path) == 1 and spot.path[0] not in start
+def _is_optional(point: MutationPoint, arguments: dict[str, Any]) -> bool:
+    return len(point.path) == 1 and point.path[0] not in arguments
 
 
-def everything(builder: Builder, start: dict[str, Any], found: list[Spot]) -> dict[str, Any] | None:
-    """The arguments with every optional property that fits beside the others; None where there is none."""
-    whole = start
-    for spot in found:
-        if _is_optional(spot, whole):
-            more = with_value(whole, spot.path, spot.value)
-            if builder.oracle.accepts(more):
-                whole = more
-    return None if whole is start else whole
+def _with_optional(builder: ValueBuilder, start: dict[str, Any], points: list[MutationPoint]) -> dict[str, Any] | None:
+    """Add every optional property that keeps the arguments valid; None if there is none."""
+    arguments = start
+    for point in points:
+        if _is_optional(point, arguments):
+            larger = with_value(arguments, point.path, point.value)
+            if builder.oracle.accepts(larger):
+                arguments = larger
+    return None if arguments is start else arguments
 
 
-def _by_turns(broken: list[tuple[Spot, Change]]) -> Iterator[tuple[Spot, Change]]:
-    """Wrong types are many and alike: what breaks other rules comes first, then a wrong type for each place."""
-    yield from (each for each in broken if each[1].keyword != "type")
-    types = [each for each in broken if each[1].keyword == "type"]
-    places = set()
-    for spot, change in types:
-        if spot.path not in places:
-            places.add(spot.path)
-            yield spot, change
-    yield from types
+def _diverse(found: list[tuple[MutationPoint, Mutation]]) -> Iterator[tuple[MutationPoint, Mutation]]:
+    """Yield wrong types last, as there are many similar ones, and one for every value before the others."""
+    yield from (each for each in found if each[1].keyword != "type")
+    wrong_types = [each for each in found if each[1].keyword == "type"]
+    seen = set()
+    for point, mutation in wrong_types:
+        if point.path not in seen:
+            seen.add(point.path)
+            yield point, mutation
+    yield from wrong_types

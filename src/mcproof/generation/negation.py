@@ -1,22 +1,22 @@
-"""The opposite of a schema, as schemas that say what they allow."""
+"""The negation of a schema, as schemas that state what it allows."""
 
 from __future__ import annotations
 
 from itertools import combinations, islice
 from typing import Any
 
-from mcproof.generation.value_rules import is_number, listed, mapping
+from mcproof.generation.json_values import as_object, as_strings, is_number
 
-_MOST_OPTIONS = 20
-_PLAINEST = ("string", "integer", "number", "boolean", "array", "object", "null")
-_TURNED = frozenset({"type", "const", "enum", "required", "properties", "not", "anyOf", "oneOf", "allOf", "$ref"})
+_MAX_BRANCHES = 20
+_SIMPLEST_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
+_NEGATED = frozenset({"type", "const", "enum", "required", "properties", "not", "anyOf", "oneOf", "allOf", "$ref"})
 _CONDITION = frozenset({"if", "then", "else"})
 _BOUNDS = frozenset({"maxLength", "minLength", "minimum", "maximum"})
-_NOTES = frozenset({"description", "title", "default", "examples", "$comment", "$defs", "definitions", "$schema"})
+_ANNOTATIONS = frozenset({"description", "title", "default", "examples", "$comment", "$defs", "definitions", "$schema"})
 
 
 def excluded_values(schema: Any) -> list[Any] | None:
-    """The values that `not` rules out, where the schema inside is nothing but a list of them."""
+    """The values that `not` excludes; None unless the schema inside is a single `const` or `enum`."""
     if type(schema) is not dict or len(schema) != 1:
         return None
     if "const" in schema:
@@ -25,59 +25,59 @@ def excluded_values(schema: Any) -> list[Any] | None:
     return values if type(values) is list else None
 
 
-def opposites(schema: dict[str, Any], target: Any) -> list[Any]:
-    """Schemas of which one holds where `schema` does not; the last admits all where not every keyword is turned.
+def negations(schema: dict[str, Any], target: Any) -> list[Any]:
+    """Return schemas of which at least one holds for every value that `schema` rejects.
 
-    `target` is what the schema's `$ref` leads to, if it has one.
+    `target` is the schema that its `$ref` refers to, if any. If a keyword cannot be negated, the last schema is `true`.
     """
-    options: list[Any] = []
+    branches: list[Any] = []
     if "type" in schema:
-        named = listed(schema["type"])
-        options.append({"type": [kind for kind in _PLAINEST if kind not in _with_integer(named)]})
-    options += [{"not": {keyword: schema[keyword]}} for keyword in ("const", "enum") if keyword in schema]
+        named = as_strings(schema["type"])
+        branches.append({"type": [name for name in _SIMPLEST_TYPES if name not in _with_integer(named)]})
+    branches += [{"not": {keyword: schema[keyword]}} for keyword in ("const", "enum") if keyword in schema]
     required = schema.get("required")
     if type(required) is list:
-        options += [{"properties": {name: False}} for name in required[:_MOST_OPTIONS] if type(name) is str]
-    for name, inner in islice(mapping(schema.get("properties")).items(), _MOST_OPTIONS):
-        options.append({"required": [name], "properties": {name: {"not": inner}}})
+        branches += [{"properties": {name: False}} for name in required[:_MAX_BRANCHES] if type(name) is str]
+    for name, subschema in islice(as_object(schema.get("properties")).items(), _MAX_BRANCHES):
+        branches.append({"required": [name], "properties": {name: {"not": subschema}}})
     if "not" in schema:
-        options.append({"allOf": [schema["not"]]})
-    options += _opposite_unions(schema)
-    options += _opposite_bounds(schema)
+        branches.append({"allOf": [schema["not"]]})
+    branches += _negated_unions(schema)
+    branches += _negated_bounds(schema)
     if "if" in schema:
-        options.append({"allOf": [schema["if"], {"not": schema.get("then", True)}]})
-        options.append({"allOf": [{"not": schema["if"]}, {"not": schema.get("else", True)}]})
+        branches.append({"allOf": [schema["if"], {"not": schema.get("then", True)}]})
+        branches.append({"allOf": [{"not": schema["if"]}, {"not": schema.get("else", True)}]})
     if target is not None:
-        options.append({"not": target})
-    if not schema.keys() <= _TURNED | _CONDITION | _BOUNDS | _NOTES:
-        options.append(True)
-    return options
+        branches.append({"not": target})
+    if not schema.keys() <= _NEGATED | _CONDITION | _BOUNDS | _ANNOTATIONS:
+        branches.append(True)
+    return branches
 
 
-def _with_integer(kinds: list[str]) -> list[str]:
-    return [*kinds, "integer"] if "number" in kinds else kinds
+def _with_integer(types: list[str]) -> list[str]:
+    return [*types, "integer"] if "number" in types else types
 
 
-def _opposite_unions(schema: dict[str, Any]) -> list[Any]:
-    options: list[Any] = []
+def _negated_unions(schema: dict[str, Any]) -> list[Any]:
+    branches: list[Any] = []
     for keyword in ("anyOf", "oneOf"):
         if type(schema.get(keyword)) is list:
-            options.append({"allOf": [{"not": each} for each in schema[keyword]]})
+            branches.append({"allOf": [{"not": each} for each in schema[keyword]]})
     if type(schema.get("oneOf")) is list:
-        options += [{"allOf": list(pair)} for pair in islice(combinations(schema["oneOf"], 2), _MOST_OPTIONS)]
+        branches += [{"allOf": list(pair)} for pair in islice(combinations(schema["oneOf"], 2), _MAX_BRANCHES)]
     if type(schema.get("allOf")) is list:
-        options += [{"not": each} for each in schema["allOf"][:_MOST_OPTIONS]]
-    return options
+        branches += [{"not": each} for each in schema["allOf"][:_MAX_BRANCHES]]
+    return branches
 
 
-def _opposite_bounds(schema: dict[str, Any]) -> list[Any]:
-    options: list[Any] = []
+def _negated_bounds(schema: dict[str, Any]) -> list[Any]:
+    branches: list[Any] = []
     if type(schema.get("maxLength")) is int:
-        options.append({"type": "string", "minLength": schema["maxLength"] + 1})
+        branches.append({"type": "string", "minLength": schema["maxLength"] + 1})
     if type(schema.get("minLength")) is int and schema["minLength"] > 0:
-        options.append({"type": "string", "maxLength": schema["minLength"] - 1})
+        branches.append({"type": "string", "maxLength": schema["minLength"] - 1})
     if is_number(schema.get("minimum")):
-        options.append({"type": "number", "exclusiveMaximum": schema["minimum"]})
+        branches.append({"type": "number", "exclusiveMaximum": schema["minimum"]})
     if is_number(schema.get("maximum")):
-        options.append({"type": "number", "exclusiveMinimum": schema["maximum"]})
-    return options
+        branches.append({"type": "number", "exclusiveMinimum": schema["maximum"]})
+    return branches

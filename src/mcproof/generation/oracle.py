@@ -1,53 +1,57 @@
-"""Who says whether a value fits a schema: validators that are compiled once and never fetch anything."""
+"""The test oracle: whether a value is valid against a schema, by validators that never access the network."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from mcproof.schema.tree import nesting
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-MOST_DEPTH = 120
-"""How deep a schema may nest; the validator gives up a little further down."""
-_MOST_STEPS = 100_000
-"""How many schemas one value may be judged by: a union of unions can unfold without end."""
-_SAME_VALUE_LISTS = ("allOf", "anyOf", "oneOf")
-_SAME_VALUE_SINGLES = ("not", "if", "then", "else")
-_BACKTRACKING = ("(?=", "(?!", "(?<", "\\1", "\\2", "\\k")
-_GAVE_UP = ("BacktrackLimitExceeded", "RegexEngineFailure")
+MAX_DEPTH = 120
+"""The nesting limit for schemas, a little below that of the validator."""
+_MAX_APPLIED_SCHEMAS = 100_000
+"""The limit on schemas applied to one value: nested unions can expand exponentially."""
+_IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
+_IN_PLACE_SINGLES = ("not", "if", "then", "else")
+_BACKTRACKING_SYNTAX = ("(?=", "(?!", "(?<", "\\1", "\\2", "\\k")
+_BACKTRACKING_ERRORS = ("BacktrackLimitExceeded", "RegexEngineFailure")
 
 
 class Oracle:
-    """The validators of one schema: with formats asserted, and with formats as mere notes."""
+    """Two validators for one schema: `format` is an assertion in one, an annotation in the other.
+
+    A value is accepted if it is valid for the first, and rejected if it is invalid for the second. In between, neither
+    is certain.
+    """
 
     def __init__(self, schema: Any) -> None:
         self.problem: str | None = None
-        """Why the schema cannot be used; None where it can."""
+        """Why the schema is unusable; None if it is usable."""
         self._strict: Any = None
         self._lenient: Any = None
-        self._may_give_up = False
-        self._maps: Any = None
+        self._may_backtrack = False
+        self._validator_map: Any = None
         self._schema = schema
-        self._steps = 0
+        self._applied_schemas = 0
         self.problem = self._unusable(schema)
         if self.problem is None:
             self.problem = self._compile(schema)
 
     def _unusable(self, schema: Any) -> str | None:
-        """What would make the validator fail, or never end."""
+        """A reason not to compile the schema: the validator would fail or not terminate."""
         if schema is False:
             return "the schema is `false`"
         if schema is not True and type(schema) is not dict:
             return "the schema is not an object"
-        if nesting(schema) > MOST_DEPTH:
-            return f"the schema nests deeper than {MOST_DEPTH} levels"
+        if nesting(schema) > MAX_DEPTH:
+            return f"the schema nests deeper than {MAX_DEPTH} levels"
         if schema is not True:
-            worst, self._steps = _steps(schema)
-            if worst > _MOST_STEPS:
-                return "the schema combines too many schemas to be judged"
+            worst, self._applied_schemas = _count_applied_schemas(schema)
+            if worst > _MAX_APPLIED_SCHEMAS:
+                return "the schema combines too many schemas to be validated"
         return None
 
     def _compile(self, schema: Any) -> str | None:
@@ -58,13 +62,13 @@ class Oracle:
             self._lenient = jsonschema_rs.validator_for(schema, validate_formats=False, offline=True)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # whatever is wrong with a stranger's schema, even a panic in the library
+        except BaseException as error:  # includes panics in the library
             return _reason(error)
-        self._may_give_up = any(mark in text for text in _patterns(schema) for mark in _BACKTRACKING)
+        self._may_backtrack = any(mark in text for text in _patterns(schema) for mark in _BACKTRACKING_SYNTAX)
         return None
 
     def accepts(self, value: Any) -> bool:
-        """Whether a value is valid, with `format` asserted."""
+        """Whether a value is valid with `format` as an assertion."""
         if self._strict is None:
             return False
         try:
@@ -74,71 +78,76 @@ class Oracle:
         except BaseException:
             return False
 
-    def refuses(self, value: Any) -> bool:
-        """Whether a value is invalid even for a validator that takes `format` as a note."""
+    def rejects(self, value: Any) -> bool:
+        """Whether a value is invalid even with `format` as an annotation."""
         if self._lenient is None:
             return False
         try:
             if self._lenient.is_valid(value):
                 return False
-            return not self._may_give_up or not self._gave_up(value)
+            return not self._may_backtrack or not self._exceeded_backtracking(value)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # a value that the validator cannot read is no value that it refused
+        except BaseException:  # not rejected: the validator cannot represent the value
             return False
 
-    def _gave_up(self, value: Any) -> bool:
-        """Whether a verdict is only that a pattern took too long."""
-        return any(type(error.kind).__name__.endswith(_GAVE_UP) for error in self._lenient.iter_errors(value))
+    def _exceeded_backtracking(self, value: Any) -> bool:
+        """Whether a pattern exceeded the backtracking limit, so that the value may be valid."""
+        return any(
+            type(error.kind).__name__.endswith(_BACKTRACKING_ERRORS) for error in self._lenient.iter_errors(value)
+        )
 
-    def complaint(self, value: Any) -> tuple[str, str] | None:
-        """The keyword and the place of the first error; None for a value that is accepted."""
+    def first_error(self, value: Any) -> tuple[str, str] | None:
+        """The keyword and pointer of the first error; None for a valid value."""
         if self._strict is None:
             return None
         try:
             for validator in (self._lenient, self._strict):
                 for error in validator.iter_errors(value):
-                    path = "".join(f"/{escape(str(token))}" for token in error.instance_path)
-                    return str(error.kind.name), path
+                    return str(error.kind.name), _pointer(error)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:
             return None
         return None
 
-    def objection(self, value: Any) -> tuple[str, str] | None:
-        """What is wrong with a value that is refused, in words, and where; None for one that is not."""
-        if not self.refuses(value):
+    def rejection(self, value: Any) -> tuple[str, str] | None:
+        """The message and pointer of the first error of a rejected value; None if it is not rejected."""
+        if not self.rejects(value):
             return None
         try:
             error = next(iter(self._lenient.iter_errors(value)))
-            return error.message, "".join(f"/{escape(str(token))}" for token in error.instance_path)
+            return error.message, _pointer(error)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:
             return None
 
     def check_at(self, pointer: str) -> Callable[[Any], bool] | None:
-        """What judges a value by the schema at a pointer of this schema; None where that cannot be had."""
+        """Return a validator for the subschema at a pointer; None if there is none."""
         if not pointer:
             return self.accepts
-        if self._steps > _MOST_STEPS:  # a validator for every place would take too long
+        if self._applied_schemas > _MAX_APPLIED_SCHEMAS:  # compiling all validators would take too long
             return None
         import jsonschema_rs
 
         try:
-            if self._maps is None:
-                self._maps = jsonschema_rs.validator_map_for(self._schema, validate_formats=True, offline=True)
-            validator = self._maps.get("#" + pointer)
+            if self._validator_map is None:
+                self._validator_map = jsonschema_rs.validator_map_for(self._schema, validate_formats=True, offline=True)
+            validator = self._validator_map.get("#" + pointer)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:
             return None
-        return None if validator is None else _quiet(validator.is_valid)
+        return None if validator is None else _never_raising(validator.is_valid)
 
 
-def _quiet(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """A validator that answers no where it would raise."""
+def _pointer(error: Any) -> str:
+    return "".join(f"/{escape(str(token))}" for token in error.instance_path)
+
+
+def _never_raising(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Wrap a validator: false instead of an exception."""
 
     def check(value: Any) -> bool:
         try:
@@ -151,8 +160,8 @@ def _quiet(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return check
 
 
-def _steps(schema: dict[str, Any]) -> tuple[int, int]:
-    """How many schemas a validator may go through for one value: at the worst place, and at all places together."""
+def _count_applied_schemas(schema: dict[str, Any]) -> tuple[int, int]:
+    """How many schemas apply to one value: the maximum over all subschemas, and the sum."""
     from mcproof.schema.tree import SchemaTree
 
     tree = SchemaTree(schema)
@@ -166,23 +175,23 @@ def _steps(schema: dict[str, Any]) -> tuple[int, int]:
             if id(current) in cost:
                 waiting.pop()
                 continue
-            parts = list(_same_value(current, targets))
+            parts = list(_in_place_subschemas(current, targets))
             if id(current) not in opened:
                 opened.add(id(current))
                 waiting += [part for part in parts if id(part) not in cost and id(part) not in opened]
             else:
-                cost[id(current)] = min(1 + sum(cost.get(id(part), 0) for part in parts), 2 * _MOST_STEPS)
+                cost[id(current)] = min(1 + sum(cost.get(id(part), 0) for part in parts), 2 * _MAX_APPLIED_SCHEMAS)
                 waiting.pop()
     return max(cost.values(), default=0), sum(cost.values())
 
 
-def _same_value(schema: dict[str, Any], target: Callable[[dict[str, Any]], Any]) -> Iterator[dict[str, Any]]:
+def _in_place_subschemas(schema: dict[str, Any], target: Callable[[dict[str, Any]], Any]) -> Iterator[dict[str, Any]]:
     parts: list[Any] = [target(schema)] if "$ref" in schema else []
-    for keyword in _SAME_VALUE_LISTS:
+    for keyword in _IN_PLACE_LISTS:
         branches = schema.get(keyword)
         if type(branches) is list:
             parts += branches
-    parts += [schema[keyword] for keyword in _SAME_VALUE_SINGLES if keyword in schema]
+    parts += [schema[keyword] for keyword in _IN_PLACE_SINGLES if keyword in schema]
     for part in parts:
         if type(part) is dict:
             yield part
@@ -203,14 +212,14 @@ def _patterns(schema: Any) -> Iterator[str]:
 
 
 def _reason(error: BaseException) -> str:
-    """What a validator says about a schema, as a short phrase."""
+    """Summarise why a schema does not compile."""
     text = str(getattr(error, "message", "") or error).partition("\n")[0]
     if "meta-schema" in text:
-        return "its `$schema` names a dialect that is not known"
+        return "its `$schema` names an unknown dialect"
     if "Retrieval is disabled" in text or "not present in a registry" in text:
-        return "it refers to a schema outside of itself"
+        return "it refers to an external schema"
     if "does not exist" in text or type(error).__name__ == "ReferencingError":
-        return "it refers to a schema that is not there"
+        return "it refers to a schema that does not exist"
     if not text:
         return "it cannot be compiled"
-    return f"it is no valid schema: {text if len(text) <= 120 else text[:119] + '…'}"
+    return f"it is not a valid schema: {text if len(text) <= 120 else text[:119] + '…'}"

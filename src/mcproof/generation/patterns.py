@@ -1,6 +1,6 @@
-"""Texts that match a regular expression, built from its tree and confirmed by the validator.
+"""Strings that match a pattern, constructed from its syntax tree and confirmed by the validator.
 
-The stranger's expression is never run by Python: the validator, which bounds its effort, is the judge.
+Python never executes a pattern from a schema: the validator does, with a limit on backtracking.
 """
 
 from __future__ import annotations
@@ -9,100 +9,99 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mcproof.generation.regex_syntax import (
-    Anchor,
-    Back,
-    Chars,
-    Choice,
-    Group,
-    Node,
+    Alternation,
+    BackReference,
+    CharacterClass,
+    Concatenation,
     Ranges,
-    Repeat,
-    Sequence,
-    UnreadableError,
-    parse,
+    RegexAssertion,
+    RegexGroup,
+    RegexNode,
+    Repetition,
+    UnsupportedPatternError,
+    parse_pattern,
 )
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable, Iterator
+    from random import Random
 
-MOST_TEXT = 20_000
-"""No text longer than this is made."""
-_MOST_STEPS = 40_000
-_TRIES = 60
-_NO_LIMIT = 10**9
-_FAVOURITES = tuple(map(ord, "a0A1b"))
-
-
-class _TooMuchError(Exception):
-    """A text would be too long, or take too many steps."""
+MAX_LENGTH = 20_000
+"""The length of the longest string that is constructed."""
+_MAX_STEPS = 40_000
+_ATTEMPTS = 60
+_UNBOUNDED = 10**9
+_PREFERRED_CHARACTERS = tuple(map(ord, "a0A1b"))
 
 
-def matching(
-    pattern: str, shortest: int = 0, longest: int | None = None, choose: random.Random | None = None
+class _LimitExceededError(Exception):
+    """The string would be too long, or take too many steps."""
+
+
+def matching_string(
+    pattern: str, shortest: int = 0, longest: int | None = None, random: Random | None = None
 ) -> str | None:
-    """A text that matches an expression, within these lengths; None where none was found.
+    """Return a string of a given length that matches a pattern; None if none was found.
 
-    Without `choose` it is a short one, always the same; with it the texts vary.
+    Without `random` the string is short and always the same.
     """
-    tree, judge = _compiled(pattern)
-    most = MOST_TEXT if longest is None else min(longest, MOST_TEXT)
-    if tree is None or judge is None or shortest > most:
+    tree, is_match = _compiled(pattern)
+    limit = MAX_LENGTH if longest is None else min(longest, MAX_LENGTH)
+    if tree is None or is_match is None or shortest > limit:
         return None
-    for text in _attempts(tree, shortest, most, choose):
-        if shortest <= len(text) <= most and judge(text):
+    for text in _candidates(tree, shortest, limit, random):
+        if shortest <= len(text) <= limit and is_match(text):
             return text
     return None
 
 
-def seeded(seed: int) -> random.Random:
-    """A source of choices that are always the same."""
+def seeded_random(seed: int) -> Random:
+    """Return a random generator with a fixed seed."""
     from random import Random
 
     return Random(seed)  # noqa: S311
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a text matches an expression; no where the expression cannot be used."""
-    judge = _compiled(pattern)[1]
-    return judge is not None and judge(text)
+    """Whether a string matches a pattern; false if the pattern is invalid."""
+    is_match = _compiled(pattern)[1]
+    return is_match is not None and is_match(text)
 
 
 @lru_cache(maxsize=512)
-def _compiled(pattern: str) -> tuple[Node | None, Callable[[str], bool] | None]:
+def _compiled(pattern: str) -> tuple[RegexNode | None, Callable[[str], bool] | None]:
     import jsonschema_rs
 
-    judge: Callable[[str], bool] | None = None
+    is_match: Callable[[str], bool] | None = None
     try:
-        judge = jsonschema_rs.Draft202012Validator({"pattern": pattern}).is_valid
+        is_match = jsonschema_rs.Draft202012Validator({"pattern": pattern}).is_valid
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:
         return None, None
     try:
-        return parse(pattern), judge
-    except UnreadableError:
-        return None, judge
+        return parse_pattern(pattern), is_match
+    except UnsupportedPatternError:
+        return None, is_match
 
 
-def _attempts(tree: Node, shortest: int, longest: int, choose: random.Random | None) -> Iterator[str]:
-    """Texts that may match: the first is nearly always right, the others are for look-arounds and the like."""
-    least = _least(tree)
-    if least > longest:
+def _candidates(tree: RegexNode, shortest: int, longest: int, random: Random | None) -> Iterator[str]:
+    """Yield strings that may match: the first usually does, the others are for lookarounds and back references."""
+    minimum = _min_length(tree)
+    if minimum > longest:
         return
-    tries = 1 if choose is None else 8
-    for _ in range(tries):
-        yield from _padded(tree, shortest, longest, choose)
-    seed = seeded(0) if choose is None else choose
-    has_conditions = _has_conditions(tree)
-    for number in range(_TRIES if has_conditions else 0):
-        yield from _padded(tree, min(max(shortest, least + number % 12), longest), longest, seed)
+    for _ in range(1 if random is None else 8):
+        yield from _padded(tree, shortest, longest, random)
+    if _has_conditions(tree):
+        source = seeded_random(0) if random is None else random
+        for number in range(_ATTEMPTS):
+            yield from _padded(tree, min(max(shortest, minimum + number % 12), longest), longest, source)
 
 
-def _padded(tree: Node, shortest: int, longest: int, choose: random.Random | None) -> Iterator[str]:
+def _padded(tree: RegexNode, shortest: int, longest: int, random: Random | None) -> Iterator[str]:
     try:
-        text = _Writer(shortest, longest, choose).write(tree)
-    except _TooMuchError:
+        text = _StringWriter(shortest, longest, random).write(tree)
+    except _LimitExceededError:
         return
     yield text
     missing = shortest - len(text)
@@ -112,151 +111,154 @@ def _padded(tree: Node, shortest: int, longest: int, choose: random.Random | Non
             yield padding * missing + text
 
 
-def _has_conditions(tree: Node) -> bool:
+def _has_conditions(tree: RegexNode) -> bool:
+    """Whether a string written from the tree may fail to match."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Anchor):
-            if node.kind in ("look", "b"):
+        if isinstance(node, RegexAssertion):
+            if node.kind in ("lookaround", "boundary"):
                 return True
-        elif isinstance(node, Back):
+        elif isinstance(node, BackReference):
             return True
         else:
-            waiting += _below(node)
+            waiting += _children(node)
     return False
 
 
-def _below(node: Node) -> tuple[Node, ...]:
-    if isinstance(node, Sequence):
-        return node.parts
-    if isinstance(node, Choice):
-        return node.options
-    return (node.part,) if isinstance(node, Repeat | Group) else ()
+def _children(node: RegexNode) -> tuple[RegexNode, ...]:
+    if isinstance(node, Concatenation):
+        return node.nodes
+    if isinstance(node, Alternation):
+        return node.branches
+    return (node.node,) if isinstance(node, Repetition | RegexGroup) else ()
 
 
-def _least(node: Node) -> int:
-    """The length of the shortest text that a tree describes; the tree is as deep as the parser lets it be."""
-    if isinstance(node, Chars):
-        return 1 if node.ranges else _NO_LIMIT
-    if isinstance(node, Sequence):
-        return sum(map(_least, node.parts))
-    if isinstance(node, Choice):
-        return min(map(_least, node.options))
-    if isinstance(node, Repeat):
-        return min(_least(node.part) * node.least, _NO_LIMIT) if node.least else 0
-    return _least(node.part) if isinstance(node, Group) else 0
+def _min_length(node: RegexNode) -> int:
+    """The length of the shortest match. The parser bounds the depth of the recursion."""
+    if isinstance(node, CharacterClass):
+        return 1 if node.ranges else _UNBOUNDED
+    if isinstance(node, Concatenation):
+        return sum(map(_min_length, node.nodes))
+    if isinstance(node, Alternation):
+        return min(map(_min_length, node.branches))
+    if isinstance(node, Repetition):
+        return min(_min_length(node.node) * node.minimum, _UNBOUNDED) if node.minimum else 0
+    return _min_length(node.node) if isinstance(node, RegexGroup) else 0
 
 
-def _most(node: Node) -> int:
-    if isinstance(node, Chars):
+def _max_length(node: RegexNode) -> int:
+    if isinstance(node, CharacterClass):
         return 1
-    if isinstance(node, Sequence):
-        return min(sum(map(_most, node.parts)), _NO_LIMIT)
-    if isinstance(node, Choice):
-        return max(map(_most, node.options))
-    if isinstance(node, Repeat):
-        return min(_most(node.part) * (_NO_LIMIT if node.most is None else node.most), _NO_LIMIT)
-    if isinstance(node, Back):
-        return _NO_LIMIT
-    return _most(node.part) if isinstance(node, Group) else 0
+    if isinstance(node, Concatenation):
+        return min(sum(map(_max_length, node.nodes)), _UNBOUNDED)
+    if isinstance(node, Alternation):
+        return max(map(_max_length, node.branches))
+    if isinstance(node, Repetition):
+        return min(_max_length(node.node) * (_UNBOUNDED if node.maximum is None else node.maximum), _UNBOUNDED)
+    if isinstance(node, BackReference):
+        return _UNBOUNDED
+    return _max_length(node.node) if isinstance(node, RegexGroup) else 0
 
 
-class _Writer:
-    """Writes one text; what is still missing to the wanted length goes into what may repeat."""
+class _StringWriter:
+    """Writes one string; repetitions are extended until it has the required length."""
 
-    def __init__(self, shortest: int, longest: int, choose: random.Random | None) -> None:
+    def __init__(self, shortest: int, longest: int, random: Random | None) -> None:
         self.shortest = shortest
         self.longest = longest
-        self.choose = choose
-        self.wanted = 0
+        self.random = random
+        self.missing = 0
+        """Characters still needed beyond the shortest match."""
         self.spare = 0
+        """Characters still allowed beyond the shortest match."""
         self.steps = 0
         self.pieces: list[str] = []
         self.groups: dict[int, str] = {}
 
-    def write(self, tree: Node) -> str:
-        least = _least(tree)
-        if least > MOST_TEXT:
-            raise _TooMuchError
-        self.wanted = max(self.shortest - least, 0)
-        self.spare = self.longest - least
-        self.node(tree)
+    def write(self, tree: RegexNode) -> str:
+        minimum = _min_length(tree)
+        if minimum > MAX_LENGTH:
+            raise _LimitExceededError
+        self.missing = max(self.shortest - minimum, 0)
+        self.spare = self.longest - minimum
+        self.write_node(tree)
         return "".join(self.pieces)
 
-    def node(self, node: Node) -> None:
+    def write_node(self, node: RegexNode) -> None:
         self.steps += 1
-        if self.steps > _MOST_STEPS:
-            raise _TooMuchError
-        if isinstance(node, Chars):
-            self.pieces.append(_character(node.ranges, self.choose))
-        elif isinstance(node, Sequence):
-            for part in node.parts:
-                self.node(part)
-        elif isinstance(node, Choice):
-            self.option(node)
-        elif isinstance(node, Repeat):
-            self.repeat(node)
-        elif isinstance(node, Group):
+        if self.steps > _MAX_STEPS:
+            raise _LimitExceededError
+        if isinstance(node, CharacterClass):
+            self.pieces.append(_character(node.ranges, self.random))
+        elif isinstance(node, Concatenation):
+            for each in node.nodes:
+                self.write_node(each)
+        elif isinstance(node, Alternation):
+            self.write_alternation(node)
+        elif isinstance(node, Repetition):
+            self.write_repetition(node)
+        elif isinstance(node, RegexGroup):
             start = len(self.pieces)
-            self.node(node.part)
+            self.write_node(node.node)
             self.groups[node.number] = "".join(self.pieces[start:])
-        elif isinstance(node, Back):
+        elif isinstance(node, BackReference):
             text = self.groups.get(node.number, "")
             self.pieces.append(text)
-            self.take(len(text))
+            self.count_extra(len(text))
 
-    def take(self, length: int) -> None:
-        """Count what goes beyond the shortest text."""
-        self.wanted -= length
+    def count_extra(self, length: int) -> None:
+        """Count characters beyond the shortest match."""
+        self.missing -= length
         self.spare -= length
 
-    def option(self, node: Choice) -> None:
-        least = _least(node)
-        fitting = [each for each in node.options if _least(each) - least <= self.spare]
-        if self.wanted > 0:
-            fitting = [each for each in fitting if _most(each) - least >= self.wanted] or fitting
-        if not fitting:
-            raise _TooMuchError
-        option = fitting[self.choose.randrange(len(fitting))] if self.choose else min(fitting, key=_least)
-        self.take(_least(option) - least)
-        self.node(option)
+    def write_alternation(self, node: Alternation) -> None:
+        minimum = _min_length(node)
+        possible = [each for each in node.branches if _min_length(each) - minimum <= self.spare]
+        if self.missing > 0:
+            possible = [each for each in possible if _max_length(each) - minimum >= self.missing] or possible
+        if not possible:
+            raise _LimitExceededError
+        branch = possible[self.random.randrange(len(possible))] if self.random else min(possible, key=_min_length)
+        self.count_extra(_min_length(branch) - minimum)
+        self.write_node(branch)
 
-    def repeat(self, node: Repeat) -> None:
-        least = _least(node.part)
-        if _most(node.part) == 0:
-            self.node(node.part)
+    def write_repetition(self, node: Repetition) -> None:
+        length = _min_length(node.node)
+        if _max_length(node.node) == 0:
+            self.write_node(node.node)
             return
-        if least >= _NO_LIMIT:  # what it repeats matches nothing
+        if length >= _UNBOUNDED:  # the repeated node matches nothing
             return
-        times = node.least if least else 0
-        room = (_NO_LIMIT if node.most is None else node.most) - times
-        more = 0
-        if self.wanted > 0:
-            unit = least or min(_most(node.part), self.wanted)
-            more = min(room, -(-self.wanted // unit))
-        if self.choose and room > more and self.choose.random() < 0.6:
-            more += self.choose.randrange(min(room - more, 8) + 1)
-        if least:
-            more = min(more, self.spare // least)
-        self.take(more * least)
-        for _ in range(times + more):
-            self.node(node.part)
+        times = node.minimum if length else 0
+        room = (_UNBOUNDED if node.maximum is None else node.maximum) - times
+        extra = 0
+        if self.missing > 0:
+            unit = length or min(_max_length(node.node), self.missing)
+            extra = min(room, -(-self.missing // unit))
+        if self.random and room > extra and self.random.random() < 0.6:
+            extra += self.random.randrange(min(room - extra, 8) + 1)
+        if length:
+            extra = min(extra, self.spare // length)
+        self.count_extra(extra * length)
+        for _ in range(times + extra):
+            self.write_node(node.node)
 
 
-def _character(ranges: Ranges, choose: random.Random | None) -> str:
+def _character(ranges: Ranges, random: Random | None) -> str:
     if not ranges:
-        raise _TooMuchError
-    if choose is not None:
-        low, high = ranges[choose.randrange(len(ranges))]
-        if high - low > 200 and choose.random() < 0.7:  # mostly what people type
+        raise _LimitExceededError
+    if random is not None:
+        low, high = ranges[random.randrange(len(ranges))]
+        if high - low > 200 and random.random() < 0.7:  # prefer printable ASCII
             low, high = max(low, 32), min(high, 126)
             if low > high:
                 low, high = ranges[0]
-        return chr(choose.randrange(low, high + 1))
-    for favourite in _FAVOURITES:
+        return chr(random.randrange(low, high + 1))
+    for preferred in _PREFERRED_CHARACTERS:
         for low, high in ranges:
-            if low <= favourite <= high:
-                return chr(favourite)
+            if low <= preferred <= high:
+                return chr(preferred)
     for low, high in ranges:
         if high >= 33 and low <= 126:
             return chr(max(low, 33))

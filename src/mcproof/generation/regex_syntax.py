@@ -1,4 +1,4 @@
-"""ECMAScript regular expressions, read into a tree; nothing here runs one."""
+"""Parse ECMAScript regular expressions into a tree. Expressions are never executed here."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import NamedTuple, Union
 Ranges = tuple[tuple[int, int], ...]
 """Code points, as inclusive ranges."""
 
-MOST_REPEATS = 1_000_000
-_MOST_DEPTH = 40
-_MOST_PATTERN = 5_000
-_LAST = 0x10FFFF
+_MAX_REPETITIONS = 1_000_000
+_MAX_DEPTH = 40
+_MAX_PATTERN_LENGTH = 5_000
+_MAX_CODE_POINT = 0x10FFFF
 
 DIGITS: Ranges = ((48, 57),)
 WORD: Ranges = ((97, 122), (48, 57), (65, 90), (95, 95))
 SPACE: Ranges = ((32, 32), (9, 13), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029))
 SPACE += ((0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF))
-_LINE_ENDS: Ranges = ((10, 10), (13, 13), (0x2028, 0x2029))
+_LINE_TERMINATORS: Ranges = ((10, 10), (13, 13), (0x2028, 0x2029))
 _LETTERS: Ranges = ((97, 122), (65, 90), (0xE0, 0xF6), (0x3B1, 0x3C9))
 _PUNCTUATION: Ranges = ((45, 47), (33, 35), (37, 42), (44, 44), (58, 59), (63, 64), (91, 93), (95, 95))
 _SYMBOLS: Ranges = ((36, 36), (43, 43), (60, 62), (94, 94), (96, 96), (124, 124), (126, 126))
@@ -56,7 +56,7 @@ _PROPERTIES: dict[str, Ranges] = {
     "Emoji_Presentation": ((0x1F600, 0x1F64F),),
     "Extended_Pictographic": ((0x1F600, 0x1F64F),),
     "ASCII": ((97, 122), (0, 96), (123, 127)),
-    "Any": ((97, 122), (0, 96), (123, 0xD7FF), (0xE000, _LAST)),
+    "Any": ((97, 122), (0, 96), (123, 0xD7FF), (0xE000, _MAX_CODE_POINT)),
     "Latin": ((97, 122), (65, 90)),
     "Greek": ((0x3B1, 0x3C9),),
     "Cyrillic": ((0x430, 0x44F),),
@@ -71,63 +71,65 @@ _PROPERTIES: dict[str, Ranges] = {
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "0": 0}
 
 
-class Chars(NamedTuple):
-    """One character out of these."""
+class CharacterClass(NamedTuple):
+    """Any one of a set of characters."""
 
     ranges: Ranges
 
 
-class Sequence(NamedTuple):
-    """One after the other."""
+class Concatenation(NamedTuple):
+    """Nodes that match one after the other."""
 
-    parts: tuple[Node, ...]
-
-
-class Choice(NamedTuple):
-    """One of several."""
-
-    options: tuple[Node, ...]
+    nodes: tuple[RegexNode, ...]
 
 
-class Repeat(NamedTuple):
-    """The same, a number of times; `most` is None where nothing bounds it."""
+class Alternation(NamedTuple):
+    """Nodes of which one matches: `a|b`."""
 
-    part: Node
-    least: int
-    most: int | None
+    branches: tuple[RegexNode, ...]
 
 
-class Group(NamedTuple):
-    """What a back reference can name."""
+class Repetition(NamedTuple):
+    """A node that matches several times; `maximum` is None if unbounded."""
 
-    number: int
-    part: Node
+    node: RegexNode
+    minimum: int
+    maximum: int | None
 
 
-class Back(NamedTuple):
-    """What a group matched, again."""
+class RegexGroup(NamedTuple):
+    """A capturing group."""
 
     number: int
+    node: RegexNode
 
 
-class Anchor(NamedTuple):
-    """A condition that takes no character: `^`, `$`, or what only a judge can tell (`b`, a look-around)."""
+class BackReference(NamedTuple):
+    """The text that a group matched, again."""
+
+    number: int
+
+
+class RegexAssertion(NamedTuple):
+    """A condition that consumes no character: `start`, `end`, `boundary` or `lookaround`."""
 
     kind: str
 
 
-Node = Union[Chars, Sequence, Choice, Repeat, Group, Back, Anchor]  # noqa: UP007
+RegexNode = Union[  # noqa: UP007
+    CharacterClass, Concatenation, Alternation, Repetition, RegexGroup, BackReference, RegexAssertion
+]
 
 
-class UnreadableError(Exception):
-    """Not an expression that is understood here."""
+class UnsupportedPatternError(Exception):
+    """A pattern that is invalid or uses unsupported syntax."""
 
 
-def parse(pattern: str) -> Node:
-    """The tree of an expression. Raises UnreadableError."""
-    if len(pattern) > _MOST_PATTERN:
-        raise UnreadableError
-    return _Parser(pattern).whole()
+def parse_pattern(pattern: str) -> RegexNode:
+    """Return the tree of a pattern. Raises UnsupportedPatternError."""
+    if len(pattern) > _MAX_PATTERN_LENGTH:
+        raise UnsupportedPatternError
+    return _Parser(pattern).parse()
 
 
 class _Parser:
@@ -137,57 +139,58 @@ class _Parser:
         self.groups = 0
         self.names: dict[str, int] = {}
 
-    def whole(self) -> Node:
-        tree = self.choice(0)
+    def parse(self) -> RegexNode:
+        tree = self.alternation(0)
         if self.at < len(self.text):
-            raise UnreadableError
+            raise UnsupportedPatternError
         return tree
 
-    def peek(self, ahead: str) -> bool:
-        return self.text.startswith(ahead, self.at)
+    def peek(self, text: str) -> bool:
+        return self.text.startswith(text, self.at)
 
-    def skip(self, ahead: str) -> bool:
-        if self.text.startswith(ahead, self.at):
-            self.at += len(ahead)
+    def accept(self, text: str) -> bool:
+        """Skip a text if it comes next."""
+        if self.text.startswith(text, self.at):
+            self.at += len(text)
             return True
         return False
 
     def next(self) -> str:
         if self.at >= len(self.text):
-            raise UnreadableError
+            raise UnsupportedPatternError
         self.at += 1
         return self.text[self.at - 1]
 
-    def choice(self, depth: int) -> Node:
-        if depth > _MOST_DEPTH:
-            raise UnreadableError
-        options = [self.sequence(depth)]
-        while self.skip("|"):
-            options.append(self.sequence(depth))
-        return options[0] if len(options) == 1 else Choice(tuple(options))
+    def alternation(self, depth: int) -> RegexNode:
+        if depth > _MAX_DEPTH:
+            raise UnsupportedPatternError
+        branches = [self.concatenation(depth)]
+        while self.accept("|"):
+            branches.append(self.concatenation(depth))
+        return branches[0] if len(branches) == 1 else Alternation(tuple(branches))
 
-    def sequence(self, depth: int) -> Node:
-        parts: list[Node] = []
+    def concatenation(self, depth: int) -> RegexNode:
+        nodes: list[RegexNode] = []
         while self.at < len(self.text) and not self.peek("|") and not self.peek(")"):
-            parts.append(self.repeated(self.atom(depth)))
-        return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+            nodes.append(self.repetition(self.atom(depth)))
+        return nodes[0] if len(nodes) == 1 else Concatenation(tuple(nodes))
 
-    def repeated(self, part: Node) -> Node:
+    def repetition(self, node: RegexNode) -> RegexNode:
         while True:
-            if self.skip("*"):
-                part = Repeat(part, 0, None)
-            elif self.skip("+"):
-                part = Repeat(part, 1, None)
-            elif self.skip("?"):
-                part = Repeat(part, 0, 1)
-            elif self.peek("{") and (bounds := self.counts()) is not None:
-                part = Repeat(part, *bounds)
+            if self.accept("*"):
+                node = Repetition(node, 0, None)
+            elif self.accept("+"):
+                node = Repetition(node, 1, None)
+            elif self.accept("?"):
+                node = Repetition(node, 0, 1)
+            elif self.peek("{") and (bounds := self.quantifier()) is not None:
+                node = Repetition(node, *bounds)
             else:
-                return part
-            self.skip("?")  # lazy or greedy, the same texts match
+                return node
+            self.accept("?")  # lazy or greedy: the same strings match
 
-    def counts(self) -> tuple[int, int | None] | None:
-        """`{2}`, `{2,}` or `{2,5}`; None where a brace is only a brace."""
+    def quantifier(self) -> tuple[int, int | None] | None:
+        """Parse `{2}`, `{2,}` or `{2,5}`; None for a literal brace."""
         end = self.text.find("}", self.at)
         if end < 0 or end - self.at > 20:
             return None
@@ -195,88 +198,88 @@ class _Parser:
         if not (low.isascii() and low.isdigit()) or (high and not (high.isascii() and high.isdigit())):
             return None
         self.at = end + 1
-        least = min(int(low), MOST_REPEATS)
+        minimum = min(int(low), _MAX_REPETITIONS)
         if not comma:
-            return least, least
-        return least, min(int(high), MOST_REPEATS) if high else None
+            return minimum, minimum
+        return minimum, min(int(high), _MAX_REPETITIONS) if high else None
 
-    def atom(self, depth: int) -> Node:
+    def atom(self, depth: int) -> RegexNode:
         character = self.next()
         if character == "(":
             return self.group(depth)
         if character == "[":
-            return Chars(self.bracket())
+            return CharacterClass(self.character_class())
         if character == ".":
-            return Chars(complement(_LINE_ENDS))
+            return CharacterClass(complement(_LINE_TERMINATORS))
         if character == "^":
-            return Anchor("start")
+            return RegexAssertion("start")
         if character == "$":
-            return Anchor("end")
+            return RegexAssertion("end")
         if character == "\\":
             return self.escape()
         if character in "*+?":
-            raise UnreadableError
-        return _one(ord(character))
+            raise UnsupportedPatternError
+        return _single(ord(character))
 
-    def group(self, depth: int) -> Node:
-        look = next((mark for mark in ("?=", "?!", "?<=", "?<!") if self.skip(mark)), None)
+    def group(self, depth: int) -> RegexNode:
+        lookaround = next((mark for mark in ("?=", "?!", "?<=", "?<!") if self.accept(mark)), None)
         number = 0
-        if look is None and self.skip("?"):
-            if self.skip("<") or self.skip("P<"):
+        if lookaround is None and self.accept("?"):
+            if self.accept("<") or self.accept("P<"):
                 end = self.text.find(">", self.at)
                 if end < 0:
-                    raise UnreadableError
+                    raise UnsupportedPatternError
                 self.groups += 1
                 number = self.groups
                 self.names[self.text[self.at : end]] = number
                 self.at = end + 1
             else:
-                while not self.skip(":"):
+                while not self.accept(":"):
                     if self.next() not in "ims-":
-                        raise UnreadableError
-                    if self.skip(")"):
-                        return Sequence(())
-        elif look is None:
+                        raise UnsupportedPatternError
+                    if self.accept(")"):
+                        return Concatenation(())
+        elif lookaround is None:
             self.groups += 1
             number = self.groups
-        part = self.choice(depth + 1)
-        if not self.skip(")"):
-            raise UnreadableError
-        if look is not None:
-            return Anchor("look")
-        return Group(number, part) if number else part
+        node = self.alternation(depth + 1)
+        if not self.accept(")"):
+            raise UnsupportedPatternError
+        if lookaround is not None:
+            return RegexAssertion("lookaround")
+        return RegexGroup(number, node) if number else node
 
-    def escape(self) -> Node:
+    def escape(self) -> RegexNode:
         character = self.next()
         if character in "bB":
-            return Anchor("b")
-        if character == "k" and self.skip("<"):
+            return RegexAssertion("boundary")
+        if character == "k" and self.accept("<"):
             end = self.text.find(">", self.at)
             name = self.text[self.at : end] if end > 0 else ""
             if name not in self.names:
-                raise UnreadableError
+                raise UnsupportedPatternError
             self.at = end + 1
-            return Back(self.names[name])
+            return BackReference(self.names[name])
         if character in "123456789":
             digits = character
             while len(digits) < 3 and self.text[self.at : self.at + 1] in tuple("0123456789"):
                 digits += self.next()
-            return Back(int(digits))
-        return Chars(self.escaped(character))
+            return BackReference(int(digits))
+        return CharacterClass(self.escaped(character))
 
     def escaped(self, character: str) -> Ranges:
-        """What an escape stands for, in a bracket or outside of one."""
+        """The characters of an escape, inside or outside a character class."""
         classes = {"d": DIGITS, "w": WORD, "s": SPACE}
         if character.lower() in classes:
             ranges = classes[character.lower()]
             return ranges if character.islower() else complement(ranges)
-        if character in "pP" and self.skip("{"):
+        if character in "pP" and self.accept("{"):
             end = self.text.find("}", self.at)
             name = self.text[self.at : end].rpartition("=")[2] if end > 0 else ""
             if name not in _PROPERTIES:
-                raise UnreadableError
+                raise UnsupportedPatternError
             self.at = end + 1
-            return _PROPERTIES[name] if character == "p" else _without(_PROPERTIES[name])
+            return _PROPERTIES[name] if character == "p" else _ascii_complement(_PROPERTIES[name])
         if character in _CONTROLS:
             return ((_CONTROLS[character],) * 2,)
         if character == "c":
@@ -284,16 +287,16 @@ class _Parser:
         if character == "x":
             return ((self.hexadecimal(2),) * 2,)
         if character == "u":
-            if self.skip("{"):
+            if self.accept("{"):
                 end = self.text.find("}", self.at)
                 code = self.hexadecimal(end - self.at) if 0 < end - self.at <= 6 else -1
                 self.at += 1
             else:
                 code = self.hexadecimal(4)
-                if 0xD800 <= code < 0xDC00 and self.skip("\\u"):
+                if 0xD800 <= code < 0xDC00 and self.accept("\\u"):
                     code = 0x10000 + (code - 0xD800) * 0x400 + (self.hexadecimal(4) - 0xDC00)
-            if not 0 <= code <= _LAST:
-                raise UnreadableError
+            if not 0 <= code <= _MAX_CODE_POINT:
+                raise UnsupportedPatternError
             return ((code, code),)
         return ((ord(character),) * 2,)
 
@@ -303,52 +306,52 @@ class _Parser:
         try:
             return int(digits, 16)
         except ValueError:
-            raise UnreadableError from None
+            raise UnsupportedPatternError from None
 
-    def bracket(self) -> Ranges:
-        is_negated = self.skip("^")
+    def character_class(self) -> Ranges:
+        is_negated = self.accept("^")
         ranges: list[tuple[int, int]] = []
-        while not self.skip("]"):
-            first = self.member()
+        while not self.accept("]"):
+            first = self.class_member()
             if self.peek("-") and not self.peek("-]") and len(first) == 1 and first[0][0] == first[0][1]:
                 self.at += 1
-                last = self.member()
+                last = self.class_member()
                 if len(last) == 1 and last[0][0] == last[0][1]:
                     if last[0][0] < first[0][0]:
-                        raise UnreadableError
+                        raise UnsupportedPatternError
                     first = ((first[0][0], last[0][0]),)
                 else:
                     first += ((45, 45), *last)
             ranges += first
         return complement(tuple(ranges)) if is_negated else tuple(ranges)
 
-    def member(self) -> Ranges:
+    def class_member(self) -> Ranges:
         character = self.next()
         if character == "[" and self.peek(":"):
-            raise UnreadableError
+            raise UnsupportedPatternError
         if character != "\\":
             return ((ord(character),) * 2,)
         character = self.next()
         return ((8, 8),) if character == "b" else self.escaped(character)
 
 
-def _one(code: int) -> Chars:
-    return Chars(((code, code),))
+def _single(code: int) -> CharacterClass:
+    return CharacterClass(((code, code),))
 
 
 def complement(ranges: Ranges) -> Ranges:
-    """All other code points, without the surrogates."""
+    """All other code points, except surrogates."""
     found = []
     at = 0
     for low, high in sorted((*ranges, (0xD800, 0xDFFF))):
         if low > at:
             found.append((at, low - 1))
         at = max(at, high + 1)
-    if at <= _LAST:
-        found.append((at, _LAST))
+    if at <= _MAX_CODE_POINT:
+        found.append((at, _MAX_CODE_POINT))
     return tuple(found)
 
 
-def _without(ranges: Ranges) -> Ranges:
-    """ASCII without some of it: for a class whose other members are not all known here."""
+def _ascii_complement(ranges: Ranges) -> Ranges:
+    """The other ASCII characters, for Unicode properties whose members are only partly listed here."""
     return tuple((low, min(high, 127)) for low, high in complement(ranges) if low < 128)

@@ -1,7 +1,6 @@
-"""Smaller variants of a value that makes a server fail, the boldest first.
+"""Simpler variants of a value, to shrink the arguments that make a server fail.
 
-Every variant is simpler by an order that cannot descend for ever, so a caller that goes on from each variant that
-still fails comes to an end.
+Every variant is less complex by a well-founded order, so repeated shrinking terminates.
 """
 
 from __future__ import annotations
@@ -11,44 +10,44 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_REDUCTIONS = 300
-"""How many variants of one value are offered."""
-_MOST_DEPTH = 40
-_MOST_MEMBERS = 40
+MAX_REDUCTIONS = 300
+"""The limit on variants of one value."""
+_MAX_DEPTH = 40
+_MAX_CHILDREN = 40
 _SIMPLE_CHARACTERS = "a0"
 
 
 def reductions(value: Any) -> Iterator[Any]:
-    """Simpler values than this one, the boldest first."""
-    size = complexity(value)
-    offered = 0
+    """Yield simpler values, the largest reductions first."""
+    limit = complexity(value)
+    count = 0
     for smaller in _smaller(value, 0):
-        if complexity(smaller) < size:
+        if complexity(smaller) < limit:
             yield smaller
-            offered += 1
-            if offered >= MOST_REDUCTIONS:
+            count += 1
+            if count >= MAX_REDUCTIONS:
                 return
 
 
 def complexity(value: Any) -> tuple[int, int, int]:
-    """How far a value is from the simplest: how many parts and characters, how odd they are, how large its numbers.
+    """The complexity of a value: its size, its unusual characters and numbers, the magnitude of its numbers.
 
-    A whole number comes before a fraction, and the numbers of a value are weighed by their length, so each of the
-    three can only go down a finite number of times.
+    An integer is simpler than a fraction, and magnitudes are integers, so each component can only decrease finitely
+    often.
     """
-    parts = oddity = magnitude = 0
+    size = oddity = magnitude = 0
     waiting = [value]
     while waiting:
         current = waiting.pop()
         kind = type(current)
         if kind is dict:
-            parts += 2 + sum(1 + len(name) for name in current)
+            size += 2 + sum(1 + len(name) for name in current)
             waiting += current.values()
         elif kind is list:
-            parts += 2 + len(current)
+            size += 2 + len(current)
             waiting += current
         elif kind is str:
-            parts += 1 + len(current)
+            size += 1 + len(current)
             oddity += len(current) - sum(map(current.count, _SIMPLE_CHARACTERS))
         elif kind is bool:
             magnitude += int(current)
@@ -58,12 +57,12 @@ def complexity(value: Any) -> tuple[int, int, int]:
         elif kind is float:
             oddity += 2 + (current < 0)
             magnitude += len(repr(current)) + min(int(abs(current)), 2**60) if abs(current) < 1e300 else 2**61
-        parts += 1
-    return parts, oddity, magnitude
+        size += 1
+    return size, oddity, magnitude
 
 
 def _magnitude(number: int) -> int:
-    """The size of a number; what is beyond all bounds is told apart by its length only."""
+    """The magnitude of an integer; huge ones are compared by their length only."""
     return abs(number) if number.bit_length() < 4_000 else 2**4_000 + number.bit_length()
 
 
@@ -72,9 +71,9 @@ def _smaller(value: Any, depth: int) -> Iterator[Any]:
     if kind is dict:
         yield from _smaller_objects(value, depth)
     elif kind is list:
-        yield from _smaller_lists(value, depth)
+        yield from _smaller_arrays(value, depth)
     elif kind is str:
-        yield from _smaller_texts(value)
+        yield from _smaller_strings(value)
     elif kind is bool:
         if value:
             yield False
@@ -91,18 +90,18 @@ def _smaller_objects(value: dict[str, Any], depth: int) -> Iterator[Any]:
         half = len(names) // 2
         yield {name: value[name] for name in names[:half]}
         yield {name: value[name] for name in names[half:]}
-    for name in names[:_MOST_MEMBERS]:
+    for name in names[:_MAX_CHILDREN]:
         yield {other: each for other, each in value.items() if other != name}
-    if depth < _MOST_DEPTH:
-        yield from _in_turn([_members(value, name, depth) for name in names[:_MOST_MEMBERS]])
+    if depth < _MAX_DEPTH:
+        yield from _interleaved([_with_smaller_property(value, name, depth) for name in names[:_MAX_CHILDREN]])
 
 
-def _members(value: dict[str, Any], name: str, depth: int) -> Iterator[Any]:
+def _with_smaller_property(value: dict[str, Any], name: str, depth: int) -> Iterator[Any]:
     for smaller in _smaller(value[name], depth + 1):
         yield {**value, name: smaller}
 
 
-def _smaller_lists(value: list[Any], depth: int) -> Iterator[Any]:
+def _smaller_arrays(value: list[Any], depth: int) -> Iterator[Any]:
     if not value:
         return
     yield []
@@ -110,33 +109,35 @@ def _smaller_lists(value: list[Any], depth: int) -> Iterator[Any]:
         half = len(value) // 2
         yield value[:half]
         yield value[half:]
-    for at in range(min(len(value), _MOST_MEMBERS)):
-        yield value[:at] + value[at + 1 :]
-    if depth < _MOST_DEPTH:
-        yield from _in_turn([_entries(value, at, depth) for at in range(min(len(value), _MOST_MEMBERS))])
+    for index in range(min(len(value), _MAX_CHILDREN)):
+        yield value[:index] + value[index + 1 :]
+    if depth < _MAX_DEPTH:
+        yield from _interleaved(
+            [_with_smaller_item(value, index, depth) for index in range(min(len(value), _MAX_CHILDREN))]
+        )
 
 
-def _entries(value: list[Any], at: int, depth: int) -> Iterator[Any]:
-    for smaller in _smaller(value[at], depth + 1):
-        yield [*value[:at], smaller, *value[at + 1 :]]
+def _with_smaller_item(value: list[Any], index: int, depth: int) -> Iterator[Any]:
+    for smaller in _smaller(value[index], depth + 1):
+        yield [*value[:index], smaller, *value[index + 1 :]]
 
 
-def _in_turn(sources: list[Iterator[Any]]) -> Iterator[Any]:
-    """One from each, then the next from each: the boldest of every member come first."""
+def _interleaved(sources: list[Iterator[Any]]) -> Iterator[Any]:
+    """Interleave: the first value of each source, then the second of each."""
     while sources:
         further = []
         for source in sources:
-            found = next(source, _NOTHING)
-            if found is not _NOTHING:
+            found = next(source, _EXHAUSTED)
+            if found is not _EXHAUSTED:
                 yield found
                 further.append(source)
         sources = further
 
 
-_NOTHING = object()
+_EXHAUSTED = object()
 
 
-def _smaller_texts(value: str) -> Iterator[str]:
+def _smaller_strings(value: str) -> Iterator[str]:
     if not value:
         return
     yield ""
@@ -151,11 +152,11 @@ def _smaller_texts(value: str) -> Iterator[str]:
             step //= 2
             yield value[: length - step]
             yield value[step:]
-    for at in range(min(length, 20)):
-        yield value[:at] + value[at + 1 :]
-    for at in range(min(length, 20)):
-        if value[at] not in _SIMPLE_CHARACTERS:
-            yield value[:at] + "a" + value[at + 1 :]
+    for index in range(min(length, 20)):
+        yield value[:index] + value[index + 1 :]
+    for index in range(min(length, 20)):
+        if value[index] not in _SIMPLE_CHARACTERS:
+            yield value[:index] + "a" + value[index + 1 :]
 
 
 def _smaller_numbers(value: int | float) -> Iterator[Any]:
@@ -165,7 +166,7 @@ def _smaller_numbers(value: int | float) -> Iterator[Any]:
     if value not in (1, 0):
         yield 1
     if isinstance(value, float):
-        if abs(value) < 1e300:  # also says no to what is no number
+        if abs(value) < 1e300:  # false for NaN
             yield int(value)
         return
     if value < 0:

@@ -1,7 +1,7 @@
-"""One small valid value for a schema: the arguments of a call that should work.
+"""One small valid value for a schema: the arguments of a call that should succeed.
 
-Values are built from the inside out, each confirmed by the validator before it is used in a bigger one. A
-value never needs to hold another for the same schemas, so what refers to itself ends by itself.
+Values are built from the inside out, and each is validated before it becomes part of a larger one. Building a value
+never requires another value for the same schemas, so recursive schemas terminate.
 """
 
 from __future__ import annotations
@@ -9,345 +9,300 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.generation.constraint_resolver import ConstraintResolver
+from mcproof.generation.json_values import MAX_SIZE, canonical_json, deep_copy, json_size, shortened
 from mcproof.generation.oracle import Oracle
-from mcproof.generation.patterns import matching, seeded
-from mcproof.generation.scalars import numbers, texts
-from mcproof.generation.schema_views import Reader
-from mcproof.generation.value_rules import KINDS, Place, spelled
+from mcproof.generation.patterns import matching_string, seeded_random
+from mcproof.generation.scalars import numbers, strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+
+    from mcproof.generation.value_constraints import (
+        ArrayConstraints,
+        ObjectConstraints,
+        StringConstraints,
+        ValueConstraints,
+    )
 
 Schemas = tuple[Any, ...]
-"""Schemas that judge one value together."""
+"""Schemas that apply to the same value."""
 
-_MOST_DEPTH = 50
-_MOST_EFFORT = 10_000
-"""How many values are tried for one schema, all places together."""
-_TRIES = 60
-"""How many values are tried for one place."""
-_FIRST = 6
+_MAX_DEPTH = 50
+_MAX_EFFORT = 10_000
+"""How many values are tried for one schema document."""
+_MAX_CANDIDATES = 60
+"""How many values are tried for one set of constraints."""
+_FIRST_CANDIDATES = 6
 """How many values of one type are tried before those of the next."""
-_MOST_WEIGHT = 60_000
-"""About how many characters a value may have as JSON."""
-_MOST_ENTRIES = 5_000
-_MOST_NESTED = 3
-_MOST_FAILURES = 60
-"""How many names are tried for which there is no value, where an object needs more properties."""
+_MAX_ITEMS = 5_000
+_MAX_NESTED_SEARCHES = 3
+_MAX_FAILED_NAMES = 60
+"""How many names without a valid value are tried to reach `minProperties`."""
 _OBJECT = {"type": "object"}
 _STRING = {"type": "string"}
 
 
-class Made(NamedTuple):
-    """A value that fits, or why there is none."""
+class ValidArguments(NamedTuple):
+    """Valid arguments, or the reason why there are none."""
 
     value: dict[str, Any] | None
     problem: str
 
 
-class Built(NamedTuple):
-    """A value and about how long it is as JSON."""
+class SizedValue(NamedTuple):
+    """A value and its approximate length as JSON."""
 
     value: Any
-    weight: int
+    size: int
 
 
-def valid_arguments(schema: Any) -> Made:
-    """A small object that a schema accepts, always the same for the same schema."""
+def valid_arguments(schema: Any) -> ValidArguments:
+    """Return a small valid object, always the same for the same schema."""
     oracle = Oracle(schema)
     if oracle.problem is not None:
-        return Made(None, oracle.problem)
-    return Builder(schema, oracle).arguments()
+        return ValidArguments(None, oracle.problem)
+    return ValueBuilder(schema, oracle).arguments()
 
 
-class Builder:
-    """Makes small values for the parts of one schema, each part once."""
+class ValueBuilder:
+    """Builds small values for the subschemas of one schema document, and caches them."""
 
     def __init__(self, schema: Any, oracle: Oracle) -> None:
         self.oracle = oracle
-        self.reader = Reader(schema, oracle)
+        self.resolver = ConstraintResolver(schema, oracle)
         self.root: Schemas = (schema, _OBJECT)
-        self._made: dict[tuple[int, ...], Built | None] = {}
-        self._under_way: set[tuple[int, ...]] = set()
-        self._effort = _MOST_EFFORT
-        self._cuts = 0
-        self._trouble = ""
-        self._nested = 0
+        self._smallest: dict[tuple[int, ...], SizedValue | None] = {}
+        self._in_progress: set[tuple[int, ...]] = set()
+        self._effort = _MAX_EFFORT
+        self._abandoned = 0
+        self._problem = ""
+        self._nested_searches = 0
 
-    def arguments(self) -> Made:
-        """The smallest object found for the whole schema."""
-        built = self.smallest(self.root)
-        if built is not None and self.oracle.accepts(built.value):
-            return Made(duplicate(built.value), "")
-        if next(self.reader.places(self.root), None) is None:
-            return Made(None, "the schema admits no object")
-        return Made(None, self._trouble or "no object was found that the schema accepts")
+    def arguments(self) -> ValidArguments:
+        """The smallest object found for the root schema."""
+        found = self.smallest(self.root)
+        if found is not None and self.oracle.accepts(found.value):
+            return ValidArguments(deep_copy(found.value), "")
+        if next(self.resolver.alternatives(self.root), None) is None:
+            return ValidArguments(None, "the schema does not allow any object")
+        return ValidArguments(None, self._problem or "no valid object was found")
 
-    def refresh(self) -> None:
-        """Allow as much effort again: what comes next is another job."""
-        self._effort = _MOST_EFFORT
+    def reset_effort(self) -> None:
+        """Allow the full effort again, for another task."""
+        self._effort = _MAX_EFFORT
 
-    def smallest(self, schemas: Schemas) -> Built | None:
-        """A small value for these schemas; None where none was found."""
+    def smallest(self, schemas: Schemas) -> SizedValue | None:
+        """A small value for these schemas; None if none was found."""
         key = tuple(map(id, schemas))
-        if key in self._made:
-            return self._made[key]
-        if key in self._under_way or len(self._under_way) >= _MOST_DEPTH or self._effort <= 0:
-            self._cuts += 1
+        if key in self._smallest:
+            return self._smallest[key]
+        if key in self._in_progress or len(self._in_progress) >= _MAX_DEPTH or self._effort <= 0:
+            self._abandoned += 1
             return None
         self._effort -= 1
-        self._under_way.add(key)
-        cuts = self._cuts
-        found = next(self.fitting(schemas), None)
-        self._under_way.discard(key)
-        if found is not None or cuts == self._cuts:
-            self._made[key] = found
+        self._in_progress.add(key)
+        abandoned = self._abandoned
+        found = next(self.valid(schemas), None)
+        self._in_progress.discard(key)
+        if found is not None or abandoned == self._abandoned:
+            self._smallest[key] = found
         return found
 
-    def fitting(self, schemas: Schemas, tries: int = _TRIES) -> Iterator[Built]:
-        """Values that fit all of these schemas, the plainest first."""
-        for place in self.reader.places(schemas):
-            for built in islice(self.candidates(place), tries):
+    def valid(self, schemas: Schemas, limit: int = _MAX_CANDIDATES) -> Iterator[SizedValue]:
+        """Yield values that are valid against all of these schemas, the simplest first."""
+        for constraints in self.resolver.alternatives(schemas):
+            for candidate in islice(self.candidates(constraints), limit):
                 self._effort -= 1
                 if self._effort <= 0:
                     return
-                if place.excluded and built.value in place.excluded:
+                if constraints.excluded_values and candidate.value in constraints.excluded_values:
                     continue
-                if built.weight <= _MOST_WEIGHT and self.reader.fits(built.value, schemas):
-                    yield built
+                if candidate.size <= MAX_SIZE and self.resolver.is_valid(candidate.value, schemas):
+                    yield candidate
 
-    def _others(self, schemas: Schemas, tries: int) -> Iterator[Built]:
-        """Further values for a part of a value. Those have parts as well, so the levels at work are counted."""
-        if self._nested >= _MOST_NESTED:
+    def _further_valid(self, schemas: Schemas, limit: int) -> Iterator[SizedValue]:
+        """Yield values like `valid`, with a limit on how many such searches are nested."""
+        if self._nested_searches >= _MAX_NESTED_SEARCHES:
             return
-        source = self.fitting(schemas, tries)
+        source = self.valid(schemas, limit)
         while True:
-            self._nested += 1
+            self._nested_searches += 1
             found = next(source, None)
-            self._nested -= 1
+            self._nested_searches -= 1
             if found is None:
                 return
             yield found
 
-    def candidates(self, place: Place) -> Iterator[Built]:
-        """Values that should fit a place: what its author wrote down, then what can be built."""
-        for value in chain(place.suggested, place.values or ()):
-            if place.admits(value):
-                yield Built(value, weight(value))
-        if place.values is not None:
+    def candidates(self, constraints: ValueConstraints) -> Iterator[SizedValue]:
+        """Yield values that should be valid: those written in the schema, then constructed ones."""
+        for value in chain(constraints.examples, constraints.values or ()):
+            if constraints.allows_type_of(value):
+                yield SizedValue(value, json_size(value))
+        if constraints.values is not None:
             return
-        kinds = [self.of_kind(kind, place) for kind in preferred(place)]
-        for values in kinds:  # of some types there are so many that the others would never have their turn
-            yield from islice(values, _FIRST)
-        for values in kinds:
-            yield from values
+        sources = [self.of_type(name, constraints) for name in constraints.preferred_types()]
+        for source in sources:  # first a few of each type, as there can be thousands of one
+            yield from islice(source, _FIRST_CANDIDATES)
+        for source in sources:
+            yield from source
 
-    def of_kind(self, kind: str, place: Place) -> Iterator[Built]:
-        """Values of one type for a place."""
-        if kind == "object":
-            yield from self._objects(place)
-        elif kind == "array":
-            yield from self._arrays(place)
-        elif kind == "string":
-            yield from (Built(text, len(text) + 2) for text in texts(place))
-            self._note_patterns(place)
-        elif kind == "boolean":
-            yield from (Built(value, 5) for value in (True, False))
-        elif kind == "null":
-            yield Built(None, 4)
+    def of_type(self, type_name: str, constraints: ValueConstraints) -> Iterator[SizedValue]:
+        """Yield values of one type."""
+        if type_name == "object":
+            yield from self._objects(constraints.object)
+        elif type_name == "array":
+            yield from self._arrays(constraints.array)
+        elif type_name == "string":
+            yield from (SizedValue(text, len(text) + 2) for text in strings(constraints.string))
+            self._note_unmatched_patterns(constraints.string)
+        elif type_name == "boolean":
+            yield from (SizedValue(value, 5) for value in (True, False))
+        elif type_name == "null":
+            yield SizedValue(None, 4)
         else:
-            yield from (Built(value, weight(value)) for value in numbers(place, integers=kind == "integer"))
+            integers = type_name == "integer"
+            yield from (SizedValue(each, json_size(each)) for each in numbers(constraints.number, integers=integers))
 
-    def _note_patterns(self, place: Place) -> None:
-        for pattern in place.patterns:
-            if matching(pattern, place.least.get("minLength", 0), place.most.get("maxLength")) is None:
-                self._trouble = f"no text was found that matches the pattern `{shortened(pattern)}`"
+    def _note_unmatched_patterns(self, constraints: StringConstraints) -> None:
+        for pattern in constraints.patterns:
+            if matching_string(pattern, constraints.min_length, constraints.max_length) is None:
+                self._problem = f"no string was found that matches the pattern `{shortened(pattern)}`"
 
-    def _objects(self, place: Place) -> Iterator[Built]:
-        """Objects: with what is required only, then with more of what is declared."""
-        names = with_needs(place, place.required)
-        least = self._object(place, names)
-        if least is None:
+    def _objects(self, constraints: ObjectConstraints) -> Iterator[SizedValue]:
+        """Yield objects: with required properties only, then with optional ones, then with other values."""
+        required = constraints.with_dependencies(constraints.required)
+        smallest = self._object(constraints, required)
+        if smallest is None:
             return
-        yield least
-        optional = [name for name in place.declared() if name not in least.value]
+        yield smallest
+        optional = [name for name in constraints.declared_names() if name not in smallest.value]
         for name in optional[:12]:
-            more = self._object(place, with_needs(place, [*names, name]))
-            if more is not None:
-                yield more
+            larger = self._object(constraints, constraints.with_dependencies([*required, name]))
+            if larger is not None:
+                yield larger
         if len(optional) > 1:
-            more = self._object(place, with_needs(place, [*names, *optional]), skip_impossible=True)
-            if more is not None:
-                yield more
-        for name in names[:12]:
-            for other in islice(self._others(place.property_schemas(name), 12), 1, 6):
-                yield Built({**least.value, name: other.value}, least.weight + other.weight)
+            names = constraints.with_dependencies([*required, *optional])
+            larger = self._object(constraints, names, skip_impossible=True)
+            if larger is not None:
+                yield larger
+        for name in required[:12]:
+            for other in islice(self._further_valid(constraints.property_schemas(name), 12), 1, 6):
+                yield SizedValue({**smallest.value, name: other.value}, smallest.size + other.size)
 
-    def _object(self, place: Place, names: list[str], *, skip_impossible: bool = False) -> Built | None:
-        members: dict[str, Any] = {}
-        total = 2
-        most = place.most.get("maxProperties")
-        for name in ordered(place, names):
-            built = self.smallest(place.property_schemas(name))
-            if built is None:
+    def _object(
+        self, constraints: ObjectConstraints, names: list[str], *, skip_impossible: bool = False
+    ) -> SizedValue | None:
+        """An object with these properties; None if one of them has no valid value."""
+        properties: dict[str, Any] = {}
+        size = 2
+        for name in constraints.in_declared_order(names):
+            found = self.smallest(constraints.property_schemas(name))
+            if found is None:
                 if skip_impossible:
                     continue
-                self._trouble = self._trouble or f"no value was found for the required `{shortened(name)}`"
+                self._problem = self._problem or f"no value was found for the required `{shortened(name)}`"
                 return None
-            members[name] = built.value
-            total += built.weight + len(name) + 4
-            if total > _MOST_WEIGHT:
+            properties[name] = found.value
+            size += found.size + len(name) + 4
+            if size > MAX_SIZE:
                 return None
-        missing = place.least.get("minProperties", 0) - len(members)
+        missing = constraints.min_properties - len(properties)
         if missing > 0:
-            total += self._fill(place, members, missing)
-        if most is not None and len(members) > most:
+            size += self._fill(constraints, properties, missing)
+        if constraints.max_properties is not None and len(properties) > constraints.max_properties:
             return None
-        return Built(members, total)
+        return SizedValue(properties, size)
 
-    def _fill(self, place: Place, members: dict[str, Any], missing: int) -> int:
-        """Add properties that nobody asks for by name, until there are enough."""
-        total = 0
+    def _fill(self, constraints: ObjectConstraints, properties: dict[str, Any], missing: int) -> int:
+        """Add optional properties until `minProperties` is reached; return their size."""
+        size = 0
         failed = 0
-        for tried, name in enumerate(self.spare_names(place)):
-            if missing <= 0 or tried > 1_000 or failed > _MOST_FAILURES or total > _MOST_WEIGHT or self._effort <= 0:
+        names = tuple(constraints.property_names)
+        for tried, name in enumerate(self.possible_names(constraints)):
+            if missing <= 0 or tried > 1_000 or failed > _MAX_FAILED_NAMES or size > MAX_SIZE or self._effort <= 0:
                 break
-            if name in members or not self.reader.fits(name, tuple(place.names)):
+            if name in properties or not self.resolver.is_valid(name, names):
                 continue
-            group = [each for each in with_needs(place, [name]) if each not in members]
-            found = [(each, self.smallest(place.property_schemas(each))) for each in group]
-            if any(built is None for _, built in found):
+            group = [each for each in constraints.with_dependencies([name]) if each not in properties]
+            found = [(each, self.smallest(constraints.property_schemas(each))) for each in group]
+            if any(value is None for _, value in found):
                 failed += 1
                 continue
-            for each, built in found:
-                if built is not None:
-                    members[each] = built.value
-                    total += built.weight + len(each) + 4
+            for each, value in found:
+                if value is not None:
+                    properties[each] = value.value
+                    size += value.size + len(each) + 4
                     missing -= 1
-        return total
+        return size
 
-    def spare_names(self, place: Place) -> Iterator[str]:
-        """Names that a property may have: declared ones, those that patterns ask for, then any."""
-        yield from place.declared()
-        for rules in place.rules:
-            for pattern in rules.patterns:
-                choose = seeded(0)
+    def possible_names(self, constraints: ObjectConstraints) -> Iterator[str]:
+        """Yield property names: declared ones, matches of `patternProperties`, then others."""
+        yield from constraints.declared_names()
+        for subschemas in constraints.subschemas:
+            for pattern in subschemas.patterns:
+                random = seeded_random(0)
                 for number in range(20):
-                    name = matching(pattern, choose=choose if number else None)
+                    name = matching_string(pattern, random=random if number else None)
                     if name is not None:
                         yield name
-        if place.names:
-            yield from (built.value for built in self.fitting((*place.names, _STRING), 400) if type(built.value) is str)
+        if constraints.property_names:
+            schemas = (*constraints.property_names, _STRING)
+            yield from (each.value for each in self.valid(schemas, 400) if type(each.value) is str)
         else:
             yield from (f"property{number}" for number in range(1, 1_000))
 
-    def _arrays(self, place: Place) -> Iterator[Built]:
-        """Arrays: as short as they may be, then longer ones."""
-        least, most = place.least.get("minItems", 0), place.most.get("maxItems")
-        contained = sum(number for _, number, _ in place.contains)
-        shortest = max([least, *(number for _, number, _ in place.contains)])
-        for length in dict.fromkeys((shortest, max(least, contained), shortest + 1, shortest + 2, 1, 2, 3)):
-            if length < shortest or length > (_MOST_ENTRIES if most is None else min(most, _MOST_ENTRIES)):
+    def _arrays(self, constraints: ArrayConstraints) -> Iterator[SizedValue]:
+        """Yield arrays, the shortest first."""
+        contained = sum(each.minimum for each in constraints.contains)
+        shortest = max([constraints.min_items, *(each.minimum for each in constraints.contains)])
+        longest = _MAX_ITEMS if constraints.max_items is None else min(constraints.max_items, _MAX_ITEMS)
+        lengths = (shortest, max(constraints.min_items, contained), shortest + 1, shortest + 2, 1, 2, 3)
+        for length in dict.fromkeys(lengths):
+            if length < shortest or length > longest:
                 continue
-            for first in dict.fromkeys((length - contained, 0, None)) if place.contains else (None,):
-                array = self._array(place, length, first)
+            for first in dict.fromkeys((length - contained, 0, None)) if constraints.contains else (None,):
+                array = self._array(constraints, length, first)
                 if array is not None:
                     yield array
 
-    def _array(self, place: Place, length: int, first: int | None) -> Built | None:
-        """An array of this length, in which what it must contain stands from `first` on, or anywhere."""
-        containing: list[Any] = []
-        if first is not None:
-            for schema, least, _ in place.contains:
-                containing += [schema] * min(least, length)
-            first = max(first, 0)
-        entries: list[Any] = []
-        total = 2
-        unused: dict[tuple[int, ...], Iterator[Built]] = {}
+    def _array(self, constraints: ArrayConstraints, length: int, first_contained: int | None) -> SizedValue | None:
+        """An array of a given length; the items that `contains` demands start at an index, or are left to chance."""
+        contained: list[Any] = []
+        if first_contained is not None:
+            for schema, minimum in constraints.contains:
+                contained += [schema] * min(minimum, length)
+            first_contained = max(first_contained, 0)
+        items: list[Any] = []
+        size = 2
+        unused: dict[tuple[int, ...], Iterator[SizedValue]] = {}
         seen: set[str] = set()
-        for at in range(length):
-            schemas = place.entry_schemas(at)
-            if first is not None and first <= at < first + len(containing):
-                schemas = (*schemas, containing[at - first])
-            built = self._unseen(schemas, unused, seen) if place.is_unique else self.smallest(schemas)
-            if built is None:
+        for index in range(length):
+            schemas = constraints.item_schemas(index)
+            if first_contained is not None and first_contained <= index < first_contained + len(contained):
+                schemas = (*schemas, contained[index - first_contained])
+            found = self._unseen(schemas, unused, seen) if constraints.is_unique else self.smallest(schemas)
+            if found is None:
                 return None
-            entries.append(built.value)
-            total += built.weight + 2
-            if total > _MOST_WEIGHT:
+            items.append(found.value)
+            size += found.size + 2
+            if size > MAX_SIZE:
                 return None
-        return Built(entries, total)
+        return SizedValue(items, size)
 
-    def _unseen(self, schemas: Schemas, unused: dict[tuple[int, ...], Iterator[Built]], seen: set[str]) -> Built | None:
-        """A value that was not in the array before."""
-        first = self.smallest(schemas)
-        if first is None:
+    def _unseen(
+        self, schemas: Schemas, unused: dict[tuple[int, ...], Iterator[SizedValue]], seen: set[str]
+    ) -> SizedValue | None:
+        """A value that the array does not contain yet."""
+        smallest = self.smallest(schemas)
+        if smallest is None:
             return None
         key = tuple(map(id, schemas))
         if key not in unused:
-            unused[key] = chain((first,), self._others(schemas, 3_000))
-        for built in unused[key]:
-            text = spelled(built.value)
+            unused[key] = chain((smallest,), self._further_valid(schemas, 3_000))
+        for found in unused[key]:
+            text = canonical_json(found.value)
             if text not in seen:
                 seen.add(text)
-                return built
+                return found
         return None
-
-
-def preferred(place: Place) -> list[str]:
-    """The types that a place admits, what its keywords speak of first, null last."""
-    if place.kinds != KINDS:
-        return list(place.kinds)
-    kinds = [kind for kind in place.hinted if kind in place.kinds]
-    return list(dict.fromkeys([*kinds, "string", *(kind for kind in place.kinds if kind != "null"), "null"]))
-
-
-def with_needs(place: Place, names: Iterable[str]) -> list[str]:
-    """These names, and those that come with them."""
-    found = list(dict.fromkeys(names))
-    known = set(found)
-    for name in found:
-        for needed in place.needs.get(name, ()):
-            if needed not in known:
-                known.add(needed)
-                found.append(needed)
-    return found
-
-
-def ordered(place: Place, names: list[str]) -> list[str]:
-    """Names in the order in which they are declared, the others after them."""
-    wanted = dict.fromkeys(names)
-    declared = [name for name in place.declared() if name in wanted]
-    return declared + [name for name in wanted if name not in set(declared)]
-
-
-def shortened(text: str) -> str:
-    """A text of a stranger, short enough for a message."""
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def weight(value: Any) -> int:
-    """About how long a value is as JSON."""
-    total = 0
-    waiting = [value]
-    while waiting and total <= _MOST_WEIGHT:
-        current = waiting.pop()
-        kind = type(current)
-        if kind is str:
-            total += len(current) + 2
-        elif kind is dict:
-            total += 2 + sum(len(name) + 4 for name in current)
-            waiting += current.values()
-        elif kind is list:
-            total += 2 + len(current)
-            waiting += current
-        else:
-            total += 5 if kind is not int else 1 + current.bit_length() // 3
-    return total
-
-
-def duplicate(value: Any) -> Any:
-    """A copy that shares nothing that can change; values are as deep as their builder lets them be."""
-    if type(value) is dict:
-        return {name: duplicate(each) for name, each in value.items()}
-    return [duplicate(each) for each in value] if type(value) is list else value

@@ -1,28 +1,42 @@
-"""What can be wrong with the value at a place, one rule at a time; and what is just still right."""
+"""Mutations that violate one constraint of a schema."""
 
 from __future__ import annotations
 
 from functools import partial
 from itertools import islice
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.valid_values import shortened
-from mcproof.generation.value_rules import KINDS, spelled
-from mcproof.text.jsontext import escape
+from mcproof.generation.json_values import canonical_json, is_huge, shortened
+from mcproof.generation.mutations import (
+    MAX_ARRAY_LENGTH,
+    MAX_STRING_LENGTH,
+    Mutation,
+    number_text,
+    offset,
+    replacement,
+    resized_array,
+    resized_string,
+)
+from mcproof.generation.value_constraints import TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from mcproof.generation.spots import Spot
-    from mcproof.generation.value_rules import Place
+    from mcproof.generation.mutation_points import MutationPoint
+    from mcproof.generation.value_constraints import (
+        ArrayConstraints,
+        NumberConstraints,
+        ObjectConstraints,
+        StringConstraints,
+        ValueConstraints,
+    )
 
 UNEXPECTED = "mcproof_unexpected"
-"""The name of a property that no schema declares."""
-MOST_LENGTH = 20_000
-MOST_ENTRIES = 2_000
-_MOST_NAMES = 80
-_NAMES = {
+"""The name of an undeclared property."""
+_INVALID_NAME = "mcproof ! ~"
+_MAX_REQUIRED = 80
+_TYPE_TEXTS = {
     "object": "an object",
     "array": "a list",
     "string": "a string",
@@ -31,7 +45,7 @@ _NAMES = {
     "boolean": "a boolean",
     "null": "null",
 }
-_OTHERS: dict[str, tuple[Any, ...]] = {
+_VALUES_OF_TYPE: dict[str, tuple[Any, ...]] = {
     "null": (None,),
     "string": ("mcproof", "", "1", "true", "null", "[]", "{}"),
     "integer": (1, 0, -1, 2**31, 2**53, 2**63),
@@ -42,214 +56,155 @@ _OTHERS: dict[str, tuple[Any, ...]] = {
 }
 
 
-class Change(NamedTuple):
-    """A change to the value at a spot."""
-
-    what: str
-    keyword: str
-    change: Callable[[Any], Any]
-    inside: str | int | None = None
-    """The member that it is about, where it is not the value itself."""
-
-
-def place_of(spot: Spot, change: Change) -> str:
-    """The pointer of what a change is about."""
-    return spot.pointer if change.inside is None else f"{spot.pointer}/{escape(str(change.inside))}"
-
-
-def constant(what: str, keyword: str, value: Any) -> Change:
-    """A change that puts another value in the place of what is there."""
-    return Change(what, keyword, lambda _: value)
-
-
-def violations(spot: Spot, *, thorough: bool = False) -> Iterator[Change]:
-    """Changes after which a value should be refused: few that tell the most, or as many as come to mind."""
-    place, value = spot.place, spot.value
+def violations(point: MutationPoint, *, thorough: bool = False) -> Iterator[Mutation]:
+    """Yield mutations that should make the arguments invalid; with `thorough`, several for every type."""
+    constraints, value, label = point.constraints, point.value, point.label
     if type(value) is dict:
-        yield from _broken_objects(spot, value)
-    if spot.path:
-        yield from _wrong_types(spot, thorough)
-    yield from _wrong_values(spot)
+        yield from _invalid_objects(constraints.object, f" in {label}" if point.path else "", value)
+    if point.path:
+        yield from _wrong_types(constraints, label, value, thorough=thorough)
+    yield from _wrong_values(constraints, label)
     if type(value) is str:
-        yield from _broken_texts(spot, value)
+        yield from _invalid_strings(constraints.string, label, value)
     elif type(value) is int or type(value) is float:
-        yield from _broken_numbers(place, spot.label)
+        yield from _invalid_numbers(constraints.number, label, integers="number" not in constraints.types)
     elif type(value) is list:
-        yield from _broken_lists(place, spot.label, value)
+        yield from _invalid_arrays(constraints.array, label, value)
 
 
-def _wrong_types(spot: Spot, thorough: bool) -> Iterator[Change]:
-    kinds = spot.place.kinds
-    if kinds == KINDS:
+def _wrong_types(constraints: ValueConstraints, label: str, value: Any, *, thorough: bool) -> Iterator[Mutation]:
+    types = constraints.types
+    if types == TYPES:
         return
-    wanted = " or ".join(_NAMES.get(kind, kind) for kind in kinds if kind in _NAMES)
-    for kind, others in _OTHERS.items():
-        if kind in kinds or (kind == "integer" and "number" in kinds):
+    expected = " or ".join(_TYPE_TEXTS[name] for name in types if name in _TYPE_TEXTS)
+    for name, others in _VALUES_OF_TYPE.items():
+        if name in types or (name == "integer" and "number" in types):
             continue
         for other in others if thorough else others[:1]:
-            text = f"{spot.label} is {_NAMES[kind]} instead of {wanted}"
-            yield constant(text, "type", other)
-    if thorough and "string" not in kinds and type(spot.value) in (int, float, bool):
-        yield Change(f"{spot.label} is its value as text instead of {wanted}", "type", spelled)
+            yield replacement(f"{label} is {_TYPE_TEXTS[name]} instead of {expected}", "type", other)
+    if thorough and "string" not in types and type(value) in (int, float, bool):
+        yield Mutation(f"{label} is its value as a string instead of {expected}", "type", canonical_json)
 
 
-def _wrong_values(spot: Spot) -> Iterator[Change]:
-    values, keyword = spot.place.values, spot.place.values_from
+def _wrong_values(constraints: ValueConstraints, label: str) -> Iterator[Mutation]:
+    values, keyword = constraints.values, constraints.values_keyword
     if values is None:
         return
     texts = [each for each in values if type(each) is str]
     if texts:
-        yield constant(f"{spot.label} is none of its values", keyword, "mcproof_none_of_these")
-        for odd in (texts[0].upper(), texts[0] + " ", texts[0][:-1]):
-            if odd not in texts:
-                yield constant(f"{spot.label} is nearly one of its values", keyword, odd)
+        yield replacement(f"{label} is not one of the allowed values", keyword, "mcproof_none_of_these")
+        for similar in (texts[0].upper(), texts[0] + " ", texts[0][:-1]):
+            if similar not in texts:
+                yield replacement(f"{label} is almost one of the allowed values", keyword, similar)
     numbers = [each for each in values if type(each) is int or type(each) is float]
     if numbers:
-        yield constant(f"{spot.label} is none of its values", keyword, max(numbers) + 1)
+        yield replacement(f"{label} is not one of the allowed values", keyword, max(numbers) + 1)
 
 
-def _broken_texts(spot: Spot, value: str) -> Iterator[Change]:
-    place, label = spot.place, spot.label
-    least, most = place.least.get("minLength", 0), place.most.get("maxLength")
-    if 0 < least <= MOST_LENGTH:
-        shorter = value[: least - 1] if len(value) >= least else "a" * (least - 1)
-        yield constant(f"{label} one shorter than minLength {least}", "minLength", shorter)
-        if least > 1:
-            yield constant(f"{label} empty, against minLength {least}", "minLength", "")
-    if most is not None and most < MOST_LENGTH:
-        yield constant(f"{label} one longer than maxLength {most}", "maxLength", stretched(value, most + 1))
-        if most < 1_000:
-            yield constant(f"{label} far longer than maxLength {most}", "maxLength", stretched(value, 10 * most + 10))
-    for pattern in place.patterns:
-        text = f"{label} does not match the pattern `{shortened(pattern)}`"
+def _invalid_strings(constraints: StringConstraints, label: str, value: str) -> Iterator[Mutation]:
+    shortest, longest = constraints.min_length, constraints.max_length
+    if 0 < shortest <= MAX_STRING_LENGTH:
+        shorter = value[: shortest - 1] if len(value) >= shortest else "a" * (shortest - 1)
+        yield replacement(f"{label} one shorter than minLength {shortest}", "minLength", shorter)
+        if shortest > 1:
+            yield replacement(f"{label} empty, against minLength {shortest}", "minLength", "")
+    if longest is not None and longest < MAX_STRING_LENGTH:
+        longer = resized_string(value, longest + 1)
+        yield replacement(f"{label} one longer than maxLength {longest}", "maxLength", longer)
+        if longest < 1_000:
+            longer = resized_string(value, 10 * longest + 10)
+            yield replacement(f"{label} far longer than maxLength {longest}", "maxLength", longer)
+    for pattern in constraints.patterns:
+        description = f"{label} does not match the pattern `{shortened(pattern)}`"
         for wrong in (value + "\n!", "!" + value, "", value[:-1], "mcproof", "~~", "é"):
-            if len(wrong) >= least and (most is None or len(wrong) <= most):
-                yield constant(text, "pattern", wrong)
+            if len(wrong) >= shortest and (longest is None or len(wrong) <= longest):
+                yield replacement(description, "pattern", wrong)
 
 
-def stretched(text: str, length: int) -> str:
-    """A text of this length that begins like another."""
-    return text[:length] + (text[-1:] or "a") * (length - len(text))
-
-
-def _broken_numbers(place: Place, label: str) -> Iterator[Change]:
-    whole = "number" not in place.kinds
-    if _is_huge(place.low) or _is_huge(place.high) or any(map(_is_huge, place.multiples)):
+def _invalid_numbers(constraints: NumberConstraints, label: str, *, integers: bool) -> Iterator[Mutation]:
+    minimum, maximum = constraints.minimum, constraints.maximum
+    if any(map(is_huge, (minimum, maximum, *constraints.multiples))):
         return
-    if place.low is not None:
-        name = "exclusiveMinimum" if place.is_low_open else "minimum"
-        bound = place.low if place.is_low_open else beyond(place.low, -1)
-        how = "at" if place.is_low_open else "below"
-        yield constant(f"{label} {how} its {name} {shown(place.low)}", name, bound)
-        yield constant(f"{label} far below its {name} {shown(place.low)}", name, beyond(place.low, -(2**40)))
-    if place.high is not None:
-        name = "exclusiveMaximum" if place.is_high_open else "maximum"
-        bound = place.high if place.is_high_open else beyond(place.high, 1)
-        how = "at" if place.is_high_open else "above"
-        yield constant(f"{label} {how} its {name} {shown(place.high)}", name, bound)
-        yield constant(f"{label} far above its {name} {shown(place.high)}", name, beyond(place.high, 2**40))
-    if whole:
-        yield Change(f"{label} is not a whole number", "type", lambda value: value + 0.5)
-    for step in place.multiples[:3]:
-        yield Change(
-            f"{label} is no multiple of {shown(step)}",
-            "multipleOf",
-            partial(add, 1 if whole and step > 1 else step / 2),
-        )
+    if minimum is not None:
+        is_exclusive = constraints.is_minimum_exclusive
+        name = "exclusiveMinimum" if is_exclusive else "minimum"
+        bound = minimum if is_exclusive else offset(minimum, -1)
+        text = f"its {name} {number_text(minimum)}"
+        yield replacement(f"{label} {'at' if is_exclusive else 'below'} {text}", name, bound)
+        yield replacement(f"{label} far below {text}", name, offset(minimum, -(2**40)))
+    if maximum is not None:
+        is_exclusive = constraints.is_maximum_exclusive
+        name = "exclusiveMaximum" if is_exclusive else "maximum"
+        bound = maximum if is_exclusive else offset(maximum, 1)
+        text = f"its {name} {number_text(maximum)}"
+        yield replacement(f"{label} {'at' if is_exclusive else 'above'} {text}", name, bound)
+        yield replacement(f"{label} far above {text}", name, offset(maximum, 2**40))
+    if integers:
+        yield Mutation(f"{label} is not an integer", "type", lambda value: value + 0.5)
+    for step in constraints.multiples[:3]:
+        description = f"{label} is not a multiple of {number_text(step)}"
+        yield Mutation(description, "multipleOf", partial(add, 1 if integers and step > 1 else step / 2))
 
 
-def _is_huge(number: Any) -> bool:
-    """Whether a number cannot be reckoned with as a fraction."""
-    return type(number) is int and number.bit_length() > 1_000
-
-
-def beyond(bound: Any, distance: int) -> Any:
-    """A number this far from another."""
-    return int(bound) + distance if type(bound) is float and bound.is_integer() else bound + distance
-
-
-def shown(number: Any) -> str:
-    """A number of a stranger, short enough for a message."""
-    try:
-        return shortened(repr(number))
-    except ValueError:  # more digits than Python spells
-        return "of very many digits"
-
-
-def _broken_lists(place: Place, label: str, value: list[Any]) -> Iterator[Change]:
-    least, most = place.least.get("minItems", 0), place.most.get("maxItems")
-    if 0 < least <= MOST_ENTRIES and len(value) >= least:
-        yield constant(f"{label} one shorter than minItems {least}", "minItems", value[: least - 1])
-    if most is not None and most < MOST_ENTRIES:
-        longer = lengthened(value, most + 1, distinct=place.is_unique)
+def _invalid_arrays(constraints: ArrayConstraints, label: str, value: list[Any]) -> Iterator[Mutation]:
+    shortest, longest = constraints.min_items, constraints.max_items
+    if 0 < shortest <= MAX_ARRAY_LENGTH and len(value) >= shortest:
+        yield replacement(f"{label} one shorter than minItems {shortest}", "minItems", value[: shortest - 1])
+    if longest is not None and longest < MAX_ARRAY_LENGTH:
+        longer = resized_array(value, longest + 1, distinct=constraints.is_unique)
         if longer is not None:
-            yield constant(f"{label} one longer than maxItems {most}", "maxItems", longer)
-    if place.is_unique and value:
-        yield constant(f"{label} has an entry twice", "uniqueItems", [*value, value[0]])
-    if place.contains:
-        yield constant(f"{label} without what it must contain", "contains", [])
+            yield replacement(f"{label} one longer than maxItems {longest}", "maxItems", longer)
+    if constraints.is_unique and value:
+        yield replacement(f"{label} has a duplicate item", "uniqueItems", [*value, value[0]])
+    if constraints.contains:
+        yield replacement(f"{label} lacks an item that it must contain", "contains", [])
 
 
-def lengthened(value: list[Any], length: int, *, distinct: bool) -> list[Any] | None:
-    """A list of this length whose further entries are like its first."""
-    if len(value) >= length:
-        return value[:length]
-    if not value:
-        return None
-    first = value[0]
-    if not distinct:
-        return value + [first] * (length - len(value))
-    if type(first) is int:
-        top = max(each for each in value if type(each) is int)
-        return value + [top + number for number in range(1, length - len(value) + 1)]
-    if type(first) is str:
-        return value + [f"{first}{number}" for number in range(1, length - len(value) + 1)]
-    return None
-
-
-def _broken_objects(spot: Spot, value: dict[str, Any]) -> Iterator[Change]:
-    place = spot.place
-    where = "" if not spot.path else f" in {spot.label}"
-    for name in islice(place.required, _MOST_NAMES):
+def _invalid_objects(constraints: ObjectConstraints, where: str, value: dict[str, Any]) -> Iterator[Mutation]:
+    for name in islice(constraints.required, _MAX_REQUIRED):
         if name in value:
-            text = f"without the required `{shortened(name)}`{where}"
-            yield Change(text, "required", partial(_without, name), name)
-    for name, needed in place.needs.items():
-        for other in needed:
-            if name in value and other in value and other not in place.required:
-                text = f"with `{shortened(name)}` but without `{shortened(other)}`{where}"
-                yield Change(text, "dependentRequired", partial(_without, other), other)
-    keyword = "unevaluatedProperties" if place.unevaluated is False else "additionalProperties"
-    if UNEXPECTED not in value and False in place.property_schemas(UNEXPECTED):
-        yield Change(f"an undeclared `{UNEXPECTED}`{where}", keyword, lambda at: {**at, UNEXPECTED: 1}, UNEXPECTED)
+            description = f"without the required `{shortened(name)}`{where}"
+            yield Mutation(description, "required", partial(_without, name), name)
+    for name, dependencies in constraints.dependent_required.items():
+        for other in dependencies:
+            if name in value and other in value and other not in constraints.required:
+                description = f"with `{shortened(name)}` but without `{shortened(other)}`{where}"
+                yield Mutation(description, "dependentRequired", partial(_without, other), other)
+    yield from _unexpected_names(constraints, where, value)
+    longest, shortest = constraints.max_properties, constraints.min_properties
+    if longest is not None and longest < 100:
+        description = f"more properties than maxProperties {longest}{where}"
+        extra = {f"{UNEXPECTED}_{number}": 1 for number in range(longest + 1)}
+        yield Mutation(description, "maxProperties", lambda current: {**current, **extra})
+    if shortest > 0:
+        description = f"fewer properties than minProperties {shortest}{where}"
+        yield Mutation(description, "minProperties", lambda current: dict(list(current.items())[: shortest - 1]))
+
+
+def _unexpected_names(constraints: ObjectConstraints, where: str, value: dict[str, Any]) -> Iterator[Mutation]:
+    keyword = "unevaluatedProperties" if constraints.unevaluated is False else "additionalProperties"
+    if UNEXPECTED not in value and False in constraints.property_schemas(UNEXPECTED):
+        description = f"an undeclared `{UNEXPECTED}`{where}"
+        yield Mutation(description, keyword, lambda current: {**current, UNEXPECTED: 1}, UNEXPECTED)
     for name in list(value)[:3]:
-        odd_name = name.upper() if name.upper() != name else name + "_"
-        text = f"`{shortened(odd_name)}` in place of `{shortened(name)}`{where}"
-        violated = "required" if name in place.required else keyword
-        yield Change(text, violated, partial(_renamed, name, odd_name), odd_name)
-    if place.names and value:
-        text = f"a property with a name that is not allowed{where}"
-        yield Change(text, "propertyNames", _naming_badly, "mcproof ! ~")
-    most = place.most.get("maxProperties")
-    if most is not None and most < 100:
-        text = f"more properties than maxProperties {most}{where}"
-        extra = {f"{UNEXPECTED}_{number}": 1 for number in range(most + 1)}
-        yield Change(text, "maxProperties", lambda at: {**at, **extra})
-    least = place.least.get("minProperties", 0)
-    if least > 0:
-        text = f"fewer properties than minProperties {least}{where}"
-        yield Change(text, "minProperties", lambda at: dict(list(at.items())[: least - 1]))
+        similar = name.upper() if name.upper() != name else name + "_"
+        description = f"`{shortened(similar)}` in place of `{shortened(name)}`{where}"
+        violated = "required" if name in constraints.required else keyword
+        yield Mutation(description, violated, partial(_renamed, name, similar), similar)
+    if constraints.property_names and value:
+        description = f"a property with an invalid name{where}"
+        yield Mutation(description, "propertyNames", _with_invalid_name, _INVALID_NAME)
 
 
 def _without(name: str, value: Any) -> Any:
     return {key: each for key, each in value.items() if key != name} if type(value) is dict else value
 
 
-def _renamed(name: str, odd: str, value: Any) -> Any:
+def _renamed(name: str, new_name: str, value: Any) -> Any:
     if type(value) is not dict:
         return value
-    return {odd if key == name else key: each for key, each in value.items()}
+    return {new_name if key == name else key: each for key, each in value.items()}
 
 
-def _naming_badly(value: Any) -> Any:
-    return {**value, "mcproof ! ~": next(iter(value.values()), "a")} if type(value) is dict else value
+def _with_invalid_name(value: Any) -> Any:
+    return {**value, _INVALID_NAME: next(iter(value.values()), "a")} if type(value) is dict else value

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
-from mcproof.linting.finding import Finding
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Item
+    from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
 
 
@@ -27,11 +27,11 @@ class RuleCrash(NamedTuple):
 
 def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
     """Everything that these rules find: the server's findings first, then each item's in the catalog's order."""
-    run = _Run(rules)
+    run = _RuleRun(rules)
     for each in catalog.by_server():
         run.show("Catalog", each, catalog.server)
-    if catalog.wire is not None:
-        run.show("Wire", catalog.wire, catalog.server)
+    if catalog.connection is not None:
+        run.show("ConnectionFacts", catalog.connection, catalog.server)
     for tool in catalog.tools:
         run.show("Item", tool, tool)
         run.tell_of(tool)
@@ -48,8 +48,8 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
             run.show("Item", item, item)
             run.tell_of(item)
             run.show(scope, item, item)
-    for tried in catalog.trials or ():
-        run.show("Trials", tried, tried.item)
+    for tried in catalog.item_probes or ():
+        run.show("ItemProbes", tried, tried.item)
     for crash in run.crashes():
         run.show("RuleCrash", crash, catalog.server)
     return run.findings if catalog.source is None else [each for each in run.findings if not _is_guess(each)]
@@ -66,7 +66,7 @@ def _is_guess(finding: Finding) -> bool:
     return not item.knows(pointer) or any(each.rpartition("/")[0] == pointer for each in item.source.unknown)
 
 
-class _Run:
+class _RuleRun:
     """One pass of some rules over one catalog."""
 
     def __init__(self, rules: list[Rule]) -> None:
@@ -86,12 +86,11 @@ class _Run:
         add = self.findings.append
         for rule in self._rules.get(scope, ()):
             try:
-                for message, at, parameter, evidence, fix, near, whose in rule.check(subject):
-                    if whose is None:
-                        add(Finding(rule, item, at, message, parameter, evidence, fix, near))
+                for problem in rule.check(subject):
+                    if problem.item is None:
+                        add(problem.finding(rule, item))
                     else:
-                        finding = Finding(rule, whose, at, message, parameter, evidence, fix, near)
-                        self._later.setdefault(id(whose), []).append(finding)
+                        self._later.setdefault(id(problem.item), []).append(problem.finding(rule, problem.item))
             except Exception as error:  # a rule must not take the others down with it
                 self._note_crash(rule, item, error)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from mcproof.catalog.model import Item
     from mcproof.linting.registry import Rule
-    from mcproof.text.jsontext import Span
+    from mcproof.text.json_positions import Span
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "note")
@@ -48,7 +48,20 @@ class Problem(NamedTuple):
     near: str | Span | None = None
     """What to show instead, for what is missing or has no pointer of its own: a pointer or a place in the document."""
     item: Item | None = None
-    """Whose it is, where a rule that looks at the whole catalog speaks of one item of it."""
+    """The item at fault, where a rule that looks at the whole catalog reports one of its items."""
+
+    def finding(self, rule: Rule, item: Item) -> Finding:
+        """The finding that this problem is, once its rule and its item are known."""
+        return Finding(
+            rule=rule,
+            item=item,
+            pointer=self.at,
+            message=self.message,
+            parameter=self.parameter,
+            evidence=self.evidence,
+            fix=self.fix,
+            near=self.near,
+        )
 
 
 class Finding(NamedTuple):

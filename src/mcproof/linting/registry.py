@@ -153,7 +153,7 @@ CRASHED = "CAT-004"
 
 SCOPES = (
     *("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt"),
-    *("Wire", "Trials", "RuleCrash"),
+    *("ConnectionFacts", "ItemProbes", "RuleCrash"),
 )
 """What a rule can look at: the types of its first parameter."""
 

@@ -1,7 +1,7 @@
 """What there is to know about a rule: its docstring and its cases, for `explain`, for the docs and for the tests.
 
 A case is data: a subject on which the rule fires (`bad`), or stays silent (`good`), and for a rule that fixes,
-what the subject is afterwards (`fixed`). Cases live in `rules/cases/<id>.yml`.
+what the subject is afterwards (`fixed`). RuleCases live in `rules/cases/<id>.yml`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcproof.linting.registry import Fault, Rule
 
 
-class Case(NamedTuple):
+class RuleCase(NamedTuple):
     """One example for one rule."""
 
     title: str
@@ -79,9 +79,9 @@ class Case(NamedTuple):
         return "json" if self.trial is None else "text"
 
 
-class Cases(NamedTuple):
-    bad: list[Case]
-    good: list[Case]
+class RuleCases(NamedTuple):
+    bad: list[RuleCase]
+    good: list[RuleCase]
 
 
 def nested_tool(levels: int) -> dict[str, Any]:
@@ -92,18 +92,18 @@ def nested_tool(levels: int) -> dict[str, Any]:
     return {"name": "deep", "description": "Takes something very deep.", "inputSchema": schema}
 
 
-def cases_of(rule: Rule) -> Cases:
+def cases_of(rule: Rule) -> RuleCases:
     """The cases of a rule, from its file."""
     import yaml
 
     file = files("mcproof.rules") / "cases" / f"{rule.id}.yml"
     data = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return Cases(*([_case(each) for each in data[kind]] for kind in ("bad", "good")))
+    return RuleCases(*([_case(each) for each in data[kind]] for kind in ("bad", "good")))
 
 
-def _case(data: dict[str, Any]) -> Case:
+def _case(data: dict[str, Any]) -> RuleCase:
     at = data.get("at", ())
-    return Case(**{**data, "at": (at,) if isinstance(at, str) else tuple(at)})
+    return RuleCase(**{**data, "at": (at,) if isinstance(at, str) else tuple(at)})
 
 
 METHODS = {
@@ -202,7 +202,7 @@ def rule_page(rule: Rule) -> str:
             if case.fixed is not None:
                 lines += ["After `--fix`:", "", "```json", compact_json(case.fixed), "```", ""]
     everywhere = f"For one run: `mcproof lint --ignore {rule.id}`."
-    if rule.looks_at == "Trials":
+    if rule.looks_at == "ItemProbes":
         everywhere = f'Everywhere: `ignore = ["{rule.id}"]` in `mcproof.toml`.'
     lines += ["## How to silence it", "", f"{everywhere} For one tool, with a reason:", ""]
     entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcproof.linting.finding import LEVELS
 from mcproof.linting.registry import CRASHED
-from mcproof.linting.suppression.ledger import ACCEPTED, COMMENTED, IGNORED
+from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.report.grade_card import gate_sentence
 from mcproof.report.proof import PROBED_RULES, PROBING, UNASKED, not_tested, rules_of, told_by_probes
 from mcproof.report.suite_tests import difference_of, failure_sentence, first_line, says_more

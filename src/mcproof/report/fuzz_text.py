@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import KINDS
+from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.proof import fuzz_sentence, shown_arguments, told_by_failures
 from mcproof.report.proof_text import findings_text, untested_text, verdict_line
 from mcproof.results.model import Fuzzing
@@ -37,10 +37,10 @@ def fuzz_text(report: TargetReport, style: Style) -> Iterator[str]:
 
 def _outcomes(fuzzing: Fuzzing, style: Style) -> Iterator[str]:
     """How many cases had each outcome."""
-    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in KINDS))
+    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES))
     room = min(BAR_WIDTH, style.width - 32)
     block = style.symbol("█", "#")
-    for name in KINDS:
+    for name in CASE_OUTCOMES:
         count = fuzzing.outcomes.get(name, 0)
         bar = block * (max(1, round(room * count / widest)) if count else 0)
         painted = style.paint(bar, _COLOURS.get(name, "error"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import CHECKS, KINDS
+from mcproof.exchange.probe_facts import CASE_OUTCOMES, CHECKS
 from mcproof.report.suite_tests import sentence_of
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def fuzz_sentence(report: TargetReport) -> str:
     fuzzing = report.fuzzing
     if fuzzing is None or not fuzzing.cases:
         return "nothing was fuzzed: no case was sent"
-    counts = [outcome_words(name, fuzzing.outcomes[name]) for name in KINDS if fuzzing.outcomes.get(name)]
+    counts = [outcome_words(name, fuzzing.outcomes[name]) for name in CASE_OUTCOMES if fuzzing.outcomes.get(name)]
     return f"of {plural(fuzzing.cases, 'case')}, {', '.join(counts)}"
 
 

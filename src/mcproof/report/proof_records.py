@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.exchange.probe_facts import KINDS
+from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.documents import document_of, documents, encode, summary_of
 from mcproof.report.proof import negative_path, promises
 
@@ -95,7 +95,7 @@ def fuzzing_record(fuzzing: Fuzzing) -> Members:
     return {
         "seed": fuzzing.seed,
         "cases": fuzzing.cases,
-        "outcomes": {name: fuzzing.outcomes.get(name, 0) for name in KINDS},
+        "outcomes": {name: fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES},
         "tools": fuzzing.tools,
         "failures": [each._asdict() for each in fuzzing.failures],
     }

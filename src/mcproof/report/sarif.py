@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.console import safe
 from mcproof.linting.finding import LEVELS
 from mcproof.linting.rulebook import sentence
-from mcproof.linting.suppression.ledger import ACCEPTED, COMMENTED, IGNORED
+from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.report.ci_paths import relative_path, repository_path
 from mcproof.report.documents import encode, listed, printable
 from mcproof.report.suite_tests import first_line

@@ -15,7 +15,7 @@ from mcproof.results.model import (
     Snippet,
     TextEdit,
 )
-from mcproof.text.jsontext import Span
+from mcproof.text.json_positions import Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
-    from mcproof.linting.suppression.ledger import Suppression
+    from mcproof.linting.suppression.ignores import Suppression
     from mcproof.scores.grade import Grade
-    from mcproof.text.jsontext import JsonText, Pointer, Position
+    from mcproof.text.jsontext import JsonText, Position
+    from mcproof.text.pointers import Pointer
 
 BEFORE, AFTER = 100, 200
 """How much of a line a snippet keeps around the place; more than any terminal shows."""
@@ -166,12 +167,12 @@ def _source_edits(
     catalog: Catalog, findings: list[Finding], order: list[int], reported: list[Reported]
 ) -> dict[int, TextEdit]:
     """The same for Python source: of fixes that are certain, and change the file that the finding is in."""
-    from mcproof.linting.fixing.source_fix import edits_of
+    from mcproof.linting.fixing.source_fix import edits_by_finding
 
     files = {at: each.file for at, each in zip(order, reported, strict=True)}
     return {
         at: TextEdit(*edit.start, *edit.end, edit.replacement)
-        for at, edit in edits_of(catalog, findings).items()
+        for at, edit in edits_by_finding(catalog, findings).items()
         if edit.file == files[at]
     }
 

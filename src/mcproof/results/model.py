@@ -13,7 +13,7 @@ from mcproof.linting.finding import LEVELS, Level
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.linting.suppression.ledger import Suppression
+    from mcproof.linting.suppression.ignores import Suppression
 
 
 BROKEN = "broken"

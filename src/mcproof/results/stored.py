@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.console import safe
 from mcproof.errors import InputError
-from mcproof.linting.suppression.ledger import Suppression
+from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report.diff_text import BREAKING
 from mcproof.report.documents import SCHEMA_VERSION, encode, finding_line, listed, notice_record, printable, summary_of
 from mcproof.report.proof_records import cell_record, fuzzing_record, probe_record

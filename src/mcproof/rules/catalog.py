@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 from mcproof.schema.tree import STRICT_LEVELS
-from mcproof.text.jsontext import escape, kind_of
+from mcproof.text.jsontext import kind_of
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.text.jsontext import resolve, unescape
+from mcproof.text.pointers import resolve, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

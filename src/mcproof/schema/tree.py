@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.schema.references import References

@@ -26,7 +26,7 @@ LETTERS = tuple(letter for letter, _, _ in THRESHOLDS)
 _IMPROVES_DESCRIPTIONS = ("tool-no-description", "tool-short-description", "tool-description-is-name")
 
 
-class Deduction(NamedTuple):
+class GradeDeduction(NamedTuple):
     """What the findings of one rule cost."""
 
     rule: Rule
@@ -37,10 +37,10 @@ class Deduction(NamedTuple):
         return self.times * POINTS[self.rule.scheme_severity]
 
 
-class Gain(NamedTuple):
+class GradeGain(NamedTuple):
     """What mending every finding of one rule would do to the score."""
 
-    deduction: Deduction
+    deduction: GradeDeduction
     points: int
     letter: str
 
@@ -54,7 +54,7 @@ class Gain(NamedTuple):
 
 class Grade(NamedTuple):
     score: int
-    deductions: list[Deduction]
+    deductions: list[GradeDeduction]
     """By rule, the costliest first."""
     has_bonus: bool
     short_descriptions: int
@@ -84,7 +84,7 @@ class Grade(NamedTuple):
     def findings_of(self, severity: str) -> int:
         return sum(each.times for each in self.deductions if each.rule.scheme_severity == severity)
 
-    def gains(self) -> list[Gain]:
+    def gains(self) -> list[GradeGain]:
         """What each rule's findings stand in the way of, the largest gain first; nothing for an empty server."""
         if self.is_empty:
             return []
@@ -92,7 +92,7 @@ class Grade(NamedTuple):
         for deduction in self.deductions:
             earns_bonus = deduction.rule.id in self.rules_for_bonus
             score = _clamp(self.raw_score + deduction.points + BONUS * earns_bonus)
-            gains.append(Gain(deduction, score - self.score, letter_of(score)))
+            gains.append(GradeGain(deduction, score - self.score, letter_of(score)))
         return sorted(gains, key=lambda gain: (-gain.points, -gain.deduction.points))
 
 
@@ -107,7 +107,7 @@ def grade(catalog: Catalog, findings: list[Finding]) -> Grade:
         if finding.rule.ruleset == "grade":
             counts[finding.rule] = counts.get(finding.rule, 0) + 1
     deductions = sorted(
-        (Deduction(rule, count) for rule, count in counts.items()), key=lambda each: (-each.points, each.rule.id)
+        (GradeDeduction(rule, count) for rule, count in counts.items()), key=lambda each: (-each.points, each.rule.id)
     )
     short = {id(tool) for tool in catalog.tools if length(trim(tool.description)) < BONUS_LENGTH}
     mended: dict[str, set[int]] = {rule: set() for rule in _IMPROVES_DESCRIPTIONS}

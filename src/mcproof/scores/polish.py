@@ -20,7 +20,7 @@ WEIGHTS = {"schema": 0.20, "naming": 0.30, "description": 0.30, "consistency": 0
 SCALE = 8
 
 
-class Deduction(NamedTuple):
+class PolishDeduction(NamedTuple):
     """What the findings of one rule add to the penalty."""
 
     rule: Rule
@@ -34,7 +34,7 @@ class Deduction(NamedTuple):
 class Polish(NamedTuple):
     score: int
     """0 for a server that offers nothing: there is nothing to call polished."""
-    deductions: list[Deduction]
+    deductions: list[PolishDeduction]
     """By rule, the costliest first."""
     tools: int
 
@@ -42,7 +42,7 @@ class Polish(NamedTuple):
     def penalty(self) -> float:
         return sum(each.penalty for each in self.deductions)
 
-    def cost_of(self, deduction: Deduction) -> float:
+    def cost_of(self, deduction: PolishDeduction) -> float:
         """What a deduction takes off the score, before rounding and cutting."""
         return SCALE * deduction.penalty / _softening(self.tools)
 
@@ -54,7 +54,7 @@ def polish(catalog: Catalog, findings: list[Finding]) -> Polish:
         if finding.rule.ruleset == "polish":
             counts[finding.rule] = counts.get(finding.rule, 0) + 1
     deductions = sorted(
-        (Deduction(rule, count) for rule, count in counts.items()), key=lambda each: (-each.penalty, each.rule.id)
+        (PolishDeduction(rule, count) for rule, count in counts.items()), key=lambda each: (-each.penalty, each.rule.id)
     )
     unscored = Polish(0, deductions, len(catalog.tools))
     if catalog.is_empty:

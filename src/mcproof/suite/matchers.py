@@ -308,12 +308,12 @@ def _matches_schema(matcher: Matcher, value: Any) -> Mismatch | None:
         return Mismatch(f"is {kind_of(value)}, not a number", wanted(matcher), shown(value))
     if oracle.accepts(value):
         return None
-    objection = oracle.objection(value)
-    if objection is not None:
-        message, pointer = objection
+    rejection = oracle.rejection(value)
+    if rejection is not None:
+        message, pointer = rejection
         where = f" at {cropped(pointer, 100)}" if pointer else ""
         return Mismatch(f"{cropped(message, 200)}{where}", wanted(matcher), shown(value))
-    keyword, pointer = oracle.complaint(value) or ("schema", "")
+    keyword, pointer = oracle.first_error(value) or ("schema", "")
     where = f" at {cropped(pointer, 100)}" if pointer else ""
     return Mismatch(f"violates `{keyword}`{where}", wanted(matcher), shown(value))
 

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.secrets import HIDDEN, hiding_whole
-from mcproof.errors import InputError, UsageError, nearest
+from mcproof.errors import InputError, UsageError, nearest, reason_of
 from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
 from mcproof.suite.value_paths import EVERY, ValuePathError, parse_value_path
 
@@ -224,7 +224,7 @@ class SnapshotStore:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=self.file) from None
+            raise InputError(f"cannot be read: {reason_of(error)}", file=self.file) from None
         except (ValueError, RecursionError):
             raise InputError(
                 f"not a snapshot file: not JSON; delete it and use {self._option}", file=self.file

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog
     from mcproof.client.captures import Capture
+    from mcproof.client.connect import ConnectOptions
     from mcproof.client.failures import ConnectError
-    from mcproof.client.reach import Asking
+    from mcproof.client.open_server import OpenServer
     from mcproof.errors import McproofError
     from mcproof.targets.argument import Input
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class LiveCatalogs:
     """What the live servers among some inputs gave."""
 
-    def __init__(self, inputs: list[Input], asking: Asking, progress: Callable[[int, str], None]) -> None:
+    def __init__(self, inputs: list[Input], asking: ConnectOptions, progress: Callable[[int, str], None]) -> None:
         from mcproof.client.captures import capture_all
 
         sources = [each for each in inputs if each.server is not None]
@@ -37,16 +38,31 @@ class LiveCatalogs:
     def catalog(self, source: Input) -> Catalog | None:
         """The catalog of a server; None where an interrupt came first. Raises what kept it from answering."""
         from mcproof.errors import McproofError
-        from mcproof.targets.snapshot import read_snapshot
 
         result = self._results[source.name]
         if result is None:
             return None
         if isinstance(result, McproofError):
             raise _placed(result, source)
-        catalog = read_snapshot(result.text.encode("utf-8", "surrogatepass"), source.title)
-        catalog.wire, catalog.origin = result.wire, source.origin
-        return catalog
+        return _catalog(result, source)
+
+
+def listed_catalog(server: OpenServer, source: Input) -> Catalog:
+    """The catalog of a server that stays open for calls. Raises ConnectError, and KeyboardInterrupt."""
+    from mcproof.client.failures import ConnectError
+
+    try:
+        return _catalog(server.capture(), source)
+    except ConnectError as error:
+        raise _placed(error, source) from None
+
+
+def _catalog(capture: Capture, source: Input) -> Catalog:
+    from mcproof.targets.snapshot import read_snapshot
+
+    catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), source.title)
+    catalog.connection, catalog.origin = capture.connection, source.origin
+    return catalog
 
 
 def _placed(error: McproofError, source: Input) -> McproofError:

@@ -11,7 +11,7 @@ from mcproof.text.jsontext import JsonText, kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Entry = TypeVar("Entry", bound=Item)
+ItemType = TypeVar("ItemType", bound=Item)
 
 SHAPES = (
     'a list of tools, `{"tools": [...]}`, a JSON-RPC answer around either, '
@@ -88,7 +88,7 @@ def _bare(name: str, document: JsonText, tools: list[Any], pointer: str, *, has_
 
 
 def _capture(name: str, document: JsonText, value: dict[str, Any], pointer: str) -> Catalog:
-    def entries(key: str, make: Callable[[Any, str, int], Entry]) -> list[Entry]:
+    def entries(key: str, make: Callable[[Any, str, int], ItemType]) -> list[ItemType]:
         listed = value.get(key)
         return _entries(make, listed if isinstance(listed, list) else [], f"{pointer}/{key}")
 
@@ -112,7 +112,7 @@ def _is_of_source(value: dict[str, Any]) -> bool:
     return isinstance(meta, dict) and meta.get(OF_SOURCE) is True
 
 
-def _entries(make: Callable[[Any, str, int], Entry], listed: list[Any], pointer: str) -> list[Entry]:
+def _entries(make: Callable[[Any, str, int], ItemType], listed: list[Any], pointer: str) -> list[ItemType]:
     return [make(raw, f"{pointer}/{index}", index) for index, raw in enumerate(listed)]
 
 

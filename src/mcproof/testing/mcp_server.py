@@ -25,7 +25,7 @@ from mcproof.testing.call_results import CallResult, PromptResult, ReadResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
-    from mcproof.client.calling import Reply
+    from mcproof.client.session import Response
 
 T = TypeVar("T")
 NAME = "server"
@@ -92,7 +92,7 @@ class McpServer:
         self._background.close()
 
     async def _leave(self, at_once: bool) -> None:
-        await self.caller.server.session.leave(at_once=at_once)
+        await self.caller.server.session.close(at_once=at_once)
 
     # Requests
 
@@ -124,13 +124,13 @@ class McpServer:
         __tracebackhide__ = True
         sent = _json(params)
         reply = self.run(lambda: self._ask(method, sent, timeout))
-        if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
+        if reply.outcome not in ("accepted", "rejected") or reply.message is None:
             raise ServerError(self._shown(f"{_subject(method, sent)}: {_failure(reply)}"))
-        error = reply.answer.error
+        error = reply.message.error
         if error is None:
             return reply.result
         code, message = error.get("code"), error.get("message")
-        text = self._shown(f"{_subject(method, sent)}: {reply.answer.complaint}")
+        text = self._shown(f"{_subject(method, sent)}: {reply.message.complaint}")
         raise McpError(code if isinstance(code, int) else None, str(message), error.get("data"), text)
 
     def tools(self) -> list[Any]:
@@ -176,10 +176,10 @@ class McpServer:
             self._is_warned = True
             warn(self._shown(f"{self.caller.server.endpoint.label} {self.caller.server.noise}"), stacklevel=4)
 
-    async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Reply:
+    async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Response:
         async with self._turn:
             reply, _ = await self.caller.ask(None, (method, params), timeout)
-            ended = await self.caller.server.crash_after_response() if reply.answer is not None else None
+            ended = await self.caller.server.crash_after_response() if reply.message is not None else None
             return reply if ended is None else reply._replace(outcome="crash", why=f"after the response, {ended}")
 
     def _listed(self, key: str) -> list[Any]:
@@ -196,7 +196,7 @@ class McpServer:
             connection = await self.caller.server.session.connection()
             listing = await list_everything(connection, [each for each in METHODS if each.key == key])
             if listing.unserved:
-                await self.caller.server.session.leave(at_once=True)
+                await self.caller.server.session.close(at_once=True)
             return listing.lists.get(key, []), "; ".join(f"{method}: {why}" for method, why in listing.unserved)
 
     def _shown(self, text: str) -> str:
@@ -297,11 +297,11 @@ def _json(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return dict(params)
 
 
-def _failure(reply: Reply) -> str:
+def _failure(reply: Response) -> str:
     """Return why a response is missing or invalid."""
     if not reply.arrived:
         return f"the server had already ended: {reply.why}"
-    return no_response(reply) if reply.answer is None else reply.why
+    return no_response(reply) if reply.message is None else reply.why
 
 
 def _subject(method: str, params: dict[str, Any] | None) -> str:

@@ -7,7 +7,7 @@ import stat
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.errors import WriteError
+from mcproof.errors import WriteError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,4 +118,4 @@ def _refuse_read_only(name: str, mode: int) -> None:
 
 
 def _unwritable(name: str, error: OSError) -> WriteError:
-    return WriteError(f"cannot be written: {(error.strerror or str(error)).lower()}", file=name)
+    return WriteError(f"cannot be written: {reason_of(error)}", file=name)

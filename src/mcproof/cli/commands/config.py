@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.cli.main import OK
 from mcproof.cli.options import Parser, add_config, add_format
 from mcproof.cli.planning import given_settings, resolve_target
-from mcproof.config.settings import KEYS, directory_of, settings_for
+from mcproof.config.setting_keys import KEYS
+from mcproof.config.settings import directory_of, settings_for
 from mcproof.console import Style, display_width, print_lines
 from mcproof.errors import UsageError
 from mcproof.linting.registry import RULESETS
@@ -104,7 +105,7 @@ def _shown_target(target: str) -> str:
 
 
 def _line(settings: Settings, key: str) -> int | None:
-    place = settings.places.get(key)
+    place = settings.locations.get(key)
     return place.line if place is not None else None
 
 
@@ -147,7 +148,7 @@ def _ignore_record(ignore: IgnoreFor) -> dict[str, Any]:
         "rules": sorted(ignore.rules),
         "named": list(ignore.named),
         "reason": ignore.reason,
-        "line": ignore.place.line,
+        "line": ignore.location.line,
     }
 
 
@@ -186,7 +187,7 @@ def _told(value: Any) -> str:
 def _ignore_row(ignore: IgnoreFor, style: Style) -> list[str]:
     what = "everything" if ignore.kind is None else f"{ignore.kind} {ignore.glob}"
     reason = f" ({style.text(ignore.reason)})" if ignore.reason is not None else ""
-    return [what, ", ".join(ignore.named), f"{ignore.place}{reason}"]
+    return [what, ", ".join(ignore.named), f"{ignore.location}{reason}"]
 
 
 def _table(title: str, rows: list[list[str]], style: Style) -> Iterator[str]:

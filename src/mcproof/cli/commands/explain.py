@@ -15,7 +15,7 @@ from mcproof.report.documents import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from mcproof.linting.registry import Fault, Rule, Ruleset
-    from mcproof.linting.rulebook import Case
+    from mcproof.linting.rulebook import RuleCase
 
 
 def parser() -> Parser:
@@ -72,7 +72,7 @@ def _rule(rule: Rule, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _case(case: Case, style: Style) -> list[str]:
+def _case(case: RuleCase, style: Style) -> list[str]:
     lines = [f"  {style.paint(case.title, 'dim')}", _indented(case.shown)]
     if case.fixed is not None:
         lines += [f"  {style.paint('after --fix', 'dim')}", _indented(compact_json(case.fixed))]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mcproof.cli.live_command import Prepared
     from mcproof.execution.check_catalog import Depth
     from mcproof.linting.registry import Rule
-    from mcproof.prove.failure_store import Failed
-    from mcproof.prove.fuzz.tool_campaign import FoundFailure
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.prove.fuzz.tool_fuzzer import FoundFailure
     from mcproof.results.model import Failure, TargetReport
 
 COMMAND = Command("fuzz", ("wire",), fail_on=BROKEN, calls=True)
@@ -76,15 +76,15 @@ def command(arguments: list[str]) -> int:
 
 
 def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namespace) -> TargetReport:
-    from mcproof.client.endpoints import Endpoint
+    from mcproof.client.endpoints import UrlEndpoint
     from mcproof.console import Counter
     from mcproof.prove.fuzz.campaign import fuzz
-    from mcproof.prove.fuzz.tool_campaign import Campaign
+    from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
     from mcproof.results.model import Fuzzing
 
-    server, asking, permissions, arguments, limit, target = prepared
-    usual = 1 if isinstance(server, Endpoint) else min(4, os.cpu_count() or 1)
-    campaign = Campaign(
+    server, permissions, arguments, limit, target = prepared
+    usual = 1 if isinstance(server.session.server, UrlEndpoint) else min(4, os.cpu_count() or 1)
+    campaign = FuzzPlan(
         permissions,
         arguments,
         options.seed,
@@ -95,12 +95,13 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
         target,
     )
     counter = Counter()
-    fuzzed = fuzz(work.catalog, server, asking, campaign, counter.step)
+    fuzzed = fuzz(work.catalog, server, campaign, counter.step)
     counter.clear()
-    if fuzzed.interrupted:
+    work.catalog.connection = server.close()
+    if server.is_interrupted:
         work.interrupt()
     keep_failures(fuzzed.stored)
-    work.catalog.trials = fuzzed.trials
+    work.catalog.item_probes = fuzzed.item_probes
     plan = work.plan._replace(rules=[_as_asked(rule, strict=options.strict) for rule in work.plan.rules])
     report = work._replace(plan=plan).examined(depth)
     failures = [_failure(found, kept) for found, kept in zip(fuzzed.failures, fuzzed.stored, strict=True)]
@@ -111,13 +112,13 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
     )
 
 
-def _failure(found: FoundFailure, kept: Failed) -> Failure:
+def _failure(found: FoundFailure, kept: StoredFailure) -> Failure:
     """A failure for the report."""
-    from mcproof.exchange.probe_facts import bounded
+    from mcproof.exchange.probe_facts import cropped_value
     from mcproof.results.model import Failure
 
-    what = f"{found.case.what}: {found.judgement.what}" if found.case.what else found.judgement.what
-    arguments = bounded(found.case.arguments)
+    what = f"{found.case.description}: {found.judgement.what}" if found.case.description else found.judgement.what
+    arguments = cropped_value(found.case.arguments)
     return Failure(kept.id, kept.tool, kept.outcome, arguments, f"mcproof replay {kept.id}", what, found.times)
 
 

@@ -178,12 +178,12 @@ def _servers(found: list[_Found], options: argparse.Namespace, file: str) -> tup
 
 def _name(source: Input) -> str:
     """What a suite calls a server: as its client configuration does, or by where it is."""
-    from mcproof.client.endpoints import Endpoint
+    from mcproof.client.endpoints import UrlEndpoint
     from mcproof.suite.scaffold.server_entry import server_name
 
     if (source.origin is not None and source.origin.line is not None) or source.obstacle is not None:
         return server_name(source.name.partition("#")[2])
-    return "remote" if isinstance(source.server, Endpoint) else "local"
+    return "remote" if isinstance(source.server, UrlEndpoint) else "local"
 
 
 def _entry(

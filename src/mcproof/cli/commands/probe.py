@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
     from mcproof.cli.execute import Work
     from mcproof.cli.live_command import Prepared
-    from mcproof.client.endpoints import Server
-    from mcproof.client.reach import Asking
+    from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth
-    from mcproof.prove.probe_session import Inquiry
+    from mcproof.prove.probe_session import ProbePlan
     from mcproof.results.model import TargetReport
 
 COMMAND = Command("probe", ("wire",), fail_on=BROKEN, calls=True)
@@ -70,20 +69,15 @@ def add_probing(parser: Parser) -> None:
 
 def run(command: Command, options: argparse.Namespace, *, explores: bool) -> int:
     """Probe one live server, and report."""
-    from mcproof.prove.probe_session import Inquiry
+    from mcproof.prove.probe_session import ProbePlan
     from mcproof.prove.proving import default_checks
 
     checks = chosen_checks(options) or default_checks(explores=explores)
 
     def look(work: Work, depth: Depth, prepared: Prepared) -> TargetReport:
-        server, asking, permissions, arguments, limit, target = prepared
-        return _probe(
-            work,
-            depth,
-            server,
-            asking,
-            Inquiry(permissions, checks, explores, arguments, options.oversize, limit, target),
-        )
+        server, permissions, arguments, limit, target = prepared
+        inquiry = ProbePlan(permissions, checks, explores, arguments, options.oversize, limit, target)
+        return _probe(work, depth, server, inquiry)
 
     return call_one(command, options, look)
 
@@ -100,18 +94,19 @@ def chosen_checks(options: argparse.Namespace) -> list[str]:
     return [name for name in known if name in chosen]
 
 
-def _probe(work: Work, depth: Depth, server: Server, asking: Asking, inquiry: Inquiry) -> TargetReport:
+def _probe(work: Work, depth: Depth, server: OpenServer, inquiry: ProbePlan) -> TargetReport:
     from mcproof.console import Counter
     from mcproof.prove.contract import with_predictions
     from mcproof.prove.proving import prove
 
     counter = Counter()
-    proof = prove(work.catalog, server, asking, inquiry, counter.step)
+    proof = prove(work.catalog, server, inquiry, counter.step)
     counter.clear()
-    if proof.interrupted:
+    work.catalog.connection = server.close()
+    if server.is_interrupted:
         work.interrupt()
     keep_failures(proof.stored)
-    work.catalog.trials = proof.trials
+    work.catalog.item_probes = proof.item_probes
     report = work.examined(depth)
     return report._replace(
         gates=gates_of(sum(each.passed is not None for each in proof.probes)),

@@ -11,8 +11,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.linting.fixing.snapshot_fix import changes_of, required_by
-from mcproof.text.jsontext import Edit, escape, resolve, splice
+from mcproof.linting.fixing.snapshot_fix import member_changes, newly_required
+from mcproof.text.jsontext import Edit, splice
+from mcproof.text.pointers import escape, resolve
 from mcproof.text.pythontext import PythonText, UncertainError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.discovery import Discovered
     from mcproof.linting.finding import Finding
-    from mcproof.linting.fixing.snapshot_fix import Change
+    from mcproof.linting.fixing.snapshot_fix import MemberChange
 
 MOST_PROOFS = 40
 """How often discovery is run to find out which of many changes are not as intended."""
@@ -48,7 +49,7 @@ class FixedFile(NamedTuple):
     """What was changed in the text before, in order."""
 
 
-class SourceFixed(NamedTuple):
+class FixedSource(NamedTuple):
     """What the fixes of a catalog make of its source."""
 
     files: list[FixedFile]
@@ -68,16 +69,16 @@ class _Repair(NamedTuple):
     pointer: str
     file: str
     members: dict[str, Any]
-    changes: tuple[Change, ...]
+    changes: tuple[MemberChange, ...]
     edits: tuple[Edit, ...]
 
 
-def fix_source(catalog: Catalog, findings: list[Finding], *, keep_optional: bool = False) -> SourceFixed:
+def fix_source(catalog: Catalog, findings: list[Finding], *, keep_optional: bool = False) -> FixedSource:
     """The source files of a catalog with every fix of these findings that is certain, all other bytes as they were."""
     source = catalog.source
     assert source is not None  # noqa: S101 (whoever asks knows)
-    changes = changes_of(findings, keep_optional=keep_optional)
-    by_object: dict[str, list[Change]] = {}
+    changes = member_changes(findings, keep_optional=keep_optional)
+    by_object: dict[str, list[MemberChange]] = {}
     for change in changes:
         by_object.setdefault(change.pointer, []).append(change)
     project = _Project(catalog.name, source)
@@ -90,14 +91,14 @@ def fix_source(catalog: Catalog, findings: list[Finding], *, keep_optional: bool
     proven = _Proof(project, source).of(repairs)
     mended = {id(change.finding) for repair in proven for change in repair.changes}
     first = {(change.pointer, change.key): change for repair in proven for change in reversed(repair.changes)}
-    return SourceFixed(
+    return FixedSource(
         project.files_with(proven),
         [finding for finding in findings if id(finding) in mended],
-        required_by(first.values()),
+        newly_required(first.values()),
     )
 
 
-class OwnEdit(NamedTuple):
+class SourceEdit(NamedTuple):
     """What the fix of one finding alone changes, from a line and column up to another."""
 
     file: str
@@ -106,7 +107,7 @@ class OwnEdit(NamedTuple):
     replacement: str
 
 
-def edits_of(catalog: Catalog, findings: list[Finding]) -> dict[int, OwnEdit]:
+def edits_by_finding(catalog: Catalog, findings: list[Finding]) -> dict[int, SourceEdit]:
     """For each finding whose fix is certain, by its number, the edit that mends it and nothing else.
 
     A round proves one change of every object, so that each is proven without the others of its object.
@@ -115,13 +116,13 @@ def edits_of(catalog: Catalog, findings: list[Finding]) -> dict[int, OwnEdit]:
     assert source is not None  # noqa: S101 (whoever asks knows)
     fixable = [(at, finding) for at, finding in enumerate(findings) if may_be_fixed(source, finding)]
     numbers = {id(finding): at for at, finding in fixable}
-    by_object: dict[str, dict[str, list[Change]]] = {}
-    for change in changes_of([finding for _, finding in fixable]):
+    by_object: dict[str, dict[str, list[MemberChange]]] = {}
+    for change in member_changes([finding for _, finding in fixable]):
         same = by_object.setdefault(change.pointer, {}).setdefault(change.key, [])
         if not same or same[0].value == change.value:
             same.append(change)
     project = _Project(catalog.name, source)
-    edits: dict[int, OwnEdit] = {}
+    edits: dict[int, SourceEdit] = {}
     for number in range(max(map(len, by_object.values()), default=0)):
         repairs = []
         for pointer, changes in by_object.items():
@@ -151,7 +152,7 @@ class _Project:
     """The files of a target, each read once."""
 
     def __init__(self, target: str, source: Discovered) -> None:
-        from mcproof.discovery.walking import python_files
+        from mcproof.discovery import python_files
 
         self.target = target
         self._source = source
@@ -176,12 +177,12 @@ class _Project:
 
     def _data(self, file: str) -> bytes | None:
         if file not in self._bytes:
-            from mcproof.discovery.walking import read_bytes
+            from mcproof.discovery import read_bytes
 
             self._bytes[file] = read_bytes(file, [])
         return self._bytes[file]
 
-    def repair(self, pointer: str, changes: list[Change]) -> _Repair:
+    def repair(self, pointer: str, changes: list[MemberChange]) -> _Repair:
         """What is to be done for the changes of one object. Raises an UncertainError where it is not certain."""
         tool = self._source.tools[changes[0].finding.item.index]
         below = pointer.removeprefix(changes[0].finding.item.pointer)
@@ -286,13 +287,13 @@ class _Project:
             raise UncertainError("it is used in several places, or in none that can be seen")
         return uses[0]
 
-    def own_edit(self, repair: _Repair) -> OwnEdit:
+    def own_edit(self, repair: _Repair) -> SourceEdit:
         """What a repair changes, as one edit."""
         text = self.text(repair.file)
         assert text is not None  # noqa: S101 (it has been repaired)
         start, end = repair.edits[0].start, repair.edits[-1].end
         moved = [Edit(each.start - start, each.end - start, each.replacement) for each in repair.edits]
-        return OwnEdit(repair.file, text.position(start), text.position(end), splice(text.text[start:end], moved))
+        return SourceEdit(repair.file, text.position(start), text.position(end), splice(text.text[start:end], moved))
 
     def files_with(self, repairs: list[_Repair]) -> list[FixedFile]:
         """The files that these repairs change. Raises an UncertainError where a file cannot hold its new text."""

@@ -10,9 +10,9 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import InputError
+from mcproof.errors import InputError, reason_of
 from mcproof.linting.finding import fingerprints
-from mcproof.linting.suppression.ledger import ACCEPTED, Suppression
+from mcproof.linting.suppression.ignores import ACCEPTED, Suppression
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ LIVE = "live:"
 _MEMBERS = ("target", "rule", "subject", "pointer", "fingerprint")
 
 
-class Entry(NamedTuple):
+class BaselineEntry(NamedTuple):
     """A finding that was accepted."""
 
     target: str
@@ -47,10 +47,10 @@ class Entry(NamedTuple):
         return self.target, self.fingerprint
 
 
-class Stale(NamedTuple):
+class StaleEntry(NamedTuple):
     """An accepted finding that no longer occurs."""
 
-    entry: Entry
+    entry: BaselineEntry
     line: int
 
 
@@ -58,12 +58,12 @@ class Baseline:
     """The accepted findings of one file, and what a run makes of them."""
 
     def __init__(
-        self, file: str, entries: Iterable[Entry] = (), lines: Iterable[int] = (), *, accepts_all: bool = False
+        self, file: str, entries: Iterable[BaselineEntry] = (), lines: Iterable[int] = (), *, accepts_all: bool = False
     ) -> None:
         self.file = file
         self._accepts_all = accepts_all
         self._entries = {entry.key: (entry, line) for entry, line in zip(entries, lines, strict=True)}
-        self._current: dict[tuple[str, str], Entry] = {}
+        self._current: dict[tuple[str, str], BaselineEntry] = {}
         self._suppressed_elsewhere: set[tuple[str, str]] = set()
         """What is there and does not need this file: it is not gone, and not accepted either."""
         self._judged: set[tuple[str, str]] = set()
@@ -85,7 +85,7 @@ class Baseline:
         except FileNotFoundError:
             raise InputError("there is no such baseline; `--update-baseline` writes it", file=file) from None
         except OSError as error:
-            raise InputError(f"cannot be read: {(error.strerror or str(error)).lower()}", file=file) from None
+            raise InputError(f"cannot be read: {reason_of(error)}", file=file) from None
         except UnicodeDecodeError:
             raise InputError("no baseline: not UTF-8", file=file) from None
         if len(text) > LARGEST:
@@ -107,13 +107,13 @@ class Baseline:
         """Suppress what is accepted, of what nothing else suppresses, and remember what there is now."""
         where = self._known_as(catalog)
         for rule in running:
-            if rule.looks_at == "Trials":
-                self._tried.update((where, rule.id, each.item.subject) for each in catalog.trials or ())
+            if rule.looks_at == "ItemProbes":
+                self._tried.update((where, rule.id, each.item.subject) for each in catalog.item_probes or ())
             else:
                 self._judged.add((where, rule.id))
         result = list(suppressions)
         for number, (finding, fingerprint) in enumerate(zip(findings, fingerprints(findings), strict=True)):
-            entry = Entry(where, finding.rule.id, finding.item.subject, finding.pointer, fingerprint)
+            entry = BaselineEntry(where, finding.rule.id, finding.item.subject, finding.pointer, fingerprint)
             if suppressions[number] is not None:
                 self._suppressed_elsewhere.add(entry.key)
                 continue
@@ -123,14 +123,14 @@ class Baseline:
                 result[number] = Suppression(ACCEPTED, None, self.file, line)
         return result
 
-    def stale(self) -> list[Stale]:
+    def stale(self) -> list[StaleEntry]:
         """The entries that this run should have come across and did not.
 
         None of what was tried: that another probe, another tool or another case found it is no reason to fail.
         """
         seen = self._current.keys() | self._suppressed_elsewhere
         return [
-            Stale(entry, line)
+            StaleEntry(entry, line)
             for key, (entry, line) in self._entries.items()
             if key not in seen and (entry.target, entry.rule) in self._judged
         ]
@@ -152,7 +152,7 @@ class Baseline:
         write_file(self.file, _document(accepted.values()).encode())
         return len(accepted), len(accepted.keys() - self._entries.keys()), len(self._entries.keys() - accepted.keys())
 
-    def _was_looked_at(self, entry: Entry) -> bool:
+    def _was_looked_at(self, entry: BaselineEntry) -> bool:
         return (entry.target, entry.rule) in self._judged or (entry.target, entry.rule, entry.subject) in self._tried
 
     def _known_as(self, catalog: Catalog) -> str:
@@ -196,7 +196,7 @@ def _way(folder: str, target: str) -> str:
         return os.path.abspath(target).replace(os.sep, "/")
 
 
-def _entries(value: Any, file: str) -> list[Entry]:
+def _entries(value: Any, file: str) -> list[BaselineEntry]:
     if not isinstance(value, dict) or value.get("kind") != KIND:
         raise InputError("no baseline; name another file, and `--update-baseline` writes it", file=file)
     version = value.get("schema_version")
@@ -211,11 +211,11 @@ def _entries(value: Any, file: str) -> list[Entry]:
             raise InputError(
                 f"a damaged baseline: {what}; mend it, or delete it and `--update-baseline` writes it anew", file=file
             )
-        entries.append(Entry(*(record[key] for key in _MEMBERS)))
+        entries.append(BaselineEntry(*(record[key] for key in _MEMBERS)))
     return entries
 
 
-def _document(entries: Iterable[Entry]) -> str:
+def _document(entries: Iterable[BaselineEntry]) -> str:
     """The text of a baseline: one entry a line, in an order that gives small differences."""
     lines = ",\n".join(json.dumps(entry._asdict()) for entry in sorted(entries))
     listed = f"[\n{lines}\n]" if lines else "[]"

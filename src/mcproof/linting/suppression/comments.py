@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.errors import UsageError, nearest
 from mcproof.linting.registry import all_rules, find_rule, rules_named
-from mcproof.linting.suppression.ledger import COMMENTED, Remark, Suppression
+from mcproof.linting.suppression.ignores import COMMENTED, IgnoreNotice, Suppression
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from mcproof.discovery import Discovered
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
-    from mcproof.linting.suppression.ledger import IgnoreLedger
+    from mcproof.linting.suppression.ignores import IgnoreTracker
 
 IGNORE, IGNORE_FILE = "ignore", "ignore-file"
 MOST_WORDS = 100
 """Where the list of one comment stops being read."""
-MOST_REMARKS = 200
+MOST_NOTICES = 200
 """How many comments are complained about in one run; whoever has more has one reason for all of them."""
 LONGEST_REASON, LONGEST_WORD = 500, 60
 
 _START = re.compile(r"#(?=[ \t]*mcproof:)")
 _DIRECTIVE = re.compile(r"[ \t]*mcproof:[ \t]*([\w-]+)[ \t]*(?:(\[)([^\]]*)(\]?))?")
 _NEXT_COMMENT = re.compile(r"\s#\s")
-_NOT_OF_SOURCE = frozenset(("Wire", "Trials", "RuleCrash"))
+_NOT_OF_SOURCE = frozenset(("ConnectionFacts", "ItemProbes", "RuleCrash"))
 """The scopes of rules that have nothing to look at in source."""
 
 
-class Comment(NamedTuple):
+class IgnoreComment(NamedTuple):
     """One comment that suppresses."""
 
     file: str
@@ -59,26 +59,26 @@ class Comment(NamedTuple):
         return all(rule.id in running for rule in all_rules() if rule.looks_at not in _NOT_OF_SOURCE)
 
 
-def heed_comments(
+def apply_comments(
     catalog: Catalog,
     findings: list[Finding],
     suppressions: list[Suppression | None],
     running: Iterable[Rule],
-    ledger: IgnoreLedger,
+    tracker: IgnoreTracker,
 ) -> list[Suppression | None]:
-    """What suppresses each finding, comments included; the ledger learns which of them are not needed.
+    """What suppresses each finding, comments included; the tracker learns which of them are not needed.
 
     A comment is about the tool, resource or prompt on whose lines it stands, or about everything in its file; on a
     line of parameters below the `def`, or of some other part, about what is written there only. It is needed as well
     where the configuration suppresses the same finding.
     """
-    comments = list(_read(catalog, ledger))
+    comments = list(_read(catalog, tracker))
     source = catalog.source
     if not comments or source is None:
         return suppressions
     about = _concerned(catalog, comments)
     result = list(suppressions)
-    needed: set[Comment] = set()
+    needed: set[IgnoreComment] = set()
     for at, finding in enumerate(findings):
         for comment, parts in about.get(finding.item.pointer, ()):
             if comment.names(finding.rule) and (parts is None or _is_about(source, finding, parts)):
@@ -89,18 +89,18 @@ def heed_comments(
     ids = {rule.id for rule in running}
     for comment in comments:
         if comment in needed:
-            ledger.remarks[_key(comment.file, comment.line, comment.shown)] = None
+            tracker.notices[_key(comment.file, comment.line, comment.shown)] = None
         elif comment not in placed and not comment.is_for_file:
             where = "it belongs on the line of a decorator, a `def`, a constructor or what is wrong"
-            _remark(
-                ledger, comment, f"unused: `{comment.shown}` stands on no line of a tool, resource or prompt; {where}"
+            _notice(
+                tracker, comment, f"unused: `{comment.shown}` stands on no line of a tool, resource or prompt; {where}"
             )
         elif comment.ran(ids):
-            _remark(ledger, comment, f"unused: `{comment.shown}` suppressed nothing in this run")
+            _notice(tracker, comment, f"unused: `{comment.shown}` suppressed nothing in this run")
     return result
 
 
-Heeded = tuple[Comment, "frozenset[str] | None"]
+Heeded = tuple[IgnoreComment, "frozenset[str] | None"]
 """A comment about an item, with the pointers of the parts that it is about; None for all of the item."""
 Lines = dict[tuple[str, int], list[str]]
 """The pointers of what is written on a line of a file."""
@@ -130,12 +130,12 @@ def _narrow(item: Item, written: Lines, own: Collection[tuple[str, int]]) -> dic
     return found
 
 
-def _concerned(catalog: Catalog, comments: list[Comment]) -> dict[str, list[Heeded]]:
+def _concerned(catalog: Catalog, comments: list[IgnoreComment]) -> dict[str, list[Heeded]]:
     """The comments about each item, by its pointer; what is said of the item itself first."""
     source = catalog.source
     assert source is not None  # noqa: S101 (whoever asks knows)
-    on_line: dict[tuple[str, int], list[Comment]] = {}
-    of_file: dict[str, list[Comment]] = {}
+    on_line: dict[tuple[str, int], list[IgnoreComment]] = {}
+    of_file: dict[str, list[IgnoreComment]] = {}
     for comment in comments:
         if comment.is_for_file:
             of_file.setdefault(comment.file, []).append(comment)
@@ -181,52 +181,52 @@ def _written_on(source: Discovered, lines: Collection[tuple[str, int]]) -> dict[
     }
 
 
-def _read(catalog: Catalog, ledger: IgnoreLedger) -> Iterator[Comment]:
-    """Every comment that suppresses; what is wrong with one goes to the ledger."""
+def _read(catalog: Catalog, tracker: IgnoreTracker) -> Iterator[IgnoreComment]:
+    """Every comment that suppresses; what is wrong with one goes to the tracker."""
     source = catalog.source
     assert source is not None  # noqa: S101
     known: dict[str, frozenset[str] | str] = {}
     for file, found in source.comments.items():
         for line, text in found:
             for said in _START.split(text)[1:]:
-                comment = _parsed(file, line, said, known, ledger)
+                comment = _parsed(file, line, said, known, tracker)
                 if comment is not None:
                     yield comment
 
 
 def _parsed(
-    file: str, line: int, said: str, known: dict[str, frozenset[str] | str], ledger: IgnoreLedger
-) -> Comment | None:
+    file: str, line: int, said: str, known: dict[str, frozenset[str] | str], tracker: IgnoreTracker
+) -> IgnoreComment | None:
     found = _DIRECTIVE.match(said)
     if found is None:
         return None
     word, opening, listed, closing = found.groups()
     rest = said[found.end() :]
     shown = _cropped(word if opening is None else f"{word}[{listed}{closing}")
-    comment = Comment(file, line, shown, word == IGNORE_FILE, None, _reason(rest))
+    comment = IgnoreComment(file, line, shown, word == IGNORE_FILE, None, _reason(rest))
     if word not in (IGNORE, IGNORE_FILE):
         hint = nearest(word[:LONGEST_WORD], [IGNORE, IGNORE_FILE])
         if hint or opening or rest.startswith("="):  # else it is a sentence that happens to begin with our name
             there_are = f"`{IGNORE}` and `{IGNORE_FILE}`"
-            _remark(ledger, comment, f"`{shown}` is not understood{hint}; there are {there_are}", kind="bad-ignore")
+            _notice(tracker, comment, f"`{shown}` is not understood{hint}; there are {there_are}", kind="bad-ignore")
         return None
     if opening is None:
         first = rest.split(maxsplit=1)[0].strip(",:;") if rest.strip() else ""
         if _is_id(first):
             message = f"`{word} {first}` suppresses nothing; rules are named in brackets: `{word}[{first}]`"
-            _remark(ledger, comment, message, kind="bad-ignore")
+            _notice(tracker, comment, message, kind="bad-ignore")
             return None
         return comment
     words = [each.strip() for each in listed.split(",", MOST_WORDS)[:MOST_WORDS] if each.strip()]
     if not closing or not words:
         what = "names no rule" if closing else "has no closing bracket"
-        _remark(ledger, comment, f"`{shown}` {what}, so it suppresses nothing", kind="bad-ignore")
+        _notice(tracker, comment, f"`{shown}` {what}, so it suppresses nothing", kind="bad-ignore")
         return None
     rules: set[str] = set()
     for each in words:
         meant = _rules_of(each, known)
         if isinstance(meant, str):
-            _remark(ledger, comment, meant, kind="bad-ignore")
+            _notice(tracker, comment, meant, kind="bad-ignore")
         else:
             rules |= meant
     return comment._replace(rules=frozenset(rules)) if rules else None
@@ -267,8 +267,8 @@ def _key(file: str, line: int, what: str) -> tuple[str, int, str]:
     return os.path.abspath(file), line, what
 
 
-def _remark(ledger: IgnoreLedger, comment: Comment, message: str, kind: str = "unused-ignore") -> None:
+def _notice(tracker: IgnoreTracker, comment: IgnoreComment, message: str, kind: str = "unused-ignore") -> None:
     """Note what is wrong with a comment, unless another target needs it."""
-    if len(ledger.remarks) < MOST_REMARKS:
+    if len(tracker.notices) < MOST_NOTICES:
         key = _key(comment.file, comment.line, comment.shown if kind == "unused-ignore" else message)
-        ledger.remarks.setdefault(key, Remark(kind, message, comment.file, comment.line))
+        tracker.notices.setdefault(key, IgnoreNotice(kind, message, comment.file, comment.line))

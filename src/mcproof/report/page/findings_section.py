@@ -13,7 +13,7 @@ from mcproof.results.model import group_by_fault
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.linting.suppression.ledger import Suppression
+    from mcproof.linting.suppression.ignores import Suppression
     from mcproof.report.page.markup import Words
     from mcproof.results.model import Fix, Group, Reported, RuleFacts, RunReport, Snippet, TargetReport
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import KINDS
+from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.matrix import (
     DOUBTFUL,
     FAULTS,
@@ -180,8 +180,8 @@ def _probe(each: ProbeResult) -> str:
 def _fuzzing(fuzzing: Fuzzing, level: int) -> Iterator[str]:
     """How many cases had which outcome, and each case that failed."""
     head = f"{plural(fuzzing.cases, 'case')} for {plural(len(fuzzing.tools), 'tool')}, seed {fuzzing.seed}"
-    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in KINDS))
-    rows = "".join(_outcome(name, fuzzing.outcomes.get(name, 0), widest) for name in KINDS)
+    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES))
+    rows = "".join(_outcome(name, fuzzing.outcomes.get(name, 0), widest) for name in CASE_OUTCOMES)
     yield (
         f'<section>\n<h{level}>Outcomes <span class="gist">{head}</span></h{level}>\n'
         '<table class="rows"><thead class="unseen"><tr><th scope="col">Outcome</th><th scope="col">Bar</th>'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
-from mcproof.rules.polish.prose import pointer_of, read
+from mcproof.rules.polish.prose import pointer_of, tool_words
 from mcproof.schema.acceptance import KINDS, kinds_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
     Why: a model believes the one or the other, and half of its calls are refused.
     Fix: correct the type, or say in the description how the value is written.
     """
-    for name, schema, described in read(tool).parameters:
+    for name, schema, described in tool_words(tool).parameters:
         text = described.lstrip()
         if not text or schema.get("type") in _COMPOUND or text.partition(" ")[0].lower() not in _FIRST_WORDS:
             continue

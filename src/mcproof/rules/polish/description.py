@@ -10,7 +10,7 @@ from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 from mcproof.rules.polish.lexicon import USELESS, WHEN
-from mcproof.rules.polish.prose import has_any, matches_from, may_be_english, pointer_of, read, size, unquoted
+from mcproof.rules.polish.prose import has_any, matches_from, may_be_english, pointer_of, size, tool_words, unquoted
 from mcproof.text.javascript import is_blank, length, trim
 
 if TYPE_CHECKING:
@@ -174,8 +174,8 @@ def missing_example(tool: Tool) -> Iterator[Problem]:
     Why: one example tells a model more about a format than a paragraph does.
     Fix: add `examples`, or end the description with "such as `2024-05-01`".
     """
-    reading = read(tool)
-    for name, schema, text in () if reading.is_foreign else reading.parameters:
+    words = tool_words(tool)
+    for name, schema, text in () if words.is_foreign else words.parameters:
         if not text or schema.get("type") not in _OPEN or not _leaves_format_open(name, schema):
             continue
         lowered = text.lower()
@@ -216,8 +216,8 @@ def no_trigger_condition(tool: Tool) -> Iterator[Problem]:
     Why: among similar tools, what a tool does is not enough for a model to choose; when to choose it is.
     Fix: add a sentence such as "Use this when the user reports a new bug".
     """
-    reading = read(tool)
-    if reading.is_english and not reading.says(WHEN, _when):
+    words = tool_words(tool)
+    if words.is_english and not words.says(WHEN, _when):
         yield Problem("the description does not say when to use the tool", at="/description")
 
 
@@ -238,7 +238,7 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
     Fix: write them out at least once.
     """
     text = tool.description[:LOOKED_AT]
-    if not _has_capitals(text) or not read(tool).is_english:
+    if not _has_capitals(text) or not tool_words(tool).is_english:
         return
     plain = unquoted(text)
     words = _words(plain)
@@ -282,9 +282,9 @@ def useless_qualifier(tool: Tool) -> Iterator[Problem]:
     Why: "simply" and "powerful" cost tokens and tell a model nothing to choose by.
     Fix: leave the word out, or say what it stands for.
     """
-    reading = read(tool)
-    present = USELESS & reading.words
-    if not present or not reading.is_english:
+    words = tool_words(tool)
+    present = USELESS & words.words
+    if not present or not words.is_english:
         return
     text = " ".join(unquoted(tool.description).split())
     found = min(

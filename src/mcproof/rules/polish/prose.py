@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, AnyStr
 
 from mcproof.rules.polish.lexicon import ENGLISH, FOREIGN, WATCHED
 from mcproof.text.javascript import is_blank
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -60,7 +60,7 @@ def _is_foreign(words: list[str], watched: frozenset[str]) -> bool:
     return bool(foreign) and len(foreign) > len(ENGLISH.intersection(words))
 
 
-class Reading:
+class ToolWords:
     """What rules about words ask of a tool: worked out once, for all of them."""
 
     __slots__ = ("is_english", "is_foreign", "lowered", "parameters", "words")
@@ -89,12 +89,11 @@ class Reading:
         return bool(present) and any(matches_from(present, match_at, self.lowered))
 
 
-def read(tool: Tool) -> Reading:
+def tool_words(tool: Tool) -> ToolWords:
     """What there is to know of a tool's words."""
-    reading: Reading | None = tool.reading
-    if reading is None:
-        reading = tool.reading = Reading(tool)
-    return reading
+    if tool.words is None:
+        tool.words = ToolWords(tool)
+    return tool.words
 
 
 def unquoted(text: str) -> str:

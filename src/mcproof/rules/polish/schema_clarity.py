@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.linting.finding import Problem, SetMember
 from mcproof.linting.registry import MISSING_REQUIRED, rule
 from mcproof.rules.polish.lexicon import COMING_BACK
-from mcproof.rules.polish.prose import description_of, pointer_of, read
+from mcproof.rules.polish.prose import description_of, pointer_of, tool_words
 from mcproof.schema.dialects import objections
 from mcproof.text.javascript import is_blank
 
@@ -68,7 +68,7 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
     listed: set[str] | None = None
-    for name, schema, text in read(tool).parameters:
+    for name, schema, text in tool_words(tool).parameters:
         if is_blank(text) and not _is_explained(schema, tool):
             if listed is None:
                 listed = _listed_in(tool.description)
@@ -121,8 +121,8 @@ def require_return_schema(tool: Tool) -> Iterator[Problem]:
     """
     if "outputSchema" in tool.fields or not tool.knows("/outputSchema") or not tool.knows("/description"):
         return
-    reading = read(tool)
-    if reading.is_english and not reading.says(COMING_BACK, _comes_back):
+    words = tool_words(tool)
+    if words.is_english and not words.says(COMING_BACK, _comes_back):
         yield Problem("has no output schema and does not say what it returns", at="/description")
 
 

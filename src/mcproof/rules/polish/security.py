@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 from mcproof.rules.polish.lexicon import SPEAKING
-from mcproof.rules.polish.prose import has_any, matches_from, read
+from mcproof.rules.polish.prose import has_any, matches_from, tool_words
 from mcproof.schema.tree import STRICT_LEVELS
-from mcproof.text.jsontext import escape
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,7 +188,7 @@ def _spoken_in(text: str) -> str | None:
 
 def _may_speak(tool: Tool) -> bool:
     """Whether it is worth a look at each text."""
-    if not tool.written or read(tool).says(SPEAKING, _speech):
+    if not tool.written or tool_words(tool).says(SPEAKING, _speech):
         return True
     if ("<" in tool.description or "]" in tool.description) and has_any(_MARKS, tool.description.lower()):
         return True

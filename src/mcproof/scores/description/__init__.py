@@ -10,14 +10,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.scores.description import losses
-from mcproof.scores.description.sentences import read, stems_of
+from mcproof.scores.description.sentences import parse_description, stems_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.catalog.model import Catalog, Tool
     from mcproof.scores.description.losses import Loss
-    from mcproof.scores.description.sentences import Reading
+    from mcproof.scores.description.sentences import ParsedDescription
 
 COMPONENTS = {
     "purpose": (0.20, losses.purpose),
@@ -63,7 +63,7 @@ class DescriptionScore(NamedTuple):
 def describe_score(tool: Tool) -> DescriptionScore:
     """The score of one description, with what each thing that is missing costs."""
     components = [_component(*each) for each in _judged(tool)]
-    nothing = _nothing(tool, read(tool.description, stems_of(tool.name)))
+    nothing = _nothing(tool, parse_description(tool.description, stems_of(tool.name)))
     score = sum(each.score * each.weight for each in components)
     return DescriptionScore(score, tuple(components), "" if nothing is None else nothing.what)
 
@@ -79,11 +79,11 @@ def description_scores(catalog: Catalog) -> dict[str, float]:
 
 def _judged(tool: Tool) -> Iterator[tuple[str, float, list[Loss]]]:
     """The components of a description, each with its part of the score and with what it lacks."""
-    reading = read(tool.description, stems_of(tool.name))
+    parsed = parse_description(tool.description, stems_of(tool.name))
     # A leading underscore is how servers say that a parameter is none of the caller's business.
     shown = {name: schema for name, schema in islice(tool.parameters.items(), READ_PARAMETERS) if name[:1] != "_"}
-    subject = losses.Subject(tool, reading, shown)
-    nothing = _nothing(tool, reading)
+    subject = losses.Subject(tool, parsed, shown)
+    nothing = _nothing(tool, parsed)
     whole = 1.0 if shown else 1.0 - COMPONENTS["parameters"][0]
     for name, (weight, judge) in COMPONENTS.items():
         applies = bool(shown) or name != "parameters"
@@ -91,11 +91,11 @@ def _judged(tool: Tool) -> Iterator[tuple[str, float, list[Loss]]]:
         yield name, weight / whole if applies else 0.0, lost if applies else []
 
 
-def _nothing(tool: Tool, reading: Reading) -> Loss | None:
+def _nothing(tool: Tool, parsed: ParsedDescription) -> Loss | None:
     """What a description costs in every component that tells nothing of the tool."""
     if not tool.description.strip():
         return losses.Loss("no description", 1.0)
-    content = frozenset[str]().union(*(sentence.content for sentence in reading.sentences))
+    content = frozenset[str]().union(*(sentence.content for sentence in parsed.sentences))
     if not content:
         return losses.Loss("says nothing about the tool", 1.0)
     return None if content - stems_of(tool.name) else losses.Loss("only repeats the name", 1.0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.catalog.model import Tool
-    from mcproof.scores.description.sentences import Reading
+    from mcproof.scores.description.sentences import ParsedDescription
 
 ENOUGH_WORDS = 8
 """Words that say something beyond the name; above this number a description is not more complete for having more."""
@@ -41,14 +41,14 @@ class Subject(NamedTuple):
     """A tool and what its description says."""
 
     tool: Tool
-    reading: Reading
+    parsed: ParsedDescription
     parameters: dict[str, Any]
     """The parameters that a caller is meant to see; not all of a hostile number."""
 
 
 def purpose(subject: Subject) -> list[Loss]:
     """Whether the first sentence says what the tool does, which is what an agent chooses by."""
-    opening = subject.reading.sentences[0]
+    opening = subject.parsed.sentences[0]
     if not opening.content - stems_of(subject.tool.name):
         return [Loss("the first sentence only repeats the name", 0.8)]
     if amount(opening.content) < FEW_WORDS:
@@ -58,7 +58,7 @@ def purpose(subject: Subject) -> list[Loss]:
 
 def usage(subject: Subject) -> list[Loss]:
     """Whether it says when to use the tool, and when another."""
-    when, other = subject.reading.told.get("usage", 0), subject.reading.told.get("alternative", 0)
+    when, other = subject.parsed.told.get("usage", 0), subject.parsed.told.get("alternative", 0)
     if not when + other:
         return [Loss("does not say when to use it", 1.0)]
     if (when and other) or when + other > 2:
@@ -68,11 +68,11 @@ def usage(subject: Subject) -> list[Loss]:
 
 def limits(subject: Subject) -> list[Loss]:
     """Whether it says what the tool cannot do, needs or must not be given."""
-    told = subject.reading.told.get("limits", 0)
+    told = subject.parsed.told.get("limits", 0)
     if told:
         return [Loss("names one limit only", 0.3)] if told == 1 else []
     bounded = any(isinstance(schema, dict) and not _BOUNDS.isdisjoint(schema) for schema in subject.parameters.values())
-    if bounded or subject.reading.told.get("bounds", 0):
+    if bounded or subject.parsed.told.get("bounds", 0):
         return [Loss("no limits but those of its parameters", 0.6)]
     return [Loss("no limits", 1.0)]
 
@@ -88,7 +88,7 @@ def parameters(subject: Subject) -> list[Loss]:
         return []
     required = subject.tool.schema.get("required") if subject.tool.schema is not None else None
     needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
-    mentioned = subject.reading.stems()
+    mentioned = subject.parsed.stems()
     whole = sum(2 if name in needed else 1 for name in subject.parameters)
     lost = 0.0
     for name in unexplained:
@@ -101,9 +101,9 @@ def parameters(subject: Subject) -> list[Loss]:
 
 def examples(subject: Subject) -> list[Loss]:
     """Whether it shows a call, a value or a case."""
-    sentences = subject.reading.sentences
+    sentences = subject.parsed.sentences
     has_literal = any(each.has_literal for each in sentences)
-    told = subject.reading.told.get("examples", 0)
+    told = subject.parsed.told.get("examples", 0)
     if (told and has_literal) or any(each.has_call for each in sentences):
         return []
     if told:
@@ -116,16 +116,16 @@ def examples(subject: Subject) -> list[Loss]:
 def completeness(subject: Subject) -> list[Loss]:
     """Whether it says what comes back and enough to go by, and no more than that."""
     losses = []
-    if not subject.tool.fields.get("outputSchema") and not subject.reading.told.get("returns", 0):
+    if not subject.tool.fields.get("outputSchema") and not subject.parsed.told.get("returns", 0):
         losses.append(Loss("no return format", 0.6))
     words = amount(_on_topic(subject))
     if words < ENOUGH_WORDS:
         losses.append(Loss("says little", 0.4 * (1 - words / ENOUGH_WORDS)))
     if len(subject.tool.description) > LONG:
         losses.append(Loss(f"longer than {LONG:,} characters", 0.2))
-    if subject.reading.idle:
-        says = "sentence says" if subject.reading.idle == 1 else "sentences say"
-        losses.append(Loss(f"{subject.reading.idle} {says} nothing new", min(0.2, 0.1 * subject.reading.idle)))
+    if subject.parsed.idle:
+        says = "sentence says" if subject.parsed.idle == 1 else "sentences say"
+        losses.append(Loss(f"{subject.parsed.idle} {says} nothing new", min(0.2, 0.1 * subject.parsed.idle)))
     return losses
 
 
@@ -134,7 +134,7 @@ def _explained_by_text(subject: Subject) -> set[str]:
     names = {name.lower(): stems_of(name) for name in subject.parameters}
     others = frozenset(map(stem, names))
     found: set[str] = set()
-    for sentence in subject.reading.sentences:
+    for sentence in subject.parsed.sentences:
         for name in names.keys() & set(sentence.tokens) - found:
             if explains_parameter(sentence.tokens, name, others | names[name]):
                 found.add(name)
@@ -162,7 +162,7 @@ def _on_topic(subject: Subject) -> Iterable[str]:
     name = stems_of(subject.tool.name)
     topic = set(name).union(*map(stems_of, subject.parameters))
     said: set[str] = set()
-    for sentence in subject.reading.sentences:
+    for sentence in subject.parsed.sentences:
         if not said or sentence.is_about or not topic.isdisjoint(sentence.content):
             said |= sentence.content
             topic |= sentence.content

@@ -85,7 +85,7 @@ class Sentence(NamedTuple):
     has_call: bool
 
 
-class Reading(NamedTuple):
+class ParsedDescription(NamedTuple):
     """What a description says."""
 
     sentences: tuple[Sentence, ...]
@@ -101,7 +101,7 @@ class Reading(NamedTuple):
         return frozenset(stem(part) for word in words for part in (word, *(word.split("_") if "_" in word else ())))
 
 
-def read(description: str, name: frozenset[str]) -> Reading:
+def parse_description(description: str, name: frozenset[str]) -> ParsedDescription:
     """The sentences of a description that say something; an aspect is told by more than the stems of the name."""
     said: set[tuple[str, ...]] = set()
     lengths: set[int] = set()
@@ -139,7 +139,7 @@ def read(description: str, name: frozenset[str]) -> Reading:
             for aspect in {aspect for aspect, _ in new}:
                 told[aspect] = told.get(aspect, 0) + 1
             sentences.append(Sentence(tokens, content, bool(new), has_literal, has_call))
-    return Reading(tuple(sentences), told, idle)
+    return ParsedDescription(tuple(sentences), told, idle)
 
 
 @lru_cache(maxsize=4096)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.errors import reason_of
 from mcproof.suite.definition import KEYS
 from mcproof.suite.parse.problems import SuiteProblem
 from mcproof.suite.parse.suite_fields import SHOWN, Fields
@@ -47,7 +48,7 @@ class _Loader:
             text = decode(_read(file))
             root = parse(text)
         except OSError as error:
-            message = f"cannot be read: {(error.strerror or str(error)).lower()}"
+            message = f"cannot be read: {reason_of(error)}"
             self._problems.append(SuiteProblem(file, None, None, message))
             return
         except YamlError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.reach import INHERITED
+from mcproof.client.connect import INHERITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

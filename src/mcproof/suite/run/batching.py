@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.prove.safety import permission
+from mcproof.prove.permission import permission
 from mcproof.suite.definition import METHODS
 
 if TYPE_CHECKING:

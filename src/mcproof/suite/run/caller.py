@@ -12,7 +12,7 @@ from mcproof.results.model import TestFailure
 from mcproof.suite.run.server_under_test import LIVENESS_LIMIT
 
 if TYPE_CHECKING:
-    from mcproof.client.calling import Reply, Request
+    from mcproof.client.session import Request, Response
     from mcproof.results.model import TestResult
     from mcproof.suite.definition import SuiteTest
     from mcproof.suite.run.server_under_test import ServerUnderTest
@@ -43,7 +43,7 @@ class Caller:
         self._last_was_batch = False
         self._can_batch = True
 
-    async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Reply, float]:
+    async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Response, float]:
         """Send a request; return the response and the seconds it took. `test` is None for steps.
 
         If the server had ended before, the last test is blamed and the request is sent again; without a last test, this
@@ -52,41 +52,41 @@ class Caller:
         session = self.server.session
         await self.server.connect()
         start = perf_counter()
-        reply = await session.ask(*request, limit)
+        reply = await session.send(*request, limit)
         if reply.outcome == "crash" and session.can_restart:
             if not reply.arrived and (self._last is not None or test is None):
                 self._blame_last(reply.why)
                 await self.server.connect()
                 start = perf_counter()
-                reply = await session.ask(*request, limit)
+                reply = await session.send(*request, limit)
             elif self._last is not None:
                 reply = await self._find_cause(self._last, test, request, reply, limit)
         seconds = perf_counter() - start
         self.crashes += reply.outcome in ("crash", "hang")
         # A late response must not be taken for the response to the next test.
         if reply.outcome == "hang" or (reply.outcome == "malformed" and session.can_restart):
-            await session.leave(at_once=True)
-        self._last = _LastCall(test, request) if test is not None and reply.answer is not None else None
+            await session.close(at_once=True)
+        self._last = _LastCall(test, request) if test is not None and reply.message is not None else None
         self._last_was_batch = False
         return reply, seconds
 
     async def _find_cause(
-        self, last: _LastCall, test: SuiteTest | None, request: Request, crash: Reply, limit: float | None
-    ) -> Reply:
+        self, last: _LastCall, test: SuiteTest | None, request: Request, crash: Response, limit: float | None
+    ) -> Response:
         """Return the response to a request during which the server ended, once the last test is ruled out or blamed."""
         if test is None or not {test.number, last.test.number} <= self.read_only:
             return crash._replace(why=f"{crash.why}, possibly caused by the test before, `{last.test.name}`")
         session = self.server.session
         await self.server.connect()
-        await session.ask(*last.request, limit)
-        absence = await session.absence(LIVENESS_LIMIT) if session.is_connected else crash
+        await session.send(*last.request, limit)
+        absence = await session.ping_failure(LIVENESS_LIMIT) if session.is_connected else crash
         if absence is None or absence.outcome != "crash":
             return crash
         self._blame_last(absence.why)
         await self.server.connect()
-        return await session.ask(*request, limit)
+        return await session.send(*request, limit)
 
-    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Reply, float]] | str:
+    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Response, float]] | str:
         """Send requests concurrently; return the responses with their seconds, or why a request failed.
 
         On failure the caller retries each request alone, and batching is off for this server.
@@ -96,7 +96,7 @@ class Caller:
         if not self._last_was_batch:
             await self.check_liveness()
         await self.server.connect()
-        replies = await self.server.session.ask_together(requests)
+        replies = await self.server.session.send_together(requests)
         self._can_batch = self._last_was_batch = not isinstance(replies, str)
         self._last = None if isinstance(replies, str) else _LastCall(tests[-1], requests[-1])
         return replies
@@ -123,4 +123,4 @@ class Caller:
         """Close the session; unless `at_once`, first check whether the last test ended the server."""
         if not at_once:
             await self.check_liveness()
-        await self.server.session.leave(at_once=at_once)
+        await self.server.session.close(at_once=at_once)

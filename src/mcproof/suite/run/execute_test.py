@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.errors import nearest
-from mcproof.prove.safety import Permission
+from mcproof.prove.permission import Permission
 from mcproof.results.model import TestFailure, TestResult
 from mcproof.suite.definition import METHODS
 from mcproof.suite.matchers import shown
@@ -18,8 +18,8 @@ from mcproof.suite.run.server_under_test import CannotRunError, unreachable
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.client.calling import Reply
-    from mcproof.exchange.probe_facts import Trials
+    from mcproof.client.session import Response
+    from mcproof.exchange.probe_facts import ItemProbes
     from mcproof.results.model import ProbeResult, TestOutcome
     from mcproof.suite.definition import FuzzBlock, NegativePathBlock, SuiteTest
     from mcproof.suite.run.caller import Caller
@@ -77,7 +77,7 @@ async def execute_part(test: SuiteTest, part: str, caller: Caller, store: Snapsh
 
 
 def check_reply(
-    test: SuiteTest, reply: Reply, seconds: float, server: ServerUnderTest, store: SnapshotStore
+    test: SuiteTest, reply: Response, seconds: float, server: ServerUnderTest, store: SnapshotStore
 ) -> TestResult:
     """Return the result of a call whose response is known already."""
     assessment = _assess_reply(test, reply, seconds, server, _checker(server, store))
@@ -143,13 +143,13 @@ def request_of(test: SuiteTest) -> tuple[str, dict[str, Any] | None]:
 
 
 def _assess_reply(
-    test: SuiteTest, reply: Reply, seconds: float, server: ServerUnderTest, checker: ExpectationChecker
+    test: SuiteTest, reply: Response, seconds: float, server: ServerUnderTest, checker: ExpectationChecker
 ) -> Assessment:
-    if reply.outcome not in ("accepted", "rejected") or reply.answer is None:
+    if reply.outcome not in ("accepted", "rejected") or reply.message is None:
         return Assessment([checker.failure("", no_response(reply))])
-    facts: dict[str, Any] = {"error": reply.answer.error, "duration_ms": round(seconds * 1000)}
-    if reply.answer.error is None:
-        facts["result"] = reply.answer.result
+    facts: dict[str, Any] = {"error": reply.message.error, "duration_ms": round(seconds * 1000)}
+    if reply.message.error is None:
+        facts["result"] = reply.message.result
     reasons = {"result.isError": _content_text(reply)} if reply.outcome == "rejected" else {}
     failures = checker.check(test.expect or call_default(test.block), facts, reasons)
     if test.expect is None and failures:
@@ -168,24 +168,24 @@ def _expects(test: SuiteTest, path: str) -> bool:
     return test.expect is not None and any(each.path.text == path for each in test.expect.assertions)
 
 
-def no_response(reply: Reply) -> str:
+def no_response(reply: Response) -> str:
     """Return why there is no valid response."""
     before = "the server ended or closed the connection: " if reply.outcome == "crash" else ""
     return f"{before}{reply.why or reply.outcome}"
 
 
-def failure_message(reply: Reply) -> str:
+def failure_message(reply: Response) -> str:
     """Return why a call failed, quoting the server."""
-    answer = reply.answer
-    if answer is None or reply.outcome not in ("accepted", "rejected"):
+    message = reply.message
+    if message is None or reply.outcome not in ("accepted", "rejected"):
         return no_response(reply)
-    if answer.error is not None:
-        return answer.complaint
+    if message.error is not None:
+        return message.complaint
     text = _content_text(reply)
     return f"isError is true: {text}" if text else "isError is true"
 
 
-def _content_text(reply: Reply) -> str:
+def _content_text(reply: Response) -> str:
     """Return the text content of a result, cropped."""
     content = reply.result.get("content")
     texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
@@ -208,12 +208,12 @@ async def _quality(test: SuiteTest, server: ServerUnderTest, checker: Expectatio
 async def _negative_path(
     test: SuiteTest, block: NegativePathBlock, server: ServerUnderTest, checker: ExpectationChecker
 ) -> Assessment:
-    from mcproof.prove.probe_session import Inquiry
+    from mcproof.prove.probe_session import ProbePlan
     from mcproof.prove.proving import WEAK, prove_within
     from mcproof.report.proof import negative_path
 
     catalog, permission, arguments = await _permitted(test, server)
-    inquiry = Inquiry(
+    plan = ProbePlan(
         permissions=[permission],
         checks=list(block.checks),
         explores=False,
@@ -221,7 +221,7 @@ async def _negative_path(
         size=OVERSIZED,
         limit=_limit(test, server),
     )
-    proof = await prove_within(catalog, server.endpoint, server.asking, inquiry)
+    proof = await prove_within(catalog, server.endpoint, server.options, plan)
     counted = negative_path(proof.probes)
     is_weak = any(each.probe == "baseline" and each.outcome != "accepted" for each in proof.probes)
     note = "; ".join([_probe_summary(proof.probes, block.checks), *([WEAK] if is_weak else [])])
@@ -238,7 +238,7 @@ async def _negative_path(
         for each in proof.probes
         if each.passed is False
     ]
-    failures += [checker.failure("", f"crash: {crash}") for crash in _unexplained_crashes(proof.trials)]
+    failures += [checker.failure("", f"crash: {crash}") for crash in _unexplained_crashes(proof.item_probes)]
     if not failures and not counted.checks_run:
         left_out = [each for each in proof.probes if each.passed is None and each.probe in block.checks]
         why = "; ".join(f"{each.probe}: {each.reason}" for each in left_out)
@@ -278,20 +278,20 @@ def _without_envelope(response: str) -> str:
 
 async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, checker: ExpectationChecker) -> Assessment:
     from mcproof.console import plural
-    from mcproof.exchange.probe_facts import spelt
+    from mcproof.exchange.probe_facts import as_json
     from mcproof.prove.fuzz.campaign import fuzz_within
-    from mcproof.prove.fuzz.tool_campaign import Campaign
+    from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
 
     catalog, permission, arguments = await _permitted(test, server)
-    campaign = Campaign(
+    plan = FuzzPlan(
         permissions=[permission],
         arguments=arguments,
         seed=block.seed,
         cases=block.cases,
         limit=_limit(test, server, block.max_call_ms),
     )
-    fuzzed = await fuzz_within(catalog, server.endpoint, server.asking, campaign)
-    cases, outcomes, crashes = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained_crashes(fuzzed.trials)
+    fuzzed = await fuzz_within(catalog, server.endpoint, server.options, plan)
+    cases, outcomes, crashes = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained_crashes(fuzzed.item_probes)
     facts = {
         "cases_run": cases,
         "crashes": outcomes["crash"] + len(crashes),
@@ -307,8 +307,8 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     failures = []
     for each in fuzzed.failures:
         if each.judgement.outcome != "accepted":
-            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.what or each.case.what
-            failures.append(checker.failure("", f"{outcome} at {spelt(each.case.arguments)}: {why}"))
+            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.what or each.case.description
+            failures.append(checker.failure("", f"{outcome} at {as_json(each.case.arguments)}: {why}"))
     failures += [checker.failure("", f"crash: {crash}") for crash in crashes]
     if not facts["gate_passed"] and not failures:
         failures = [checker.failure("fuzz.cases_run", "no case could be sent", "at least 1", "0")]
@@ -332,7 +332,7 @@ def _limit(test: SuiteTest, server: ServerUnderTest, block_ms: int | None = None
     return limit / 1000 if limit is not None else server.probe_limit
 
 
-def _unexplained_crashes(trials: list[Trials]) -> list[str]:
+def _unexplained_crashes(probes: list[ItemProbes]) -> list[str]:
     """Return the crashes that no single call explains."""
-    of_server = [trial for each in trials if each.item.kind == "server" for trial in each.trials]
-    return [trial.answer for trial in of_server if trial.probe in ("calls", "fuzz") and trial.outcome == "crash"]
+    records = [record for each in probes if each.item.kind == "server" for record in each.records]
+    return [record.response for record in records if record.probe in ("calls", "fuzz") and record.outcome == "crash"]

@@ -6,20 +6,20 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from mcproof.client.calling import Session
 from mcproof.client.captures import capture_over
+from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
-from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.failures import ConnectError, LostError
-from mcproof.client.reach import Asking
 from mcproof.client.secrets import hiding, hiding_whole, secrets_of_command
+from mcproof.client.session import Session
 from mcproof.exchange.responses import OutputContract, structured_flaws
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.connection import Connection
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
     from mcproof.suite.definition import ServerEntry, Suite
 
 PROBE_LIMIT = 10.0
@@ -43,9 +43,9 @@ class ServerUnderTest:
         self.endpoint = _endpoint(entry, suite)
         seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
         limits = Limits() if seconds is None else Limits(max(seconds, 5.0), seconds)
-        self.asking = Asking(limits, entry.protocol)
+        self.options = ConnectOptions(limits, entry.protocol)
         self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
-        self.session = Session(self.endpoint, self.asking, limits.request)
+        self.session = Session(self.endpoint, self.options, limits.request)
         secrets = [*suite.secrets, *_secrets(self.endpoint)]
         self.hide = hiding(secrets)
         """Hides secrets in evidence, which may be cropped."""
@@ -103,17 +103,17 @@ class ServerUnderTest:
     async def _list(self) -> None:
         connection = await self._connection()
         try:
-            async with asyncio.timeout(self.asking.limits.total):
+            async with asyncio.timeout(self.options.limits.total):
                 capture = await capture_over(self.endpoint, connection)
         except (ConnectError, LostError, TimeoutError) as error:
-            await self.session.leave(at_once=True)
+            await self.session.close(at_once=True)
             self._unlisted = "timed out" if isinstance(error, TimeoutError) else self.hide(error.message)
             return
-        if capture.wire.unserved:  # the server may have ended; no test may be blamed for that
-            await self.session.leave(at_once=True)
+        if capture.connection.unserved:  # the server may have ended; no test may be blamed for that
+            await self.session.close(at_once=True)
         catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), self.endpoint.label)
-        catalog.wire = capture.wire
-        if any(method == "tools/list" for method, _ in capture.wire.unserved):
+        catalog.connection = capture.connection
+        if any(method == "tools/list" for method, _ in capture.connection.unserved):
             self._unlisted = self.hide(catalog.missing or "")
         else:
             self._catalog = catalog
@@ -135,7 +135,7 @@ class ServerUnderTest:
         """Return how the server ended since its last response; None if it is alive or liveness is unknown."""
         if not (self.session.is_connected and self.session.can_restart and self._responds_to_pings):
             return None
-        absence = await self.session.absence(LIVENESS_LIMIT)
+        absence = await self.session.ping_failure(LIVENESS_LIMIT)
         if absence is None or absence.outcome != "crash":
             self._responds_to_pings = absence is None
             return None
@@ -153,12 +153,12 @@ def unreachable(why: str) -> str:
     return why if is_complete else f"cannot reach the server: {why}"
 
 
-def _endpoint(entry: ServerEntry, suite: Suite) -> Server:
+def _endpoint(entry: ServerEntry, suite: Suite) -> Endpoint:
     if entry.url:
-        return Endpoint(entry.url, entry.headers, suite.secrets)
-    return Command(entry.command, entry.environment, entry.directory, suite.secrets)
+        return UrlEndpoint(entry.url, entry.headers, suite.secrets)
+    return CommandEndpoint(entry.command, entry.environment, entry.directory, suite.secrets)
 
 
-def _secrets(endpoint: Server) -> list[str]:
+def _secrets(endpoint: Endpoint) -> list[str]:
     """Return the secrets of an endpoint; literal values of a command's environment are public in the suite."""
-    return secrets_of_command(endpoint.words) if isinstance(endpoint, Command) else endpoint.secrets
+    return secrets_of_command(endpoint.words) if isinstance(endpoint, CommandEndpoint) else endpoint.secrets

@@ -9,7 +9,7 @@ import signal
 import tempfile
 from typing import TYPE_CHECKING
 
-from mcproof.client.reach import INHERITED
+from mcproof.client.connect import INHERITED
 from mcproof.client.transports.stdio import MARK, remember_mark
 
 if TYPE_CHECKING:

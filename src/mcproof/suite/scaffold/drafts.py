@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.exchange.probe_facts import CHECKS
 from mcproof.generation.valid_values import valid_arguments
-from mcproof.prove.probes import Case, questions
-from mcproof.prove.safety import HOW_TO_ALLOW
+from mcproof.prove.permission import HOW_TO_ALLOW
+from mcproof.prove.probes import ProbeCase, probes_of_tool
 from mcproof.suite.definition import METHODS
 from mcproof.text.yamlwriter import UnwritableError, scalar, to_yaml
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mcproof.catalog.model import Catalog, Item, Prompt, Tool
-    from mcproof.prove.safety import Permission
+    from mcproof.prove.permission import Permission
     from mcproof.suite.scaffold.server_entry import UniqueNames
 
 MOST = 20
@@ -183,8 +183,8 @@ def _applicable(tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return the probes that apply to a tool."""
     if not tool.parameters and not arguments:
         return ()
-    asked = questions(tool, list(CHECKS), given=arguments, size=1, explores=False)
-    applicable = {each.probe for each in asked.cases if isinstance(each, Case)}
+    probes = probes_of_tool(tool, list(CHECKS), given=arguments, size=1, explores=False)
+    applicable = {each.probe for each in probes.cases if isinstance(each, ProbeCase)}
     return tuple(check for check in CHECKS if check == "unknown_tool" or check in applicable)
 
 

@@ -6,8 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.endpoints import Command
-from mcproof.client.reach import INHERITED
+from mcproof.client.connect import INHERITED
+from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.secrets import HIDDEN, SHORTEST, redacted_command, redacted_text, secrets_of_url
 from mcproof.suite.parse.server_entries import is_http_url, is_name
 from mcproof.suite.parse.variables import FOLDER, NAME
@@ -16,7 +16,7 @@ from mcproof.text.yamlwriter import UnwritableError, comment_text, escape_variab
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcproof.client.endpoints import Endpoint, Server
+    from mcproof.client.endpoints import Endpoint, UrlEndpoint
 
 PLACEHOLDER = "your-server-command"
 """Placeholder for an unknown command."""
@@ -102,17 +102,17 @@ def placeholder_lines(command: Sequence[str] = ()) -> list[str]:
 
 def captured_lines(endpoint: Any, name: str, variables: SecretVariables) -> list[str]:
     """Return the entry of a captured server; empty if the capture does not record its endpoint."""
-    from mcproof.client.endpoints import Endpoint
+    from mcproof.client.endpoints import UrlEndpoint
 
     recorded = endpoint if isinstance(endpoint, dict) else {}
     words, url = recorded.get("command"), recorded.get("url")
-    server: Server
+    server: Endpoint
     if isinstance(words, list) and words and words[0] and all(isinstance(each, str) for each in words):
         if any("\0" in each for each in words):
             return []
-        server = Command(tuple(words), {})
+        server = CommandEndpoint(tuple(words), {})
     elif isinstance(url, str) and is_http_url(url):
-        server = Endpoint(url, {})
+        server = UrlEndpoint(url, {})
     else:
         return []
     return [
@@ -121,10 +121,12 @@ def captured_lines(endpoint: Any, name: str, variables: SecretVariables) -> list
     ]
 
 
-def entry_lines(server: Server, name: str, variables: SecretVariables, folder: str, options: EntryOptions) -> list[str]:
+def entry_lines(
+    server: Endpoint, name: str, variables: SecretVariables, folder: str, options: EntryOptions
+) -> list[str]:
     """Return the entry of a server, without secrets. Paths are relative to `folder`, that of the suite."""
     writer = _EntryWriter(name, variables, variables.known(server.filled))
-    lines = list(writer.command(server, folder) if isinstance(server, Command) else writer.endpoint(server))
+    lines = list(writer.command(server, folder) if isinstance(server, CommandEndpoint) else writer.endpoint(server))
     if options.timeout is not None:
         lines.append(f"timeout_ms: {max(1, min(round(options.timeout * 1000), _LONGEST_WAIT))}")
     if options.protocol is not None:
@@ -142,13 +144,13 @@ class _EntryWriter:
         longest_first = sorted((value for value in known if len(value) >= SHORTEST), key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
-    def command(self, server: Command, folder: str) -> Iterator[str]:
+    def command(self, server: CommandEndpoint, folder: str) -> Iterator[str]:
         yield f"command: [{', '.join(map(with_variables, self._words(server.words)))}]"
         if server.directory is not None:
             yield f"cwd: {to_yaml(_relative_to(folder, server.directory))}"
         yield from self._pairs("env", server.environment)
 
-    def endpoint(self, server: Endpoint) -> Iterator[str]:
+    def endpoint(self, server: UrlEndpoint) -> Iterator[str]:
         filled = self._with_references(server.url)
         if any(secrets_of_url(_REFERENCE.sub("", filled))):
             variable = self._variables.reference(f"{self._name}_url", server.url, self._name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.client.endpoints import Command
+from mcproof.client.endpoints import CommandEndpoint
 from mcproof.exchange.probe_facts import CHECKS
 from mcproof.suite.definition import NegativePathBlock, ServerEntry, Suite, SuiteLocation, SuiteTest
 from mcproof.suite.run.runner import run_suite
@@ -14,7 +14,7 @@ from mcproof.suite.snapshots import SnapshotStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
     from mcproof.results.model import TestResult
     from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.scaffold.drafts import Draft
@@ -29,7 +29,7 @@ class TrialServer(NamedTuple):
     """A server and the drafts to try on it."""
 
     name: str
-    endpoint: Server
+    endpoint: Endpoint
     drafts: list[Draft]
 
 
@@ -73,7 +73,7 @@ def _entry(trial: TrialServer, options: EntryOptions) -> ServerEntry:
     limit = None if options.timeout is None else max(1, round(options.timeout * 1000))
     entry = ServerEntry(trial.name, _NOWHERE, timeout_ms=limit, protocol=options.protocol)
     endpoint = trial.endpoint
-    if isinstance(endpoint, Command):
+    if isinstance(endpoint, CommandEndpoint):
         return entry._replace(command=endpoint.words, environment=endpoint.environment, directory=endpoint.directory)
     return entry._replace(url=endpoint.url, headers=endpoint.headers)
 

@@ -1,0 +1,336 @@
+"""The keys of a configuration, each with the function that reads its value.
+
+Reading is strict: an unknown key, rule or word is an error with its location and the nearest known word. A setting that
+silently had no effect would be worse than none.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.config.settings import SHARED_FILE, TABLE, IgnoreFor, SettingLocation, Settings
+from mcproof.errors import ConfigError, UsageError, nearest
+from mcproof.linting.finding import LEVELS
+from mcproof.linting.registry import RULESETS, find_rule, rules_of
+from mcproof.text.jsontext import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+FAIL_ON = (*LEVELS, "never")
+GRADES = ("A", "B", "C", "D", "F")
+SEVERITIES = (*LEVELS, "critical", "high", "medium", "warn", "low", "info")
+KINDS = ("tool", "prompt", "resource", "template")
+"""What an `ignore-for` can be about."""
+
+MAX_NUMBER = 2**63 - 1
+"""The largest number that every reader of TOML must know."""
+MAX_GLOB = 500
+"""The length of a glob, in characters; longer ones take long to match and no name is that long."""
+
+Path = tuple[str | int, ...]
+"""The keys and indices that lead to a value from the top of the settings."""
+
+
+class ConfigFile(NamedTuple):
+    """The file that is read, and where things stand in it."""
+
+    file: str
+    above: Path
+    """The table that holds the settings."""
+    positions: dict[Path, tuple[int, int]]
+
+    @property
+    def directory(self) -> str:
+        return os.path.dirname(self.file)
+
+    def position(self, path: Path) -> tuple[int, int]:
+        """Where a value stands, or the nearest thing around it that has a place."""
+        full = (*self.above, *path)
+        while full and full not in self.positions:
+            full = full[:-1]
+        return self.positions.get(full, (1, 1))
+
+    def location(self, *path: str | int) -> SettingLocation:
+        return SettingLocation(self.file, self.position(path)[0])
+
+    def error(self, message: str, path: Path) -> ConfigError:
+        line, column = self.position(path)
+        return ConfigError(message, file=self.file, line=line, column=column)
+
+    def mistyped(self, path: Path, value: Any, expected: str) -> ConfigError:
+        return self.error(f"`{_spelt(path)}` is {_kind_of(value)}; it must be {expected}", path)
+
+    def unknown(self, what: str, word: str, known: Iterable[str], path: Path) -> ConfigError:
+        listed = list(known)
+        word = _short(word)
+        return self.error(f"unknown {what} `{word}`{nearest(word, listed)}; there are {', '.join(listed)}", path)
+
+
+def _spelt(path: Path) -> str:
+    """A path as a reader knows it: `ignore-for[0].rules`."""
+    spelt = "".join(f"[{part}]" if isinstance(part, int) else f".{_short(part)}" for part in path)
+    return spelt.removeprefix(".")
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= 60 else f"{word[:60]}…"
+
+
+def _kind_of(value: Any) -> str:
+    return kind_of(value, mapping="a table", other="a date or time")
+
+
+# --- the keys, each with what reads its value ---------------------------------------------------------------------
+
+
+def parse_settings(source: ConfigFile, table: Any) -> Settings:
+    """The settings in a table of a configuration file."""
+    if not isinstance(table, dict):
+        found = f"`{'.'.join(TABLE)}` is {_kind_of(table)}"
+        raise source.error(f"{found}; it must be a table: `[tool.mcproof]`", ())
+    fields: dict[str, Any] = {}
+    locations: dict[str, SettingLocation] = {}
+    for key, value in table.items():
+        if key not in KEYS:
+            raise _unknown_key(source, key, value)
+        field, read = KEYS[key]
+        fields[field] = read(source, key, value)
+        locations[key] = source.location(key)
+    if "severity" in fields:
+        deciding, fields["severity"] = fields["severity"], {}
+        for rule, (name, word) in deciding.items():
+            fields["severity"][rule] = word
+            locations[f"severity.{rule}"] = source.location("severity", name)
+    locations.update((f"targets.{name}", source.location("targets", name)) for name in fields.get("targets", ()))
+    return Settings(**fields, file=source.file, locations=locations)
+
+
+def _unknown_key(source: ConfigFile, key: str, value: Any) -> ConfigError:
+    if key == TABLE[0] and not source.above and isinstance(value, dict) and TABLE[1] in value:
+        message = f"`[tool.mcproof]` is for `{SHARED_FILE}`; here the settings stand at the top, without that header"
+        return source.error(message, TABLE)
+    return source.unknown("key", key, KEYS, (key,))
+
+
+def _words(source: ConfigFile, path: Path, value: Any, expected: str) -> list[str]:
+    """A list of words that are not blank."""
+    if not isinstance(value, list):
+        raise source.mistyped(path, value, expected)
+    for index, word in enumerate(value):
+        _text(source, (*path, index), word, "a string")
+    return value
+
+
+def _text(source: ConfigFile, path: Path, value: Any, expected: str) -> str:
+    if not isinstance(value, str):
+        raise source.mistyped(path, value, expected)
+    if not value.strip():
+        raise source.error(f"`{_spelt(path)}` is blank; it must be {expected}", path)
+    return value
+
+
+def _rulesets(source: ConfigFile, key: str, value: Any) -> tuple[str, ...]:
+    known = (*RULESETS, "all")
+    words = ["all"] if value == "all" else _words(source, (key,), value, 'a list of rulesets, or "all"')
+    for index, word in enumerate(words):
+        if word not in known:
+            raise source.unknown("ruleset", word, known, (key, index))
+    return _not_empty(source, (key,), words)
+
+
+def _select(source: ConfigFile, key: str, value: Any) -> tuple[str, ...]:
+    return _not_empty(source, (key,), _rules(source, (key,), value))
+
+
+def _ignore(source: ConfigFile, key: str, value: Any) -> tuple[str, ...]:
+    return tuple(_rules(source, (key,), value))
+
+
+def _not_empty(source: ConfigFile, path: Path, words: list[str]) -> tuple[str, ...]:
+    if not words:
+        raise source.error(f"`{_spelt(path)}` is empty; name at least one, or leave it out", path)
+    return tuple(words)
+
+
+def _rules(source: ConfigFile, path: Path, value: Any) -> list[str]:
+    """Words that name rules or rulesets, all of them known."""
+    words = _words(source, path, value, "a list of rules and rulesets")
+    checked: set[str] = set()
+    for index, word in enumerate(words):
+        if word not in checked and not _rulesets_named(word):
+            _rule_id(source, (*path, index), word)
+        checked.add(word)
+    return words
+
+
+def _rulesets_named(word: str) -> list[str]:
+    """The rulesets that a word stands for; none where it names a rule."""
+    family = word.lower()
+    if family == "all":
+        return list(RULESETS)
+    return [family] if family in RULESETS else []
+
+
+def _rule_id(source: ConfigFile, path: Path, word: str) -> str:
+    try:
+        return find_rule(_short(word)).id
+    except UsageError as error:
+        raise source.error(error.message, path) from None
+
+
+def _choice(*known: str, fold: Callable[[str], str] = str) -> Callable[[ConfigFile, str, Any], str]:
+    """A reader of a value that is one of a few words."""
+
+    def read(source: ConfigFile, key: str, value: Any) -> str:
+        return _one_of(source, (key,), value, known, fold)
+
+    return read
+
+
+def _one_of(
+    source: ConfigFile, path: Path, value: Any, known: tuple[str, ...], fold: Callable[[str], str] = str
+) -> str:
+    listed = ", ".join(known)
+    if not isinstance(value, str):
+        raise source.mistyped(path, value, f"one of {listed}")
+    if fold(value) not in known:
+        word = _short(value)
+        hint = nearest(word, list(known))
+        raise source.error(f"`{_spelt(path)}` cannot be `{word}`{hint}; it must be one of {listed}", path)
+    return fold(value)
+
+
+def _count(source: ConfigFile, key: str, value: Any) -> int:
+    if type(value) is not int:
+        raise source.mistyped((key,), value, "a whole number")
+    if not 0 < value <= MAX_NUMBER:
+        raise source.error(f"`{key}` must be {'1 or more' if value < 1 else f'at most {MAX_NUMBER}'}", (key,))
+    return value
+
+
+def _path(source: ConfigFile, path: Path, value: Any, expected: str) -> str:
+    """A path from the configuration's directory, as one from the working directory."""
+    text = _text(source, path, value, expected)
+    if "\0" in text:
+        raise source.error(f"`{_spelt(path)}` is no path: it holds a null character", path)
+    # A file called `-` is not standard input.
+    return os.path.join(source.directory or (os.curdir if text.startswith("-") else ""), text)
+
+
+def _baseline(source: ConfigFile, key: str, value: Any) -> str:
+    return _path(source, (key,), value, "the path of a file")
+
+
+def _targets(source: ConfigFile, key: str, value: Any) -> dict[str, str]:
+    targets = {}
+    for name, target in _table(source, key, value).items():
+        at = (key, name)
+        if not name.strip() or name.startswith("-"):
+            raise source.error(f"`{_short(name)}` is no name for a target: it is blank or starts with `-`", at)
+        if isinstance(target, dict):
+            expected = f'the path or address of a target; in [{key}], quote a name that has dots: "a.b" = "..."'
+            raise source.mistyped(at, target, expected)
+        if isinstance(target, str) and target.startswith(("http://", "https://")):
+            targets[name] = target
+        else:
+            targets[name] = _path(source, at, target, "the path or address of a target")
+    return targets
+
+
+def _limits(source: ConfigFile, key: str, value: Any) -> float | None:
+    """How long an answer of a live server may take, in seconds."""
+    timeout = None
+    for name, limit in _table(source, key, value).items():
+        if name not in LIMITS_KEYS:
+            raise source.unknown("key", name, LIMITS_KEYS, (key, name))
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)):
+            raise source.mistyped((key, name), limit, "a number of seconds")
+        if not 0 < limit < 1_000_000:
+            raise source.error(f"`{key}.{name}` is {limit}; it must be a number of seconds above 0", (key, name))
+        timeout = float(limit)
+    return timeout
+
+
+def _table(source: ConfigFile, key: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise source.mistyped((key,), value, f"a table: `[{'.'.join((*map(str, source.above), key))}]`")
+    return value
+
+
+def _severity(source: ConfigFile, key: str, value: Any) -> dict[str, tuple[str, str]]:
+    """For each rule the entry that decides, and its word: a rule's own before its ruleset's before that of all."""
+    families: list[dict[str, tuple[str, str]]] = [{}, {}]
+    own: dict[str, tuple[str, str]] = {}
+    for name, value_of_name in _table(source, key, value).items():
+        at = (key, name)
+        named = _rulesets_named(name)
+        rules = [rule.id for rule in rules_of(*named)] or [_rule_id(source, at, name)]
+        entry = (name, _one_of(source, at, value_of_name, SEVERITIES))
+        if named:
+            families[len(named) == 1].update(dict.fromkeys(rules, entry))
+        elif rules[0] in own:
+            raise source.error(f"`{own[rules[0]][0]}` and `{name}` are one rule; keep one of them", at)
+        else:
+            own[rules[0]] = entry
+    return {**families[0], **families[1], **own}
+
+
+def _ignores(source: ConfigFile, key: str, value: Any) -> tuple[IgnoreFor, ...]:
+    header = f"[[{'.'.join((*map(str, source.above), key))}]]"
+    if not isinstance(value, list):
+        raise source.mistyped((key,), value, f"a list of tables, each under `{header}` with two brackets")
+    return tuple(_ignore_for(source, (key, index), entry, header) for index, entry in enumerate(value))
+
+
+def _ignore_for(source: ConfigFile, at: Path, entry: Any, header: str) -> IgnoreFor:
+    if not isinstance(entry, dict):
+        raise source.mistyped(at, entry, f"a table, under `{header}`")
+    kind, glob, reason, named = None, "*", None, None
+    for key, value in entry.items():
+        if key not in IGNORE_FOR_KEYS:
+            raise source.unknown("key", key, IGNORE_FOR_KEYS, (*at, key))
+        if key == "rules":
+            named = _not_empty(source, (*at, key), _rules(source, (*at, key), value))
+        elif key == "reason":
+            reason = _text(source, (*at, key), value, "a sentence")
+        elif kind is not None:
+            raise source.error(f"`{kind}` and `{key}` exclude each other; write two entries", (*at, key))
+        else:
+            kind, glob = key, _text(source, (*at, key), value, "a name, or a pattern with `*`")
+            if len(glob) > MAX_GLOB:
+                raise source.error(f"`{_spelt((*at, key))}` is longer than {MAX_GLOB} characters", (*at, key))
+    if named is None:
+        raise source.error(f"`{_spelt(at)}` names no rules; it needs `rules = [...]`", at)
+    if kind is None and any(word.lower() == "all" for word in named):
+        raise source.error(f"`{_spelt(at)}` ignores everything; name rules, or a {', '.join(KINDS)}", at)
+    return IgnoreFor(kind, glob, _rule_ids(named), named, reason, source.location(*at))
+
+
+def _rule_ids(named: Iterable[str]) -> frozenset[str]:
+    """The ids of the rules that these words, all known, stand for."""
+    ids: set[str] = set()
+    for word in dict.fromkeys(named):
+        families = _rulesets_named(word)
+        ids.update([rule.id for rule in rules_of(*families)] if families else [find_rule(word).id])
+    return frozenset(ids)
+
+
+IGNORE_FOR_KEYS = (*KINDS, "rules", "reason")
+LIMITS_KEYS = ("timeout",)
+
+KEYS: dict[str, tuple[str, Callable[[ConfigFile, str, Any], Any]]] = {
+    "rulesets": ("rulesets", _rulesets),
+    "select": ("select", _select),
+    "ignore": ("ignore", _ignore),
+    "fail-on": ("fail_on", _choice(*FAIL_ON)),
+    "min-grade": ("min_grade", _choice(*GRADES, fold=str.upper)),
+    "max-tokens": ("max_tokens", _count),
+    "baseline": ("baseline", _baseline),
+    "severity": ("severity", _severity),
+    "ignore-for": ("ignores", _ignores),
+    "targets": ("targets", _targets),
+    "limits": ("timeout", _limits),
+}
+"""Every key, with the field of Settings that it fills and what reads it."""

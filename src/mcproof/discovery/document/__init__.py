@@ -1,0 +1,1 @@
+"""The catalog document, independent of the language of the source: items in order, locations, omissions."""

@@ -1,0 +1,197 @@
+"""Which functions of a project to follow although nothing that was followed calls them.
+
+An entry point is called from outside, and a framework calls what it was given. So the functions that register something
+are looked for, and from each the way leads up to those that nothing in the project names. A syntax tree is slow to
+search and text is fast: the text says which functions may be meant, and only those trees are looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from bisect import bisect_right
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.discovery.document.omissions import TOO_MANY
+from mcproof.discovery.frameworks.registration_patterns import CALL_PATTERNS
+from mcproof.discovery.frameworks.tables import DECORATORS, REGISTERING_NAMES
+from mcproof.discovery.interp.modules import Module, stem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.discovery.frameworks.mcp_domain import McpDomain
+
+MOST_ENTRIES = 400
+"""How many functions that nothing calls are followed."""
+
+_LEAVES = frozenset((ast.Name, ast.Constant))
+_NOTHING = frozenset((ast.Load, ast.Store, ast.Del, str, int, type(None)))
+_WORD = re.compile(r"\w+")
+_IMPORT = re.compile(r"\n[ \t]+(?:from|import)\b")
+
+
+class FunctionDefinition(NamedTuple):
+    """A function of a module or a method of one of its classes."""
+
+    name: str
+    node: Any
+    owner: str | None
+    """The class that it is a method of."""
+    module: Module
+    registers: bool
+
+
+def entry_points(domain: McpDomain, loaded: list[Module]) -> Iterator[FunctionDefinition]:
+    """The functions to follow, those first that stand at the top: they know the arguments of those below."""
+    run = domain.run
+    holders = {stem_of(item.module.file) for each in domain.servers for item in each.items if item.module is not None}
+    definitions = [each for module in loaded for each in _definitions(module, holders, run.functions.followed)]
+    registering = [each for each in definitions if each.registers]
+    found = [*_roots(definitions, registering), *registering] if registering else []
+    done = 0
+    for each in {id(each.node): each for each in found}.values():
+        if id(each.node) in run.functions.followed or _is_dead(domain, each):
+            continue
+        if done == MOST_ENTRIES:
+            domain.omit(TOO_MANY, each.module, each.node, partial=True)
+            break
+        done += 1
+        yield each
+
+
+def _is_dead(domain: McpDomain, each: FunctionDefinition) -> bool:
+    """Whether a function that needs arguments is named nowhere, in a project that registers without it."""
+    modules, node = domain.run.modules, each.node
+    needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
+    if each.owner is not None and each.name != "__init__":
+        needed = 1  # an object is needed, and somebody to make it
+    is_alone = os.path.isfile(modules.top) and len(modules.files) == 1
+    if needed <= 0 or is_alone or not any(server.items for server in domain.servers):
+        return False
+    name = each.owner or each.name
+    if modules.mentions(name, besides=each.module):
+        return False
+    return len(re.findall(rf"\b{re.escape(name)}\b", each.module.text)) <= 1
+
+
+def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Every node of some statements, in no order; `ast.walk` takes three times as long."""
+    waiting: list[Any] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.AST):
+            yield node
+            if type(node) not in _LEAVES:
+                for value in node.__dict__.values():
+                    if type(value) is list:
+                        waiting += value
+                    elif type(value) not in _NOTHING:
+                        waiting.append(value)
+
+
+def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[FunctionDefinition]:
+    """The functions of a module and the methods of its classes that were not followed, none nested in a function."""
+    found = []
+    lines = _lines_that_may_register(module)
+    waiting: deque[tuple[Any, str | None]] = deque((each, None) for each in module.tree.body)
+    while waiting:
+        node, owner = waiting.popleft()
+        if id(node) in followed:
+            continue
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            next_line = bisect_right(lines, node.lineno - 1)
+            last = node.end_lineno or node.lineno
+            registers = next_line < len(lines) and lines[next_line] <= last and _registers(node, stems)
+            found.append(FunctionDefinition(node.name, node, owner, module, registers))
+        elif isinstance(node, ast.ClassDef):
+            waiting.extend((each, node.name) for each in node.body)
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            waiting.extend((each, owner) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
+    return found
+
+
+def _lines_that_may_register(module: Module) -> list[int]:
+    """The lines, in order, that seem to call what registers or to import something in a function."""
+    text = module.text
+    found = [match.start() for word, act in CALL_PATTERNS.items() if word in text for match in act.finditer(text)]
+    found += [match.start() + 1 for match in _IMPORT.finditer(text)]
+    return sorted(map(module.line_at, found))
+
+
+def _registers(node: Any, stems: set[str]) -> bool:
+    """Whether the body of a function registers something, or imports a module that does."""
+    for each in _parts(node.body):
+        if isinstance(each, (ast.ImportFrom, ast.Import)) and _imports_any(each, stems):
+            return True
+        if isinstance(each, ast.Call):
+            inner = each.func.func if isinstance(each.func, ast.Call) else None
+            if _name_of(each.func) in REGISTERING_NAMES or (inner is not None and _name_of(inner) in DECORATORS):
+                return True
+        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorators = [one.func if isinstance(one, ast.Call) else one for one in each.decorator_list]
+            if any(_name_of(one) in DECORATORS for one in decorators):
+                return True
+    return False
+
+
+def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
+    """Whether an import brings in a module of one of these names."""
+    if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in stems:
+        return True
+    return any(alias.name.rpartition(".")[2] in stems for alias in node.names)
+
+
+def _name_of(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+class _Callers:
+    """Who names whom: found in the text, confirmed by the tree."""
+
+    def __init__(self, definitions: list[FunctionDefinition]) -> None:
+        self._mentions: dict[str, list[FunctionDefinition]] = {}
+        self._named: dict[int, set[str]] = {}
+        for each in definitions:
+            for word in set(_WORD.findall(each.module.between(each.node.lineno, each.node.end_lineno))):
+                self._mentions.setdefault(word, []).append(each)
+
+    def of(self, name: str) -> list[FunctionDefinition]:
+        """The functions whose bodies mention or call this name."""
+        return [each for each in self._mentions.get(name, ()) if name in self._names_in(each.node)]
+
+    def _names_in(self, node: Any) -> set[str]:
+        """The names that the body of a function mentions or calls."""
+        if id(node) not in self._named:
+            names = self._named[id(node)] = set()
+            for each in _parts(node.body):
+                if isinstance(each, ast.Name):
+                    names.add(each.id)
+                elif isinstance(each, ast.Call):
+                    names.add(_name_of(each.func))
+        return self._named[id(node)]
+
+
+def _roots(definitions: list[FunctionDefinition], registering: list[FunctionDefinition]) -> list[FunctionDefinition]:
+    """From the functions that register something up to those that nothing in the project names."""
+    callers = _Callers(definitions)
+    roots: dict[int, FunctionDefinition] = {}
+    seen: set[int] = set()
+    waiting = deque(registering)
+    while waiting:
+        each = waiting.popleft()
+        if id(each.node) in seen:
+            continue
+        seen.add(id(each.node))
+        named = each.owner if each.name == "__init__" and each.owner else each.name
+        above = [caller for caller in callers.of(named) if caller.node is not each.node]
+        if not above and each.owner is not None and each.name != "__init__":  # whoever makes the object
+            above = [caller for caller in callers.of(each.owner) if caller.node is not each.node]
+        if above:
+            waiting.extend(above)
+        else:
+            roots[id(each.node)] = each
+    return sorted(roots.values(), key=lambda each: not re.match(r"main|serve|run|create|build", each.name))

@@ -1,0 +1,1 @@
+"""MCP frameworks: their servers, what their calls register, and the schemas that they derive."""

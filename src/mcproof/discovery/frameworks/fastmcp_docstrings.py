@@ -1,0 +1,194 @@
+"""Docstrings as fastmcp splits them: what the tool is, and what each parameter is.
+
+fastmcp takes the text before the first section as the description and the entries of the parameter section as
+descriptions of the parameters; the conventions of Google, NumPy and Sphinx are tried in this order.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import NamedTuple
+
+_PARAMETERS = frozenset(("args", "arguments", "params", "parameters"))
+_SECTIONS = _PARAMETERS | frozenset(
+    (
+        "keyword args", "keyword arguments", "other args", "other arguments", "other params", "other parameters",
+        "type args", "type arguments", "type params", "type parameters", "raises", "exceptions", "returns", "yields",
+        "receives", "examples", "attributes", "functions", "methods", "classes", "type aliases", "modules", "warns",
+        "warnings",
+    )
+)  # fmt: skip
+_HEADING = re.compile(r"(\w[\s\w-]*):(\s+(\S.*))?\s*")
+_NUMPY_PARAMETERS = frozenset(("parameters",))
+_SPHINX_PARAMETERS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword"))
+_SPHINX = _SPHINX_PARAMETERS | frozenset(
+    (
+        "type", "var", "ivar", "cvar", "vartype", "returns", "return", "rtype", "raises", "raise", "except",
+        "exception",
+    )
+)  # fmt: skip
+
+
+class ParsedDocstring(NamedTuple):
+    """A docstring in its parts."""
+
+    description: str | None
+    parameters: dict[str, str]
+
+
+def described(text: str | None) -> str | None:
+    """The description that fastmcp takes from a docstring as it stands."""
+    return split(inspect.cleandoc(text)).description if text else None
+
+
+def split(text: str) -> ParsedDocstring:
+    """The parts of a docstring whose indentation is already gone."""
+    lines = text.split("\n")
+    for parse in (_google, _numpy, _sphinx):
+        found = parse(lines)
+        if found is not None:
+            return found
+    return ParsedDocstring(text, {})
+
+
+def _google(lines: list[str]) -> ParsedDocstring | None:
+    description: str | None = None
+    current: list[str] = []
+    parameters: dict[str, str] = {}
+    structured = fenced = False
+    offset = 0
+    while offset < len(lines):
+        line = lines[offset]
+        heading = None if fenced or ":" not in line else _HEADING.fullmatch(line)
+        if line.lstrip(" ").startswith("```"):
+            fenced = not fenced
+        elif heading is not None and _opens_section(lines, offset):
+            name = heading[1].lower()
+            kept = current
+            if name in _PARAMETERS:
+                items, last = _items(lines, offset + 1)
+                parameters.update(_entries(items))
+            elif name in _SECTIONS:
+                _, last = _items(lines, offset + 1)
+            else:
+                last = _block_end(lines, offset + 1)
+            if description is None and any(kept):
+                description = "\n".join(kept).rstrip("\n")
+            current, structured = [], True
+            offset = last + 1
+            continue
+        current.append(line)
+        offset += 1
+    if not structured:
+        return None
+    if description is None and any(current):
+        description = "\n".join(current).rstrip("\n")
+    return ParsedDocstring(description, parameters)
+
+
+def _opens_section(lines: list[str], offset: int) -> bool:
+    """Whether a heading stands as a section's must: a blank line above, something indented right below."""
+    above = offset == 0 or not lines[offset - 1].strip()
+    below = lines[offset + 1] if offset + 1 < len(lines) else ""
+    return above and bool(below.strip()) and below.startswith(" ")
+
+
+def _items(lines: list[str], offset: int) -> tuple[list[list[str]], int]:
+    """The entries of an indented block, and the last line that belongs to it."""
+    indent = len(lines[offset]) - len(lines[offset].lstrip())
+    items = [[lines[offset][indent:]]]
+    position = offset + 1
+    while position < len(lines):
+        line = lines[position]
+        if not line.strip():
+            items[-1].append("")
+        elif line.startswith(" " * indent * 2):
+            items[-1].append(line[indent * 2 :])
+        elif line.startswith(" " * (indent + 1)):
+            items[-1].append(line.lstrip())
+        elif line.startswith(" " * indent):
+            items.append([line[indent:]])
+        else:
+            break
+        position += 1
+    return items, position - 1
+
+
+def _block_end(lines: list[str], offset: int) -> int:
+    indent = len(lines[offset]) - len(lines[offset].lstrip())
+    position = offset + 1
+    while position < len(lines) and (not lines[position].strip() or lines[position].startswith(" " * indent)):
+        position += 1
+    return position - 1
+
+
+def _entries(items: list[list[str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in items:
+        name, mark, text = item[0].partition(":")
+        if not mark:
+            continue
+        if "(" in name and name.endswith(")"):
+            name = name.partition("(")[0].strip()
+        found[name] = "\n".join([text.lstrip(), *item[1:]]).rstrip("\n")
+    return found
+
+
+def _numpy(lines: list[str]) -> ParsedDocstring | None:
+    heads = [
+        index
+        for index in range(len(lines) - 1)
+        if lines[index].strip() and lines[index + 1] and set(lines[index + 1].strip()) == {"-"}
+    ]
+    if not heads:
+        return None
+    parameters: dict[str, str] = {}
+    for index, end in zip(heads, [*heads[1:], len(lines)], strict=True):
+        if lines[index].lower() in _NUMPY_PARAMETERS:
+            parameters.update(_numpy_entries(lines[index + 2 : end]))
+    before = "\n".join(lines[: heads[0]]).rstrip("\n")
+    return ParsedDocstring(before if before.strip() else None, parameters)
+
+
+def _numpy_entries(lines: list[str]) -> dict[str, str]:
+    """The entries of a parameter section: `name, name : type`, and below it, indented, what they are."""
+    found: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in lines:
+        if line and not line[0].isspace():
+            current = []
+            for name in line.partition(":")[0].strip().split(", "):
+                found[name] = current
+        else:
+            current.append(line[4:] if line.startswith("    ") else line.lstrip())
+    return {name: "\n".join(text).rstrip() for name, text in found.items()}
+
+
+def _sphinx(lines: list[str]) -> ParsedDocstring | None:
+    parameters: dict[str, str] = {}
+    description: list[str] = []
+    structured = False
+    offset = 0
+    while offset < len(lines):
+        line = lines[offset]
+        offset += 1
+        field = line[1:].partition(":")[0].split(" ") if line.startswith(":") and ":" in line[1:] else [""]
+        if field[0] not in _SPHINX:
+            description.append(line)
+            continue
+        block = [line]
+        while offset < len(lines) and not lines[offset].startswith(":"):
+            block.append(lines[offset])
+            offset += 1
+        text = inspect.cleandoc("\n".join(block)).rstrip("\n").split(":", 2)[2].strip()
+        if field[0] in _SPHINX_PARAMETERS and len(field) in (2, 3):
+            parameters[field[-1]] = text
+        structured = structured or len(field) > 1 or field[0] in ("return", "returns")
+    if not structured:
+        return None
+    while description and not description[-1].strip():
+        description.pop()
+    while description and not description[0].strip():
+        description.pop(0)
+    return ParsedDocstring("\n".join(description) or None, parameters)

@@ -1,0 +1,128 @@
+"""What fastmcp does to a schema before it serves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcproof.discovery.pydantic.schema_nodes import Schema, title
+from mcproof.text.pointers import escape, unescape
+
+
+def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str]) -> Schema:
+    """A schema as fastmcp serves it: without derived titles, references replaced by what they mean."""
+    made: Schema = inlined(untitled(schema), unknown)
+    for name, entry in properties.items():
+        given = entry.get("title")
+        if given is not None and given != title(name) and name in made["properties"]:
+            made["properties"][name]["title"] = given
+    return made
+
+
+MOST_INLINED = 100_000
+"""How many objects and arrays a schema may have without its references; fastmcp leaves a larger one as it is."""
+
+
+def inline_output(tool: Schema, unknown: set[str]) -> None:
+    """Replace the references in an output schema that is spelt out; derived ones have none any more."""
+    schema = tool.get("outputSchema")
+    if not isinstance(schema, dict) or not isinstance(schema.get("$defs"), dict):
+        return
+    inside = {place for place in unknown if place.startswith("/outputSchema/")}
+    moved = {place.removeprefix("/outputSchema") for place in inside}
+    tool["outputSchema"] = inlined(schema, moved)
+    unknown -= inside
+    unknown |= {f"/outputSchema{place}" for place in moved}
+
+
+_STRUCTURE = frozenset(("type", "properties", "$ref", "items", "allOf", "oneOf", "anyOf", "required"))
+
+
+_NOTES = frozenset(("title", "description", "deprecated", "readOnly", "writeOnly"))
+
+
+_LITERAL = frozenset(("default", "const", "examples", "example", "enum"))
+
+
+_NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
+
+
+def untitled(node: Any, depth: int = 0) -> Any:
+    """A schema without its titles."""
+    if isinstance(node, list):
+        return [untitled(each, depth + 1) for each in node]
+    if not isinstance(node, dict) or depth > 100:
+        return node
+    made = {}
+    is_plain = not _STRUCTURE.isdisjoint(node) or _NOTES.issuperset(node)
+    for key, value in node.items():
+        if key == "title" and isinstance(value, str) and is_plain:
+            continue
+        if key in _NAMED and isinstance(value, dict):
+            made[key] = {name: untitled(each, depth + 1) for name, each in value.items()}
+        else:
+            made[key] = value if key in _LITERAL else untitled(value, depth + 1)
+    return made
+
+
+def _without_discriminator(schema: Schema) -> Schema:
+    """A union without the word that only points at definitions; what tells its branches apart must be there."""
+    told_by = schema.get("discriminator")
+    if not isinstance(told_by, dict) or not ("oneOf" in schema or "anyOf" in schema):
+        return schema
+    del schema["discriminator"]
+    told = told_by.get("propertyName")
+    for branches in (schema.get("oneOf"), schema.get("anyOf")):
+        for branch in branches if isinstance(branches, list) else ():
+            required = branch.get("required", []) if isinstance(branch, dict) else None
+            if isinstance(required, list) and told not in required:
+                branch["required"] = [*required, told]
+    return schema
+
+
+def inlined(schema: Schema, unknown: set[str]) -> Schema:
+    """A schema with every local reference replaced by its target; one that refers to itself stays as it is.
+
+    The places of what is not known move with it.
+    """
+    definitions = schema.get("$defs") or {}
+    if not definitions:
+        return schema
+    budget = [MOST_INLINED]
+    moved: dict[str, list[str]] = {}
+
+    def expand(node: Any, path: tuple[str, ...], at: str, *, named: bool = False) -> Any:
+        if not isinstance(node, (list, dict)):
+            return node
+        budget[0] -= 1
+        if budget[0] < 0 or len(path) > 30:
+            raise RecursionError
+        if isinstance(node, list):
+            return [expand(each, path, f"{at}/{index}") for index, each in enumerate(node)]
+        if named:
+            return {key: expand(value, path, f"{at}/{escape(key)}") for key, value in node.items()}
+        reference = node.get("$ref")
+        whole = {
+            key: value if key in _LITERAL else expand(value, path, f"{at}/{escape(key)}", named=key in _NAMED)
+            for key, value in node.items()
+            if key not in ("$defs", "$ref")
+        }
+        if isinstance(reference, str) and reference.startswith("#/$defs/"):
+            name = reference.removeprefix("#/$defs/")
+            if name in path or not isinstance(definitions.get(name), dict):
+                raise RecursionError
+            moved.setdefault(name, []).append(at)
+            return {**expand(definitions[name], (*path, name), at), **whole}
+        if reference is not None:
+            whole["$ref"] = reference
+        return _without_discriminator(whole)
+
+    try:
+        made: Schema = expand(schema, (), "")
+    except RecursionError:
+        return schema
+    for place in [each for each in unknown if each.startswith("/$defs/")]:
+        unknown.discard(place)
+        name, _, rest = place.removeprefix("/$defs/").partition("/")
+        below = f"/{rest}" if rest else ""
+        unknown.update(f"{at}{below}" for at in moved.get(unescape(name), ()))
+    return made

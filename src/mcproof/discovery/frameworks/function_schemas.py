@@ -1,0 +1,149 @@
+"""What a framework makes of a function: the input and the output schema, and which parameters callers must give."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.discovery.frameworks import fastmcp_docstrings
+from mcproof.discovery.frameworks.fastmcp_schema import as_fastmcp
+from mcproof.discovery.frameworks.output_schema import output_schema
+from mcproof.discovery.interp.attributes import docstring_of
+from mcproof.discovery.interp.parameters import signature_of, written_parameters
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Class,
+    External,
+    ExternalCall,
+    Function,
+    Generic,
+    UnionOf,
+)
+from mcproof.discovery.pydantic.generator import SchemaGenerator
+from mcproof.text.pointers import escape
+
+if TYPE_CHECKING:
+    import ast
+
+    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.pydantic.schema_nodes import Schema
+
+
+class DerivedSchemas(NamedTuple):
+    """What the framework derives from a function."""
+
+    input_schema: Schema
+    output_schema: Schema | None
+    required: tuple[str, ...]
+    parameters: dict[str, ast.arg]
+    unknown: frozenset[str]
+    description: str | None
+
+
+def is_context(kind: Any) -> bool:
+    """Whether an annotation says that the framework gives this parameter itself."""
+    if isinstance(kind, External):
+        return kind.last == "Context" and kind.package in ("mcp", "fastmcp")
+    if isinstance(kind, Generic):
+        return is_context(kind.base) or (
+            isinstance(kind.base, External) and kind.base.last in ("Optional", "Union", "Annotated")
+            and any(is_context(arg) for arg in kind.args)
+        )  # fmt: skip
+    if isinstance(kind, UnionOf):
+        return any(is_context(arg) for arg in kind.args)
+    return isinstance(kind, Class) and any(is_context(base) for base in kind.external_bases())
+
+
+def _is_injected(kind: Any, default: Any) -> bool:
+    """Whether a dependency fills a parameter, so that callers never see it."""
+    if isinstance(default, ExternalCall):
+        name = default.func.name
+        if name.startswith(("fastmcp.dependencies", "fastmcp.server.dependencies", "docket", "uncalled_for")):
+            return True
+        if default.func.last in ("Depends", "CurrentContext"):
+            return True
+    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated":
+        return any(isinstance(arg, ExternalCall) and arg.func.last in ("Resolve", "Depends") for arg in kind.args[1:])
+    return False
+
+
+def _with_words(kind: Any) -> Any:
+    """A type beside which stands nothing but a text: fastmcp has that for the description of the parameter."""
+    if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
+        return kind
+    inner, *said = kind.args
+    is_whole = not (isinstance(inner, Generic) and isinstance(inner.base, External) and inner.base.last == "Annotated")
+    if len(said) != 1 or not isinstance(said[0], str) or not is_whole:
+        return kind
+    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": said[0]})))
+
+
+def derive(run: Interpreter, function: Function, framework: str, *, structured: Any = None) -> DerivedSchemas:
+    """Everything that follows from a function's signature and docstring."""
+    is_fastmcp = framework == "fastmcp"
+    generator = SchemaGenerator(run)
+    face = function.face()
+    properties: Schema = {}
+    required: list[str] = []
+    nodes: dict[str, ast.arg] = {}
+    context_seen = False
+    signature = signature_of(function)
+    if signature is None:
+        generator.unknown.add("")
+    for each in signature.parameters if signature is not None else written_parameters(function):
+        name, default = each.name, each.default
+        kind = generator.resolved(each.type_in(run), face.scope)
+        if is_context(kind) and (is_fastmcp or not context_seen):
+            context_seen = True
+            continue
+        if _is_injected(kind, default):
+            continue
+        kind = _with_words(kind) if is_fastmcp else kind
+        shown = generator.alias(kind, default, face.scope) or name
+        place = f"/properties/{escape(shown)}"
+        if kind is MISSING:
+            entry = generator.field(shown, External("typing.Any"), default, face.scope, place)
+            if not is_fastmcp:
+                entry = entry._replace(schema={**entry.schema, "title": name, "type": "string"})
+        else:
+            entry = generator.field(shown, kind, default, face.scope, place)
+        properties[shown] = entry.schema
+        if each.node is not None:
+            nodes[shown] = each.node
+        if signature is not None and name in signature.doubtful:
+            generator.unknown |= {place, "/required"}
+        if entry.required:
+            required.append(shown)
+    made: Schema = {"properties": properties, "type": "object"}
+    if required:
+        made["required"] = required
+    if is_fastmcp:
+        made["additionalProperties"] = False
+    else:
+        made["title"] = f"{face.name}Arguments"
+    description = docstring_of(function) or docstring_of(face)
+    if is_fastmcp:
+        description = _describe(made, description)
+    schema = generator.whole(made)
+    if is_fastmcp:
+        schema = as_fastmcp(schema, properties, generator.unknown)
+    schema = generator.told_apart(schema)
+    unknown = {f"/inputSchema{each}" for each in generator.unknown}
+    output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
+    if structured is UNKNOWN:
+        output, output_unknown = None, {""}
+    unknown |= {f"/outputSchema{each}" for each in output_unknown}
+    return DerivedSchemas(schema, output, tuple(required), nodes, frozenset(unknown), description)
+
+
+def _describe(schema: Schema, text: str | None) -> str | None:
+    """Parameter descriptions from the docstring; returns the description of the tool."""
+    if not text:
+        return None
+    parts = fastmcp_docstrings.split(inspect.cleandoc(text))
+    for name, description in parts.parameters.items():
+        entry = schema["properties"].get(name)
+        if entry is not None and "description" not in entry:
+            entry["description"] = description
+    return parts.description

@@ -1,0 +1,249 @@
+"""The output schema that a framework derives from a return annotation."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.frameworks.fastmcp_schema import inlined, untitled
+from mcproof.discovery.interp.parameters import signature_of
+from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Function, Generic, UnionOf
+from mcproof.discovery.pydantic import class_schema, dynamic_types
+from mcproof.discovery.pydantic.class_fields import has_late_annotations, has_slots
+from mcproof.discovery.pydantic.generator import SchemaGenerator
+from mcproof.discovery.pydantic.schema_nodes import Schema, ordered
+
+if TYPE_CHECKING:
+    from mcproof.discovery.interp.interpreter import Interpreter
+
+
+_CONTENT = frozenset(
+    [
+        "TextContent",
+        "ImageContent",
+        "AudioContent",
+        "ResourceLink",
+        "EmbeddedResource",
+        "ContentBlock",
+        "Image",
+        "Audio",
+        "File",
+    ]
+)
+
+
+_RESULTS = frozenset(("CallToolResult", "ToolResult", "InputRequiredResult"))
+
+
+_WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
+
+
+def output_schema(run: Interpreter, function: Function, framework: str) -> tuple[Schema | None, set[str]]:
+    """The schema, None where there is none, and the pointers of what is not known in it."""
+    face = function.face()
+    signature = signature_of(function)
+    node = face.node.returns if not isinstance(face.node, ast.Lambda) else None
+    kind = signature.returns if signature is not None else UNKNOWN
+    if kind is None:
+        kind = run.annotation(node, face.scope) if node is not None else MISSING
+    if kind is MISSING:
+        return None, set()
+    if kind is UNKNOWN:
+        return None, {""}
+    generator = SchemaGenerator(run, is_written=framework == "fastmcp")
+    kind = generator.resolved(kind, face.scope)
+    if framework != "mcp1":
+        kind = _without_signal(kind)
+    if _is_signal(kind):
+        is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
+        return None, {""} if is_model else set()
+    made = (
+        _fastmcp_output(generator, kind, face)
+        if framework == "fastmcp"
+        else _mcp_output(generator, kind, face, framework)
+    )
+    if made is None:
+        return None, set()
+    if "" in generator.unknown or any(place.startswith("/properties/result") for place in generator.unknown):
+        return None, {""}
+    made = generator.told_apart(made)
+    return made, generator.unknown
+
+
+_DETAILS = frozenset(
+    [
+        "default", "description", "title", "examples", "deprecated", "required", "additionalProperties", "minimum",
+        "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+        "minItems", "maxItems",
+    ]
+)  # fmt: skip
+
+
+def _is_detail(place: str) -> bool:
+    """Whether what is not known there is no type."""
+    above, _, last = place.rpartition("/")
+    return last in _DETAILS and not above.endswith(("/properties", "/$defs"))
+
+
+def _names_in(kind: Any) -> set[str]:
+    """The names of all types in an annotation."""
+    if isinstance(kind, External):
+        return {kind.last}
+    if isinstance(kind, Generic):
+        inner = set().union(*(_names_in(arg) for arg in kind.args)) if kind.args else set()
+        return inner | _names_in(kind.base)
+    if isinstance(kind, UnionOf):
+        return set().union(*(_names_in(arg) for arg in kind.args))
+    if isinstance(kind, Class):
+        return {base.last for base in kind.external_bases()}
+    return set()
+
+
+def _is_signal(kind: Any) -> bool:
+    """Whether a return type is content or a whole result, which no schema describes."""
+    if _is_annotated(kind):
+        return False
+    return bool(_names_in(kind) & (_CONTENT | _RESULTS))
+
+
+def _is_annotated(kind: Any) -> bool:
+    return isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
+
+
+def _is_generic_class(kind: Any) -> bool:
+    return isinstance(kind, Generic) and isinstance(kind.base, Class)
+
+
+def _is_object_with_string_keys(kind: Any) -> bool:
+    """`dict[str, ...]`, spelt that way: `typing.Dict` is something else to the SDK."""
+    if not isinstance(kind, Generic) or not isinstance(kind.base, External) or kind.base.name != "builtins.dict":
+        return False
+    return len(kind.args) == 2 and isinstance(kind.args[0], External) and kind.args[0].last == "str"
+
+
+def _mcp_output(generator: SchemaGenerator, kind: Any, face: Function, framework: str) -> Schema | None:
+    name = face.name
+    if _is_annotated(kind) and _names_in(kind.args[0]) & _RESULTS:
+        kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
+    bare = generator.resolved(kind.args[0], face.scope) if _is_annotated(kind) else kind
+    if _is_object_with_string_keys(bare) or isinstance(bare, Class) or _is_generic_class(bare):
+        kind = bare  # what `Annotated` says is lost
+    if _is_object_with_string_keys(kind):
+        return generator.whole({**generator.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
+    if isinstance(kind, ExternalCall) and dynamic_types.is_made_type(kind) and kind.func.last != "create_model":
+        return None
+    if _is_generic_class(kind) or (isinstance(kind, ExternalCall) and dynamic_types.is_made_type(kind)):
+        reference = generator.schema(kind, face.scope, "").get("$ref", "")
+        name = reference.removeprefix("#/$defs/")
+        generic = generator.definitions.get(name)
+        if generic is None:
+            return generator.unknown_at("")
+        is_kept = generator.is_referenced(name)
+        if not is_kept:
+            del generator.definitions[name]
+        generator.moved(name, is_kept=is_kept)
+        return generator.whole(generic)
+    if isinstance(kind, Class):
+        sort = class_schema.kind_of(kind)
+        if sort in ("enum", "tuple") or (sort is None and not kind.annotations):
+            return None
+        if sort == "root":
+            return generator.whole(class_schema.definition(generator, kind, ""))
+        made_of_hints = sort in (None, "dataclass")
+        if made_of_hints and any(has_slots(each) for each in kind.ancestry()):
+            return None  # the class has no defaults but descriptors, which no schema can hold
+        if sort == "typed" and framework == "mcp1":
+            sort = "typed hints"
+        made = class_schema.object_schema(generator, kind, "", "hints" if made_of_hints else str(sort))
+        if made_of_hints and any(not _is_detail(place) for place in generator.unknown):
+            return generator.unknown_at("")  # of hints that Pydantic does not know there is no schema at all
+        if generator.is_referenced(kind.name):
+            generator.definitions.setdefault(kind.name, dict(made))
+        return generator.whole(made)
+    if isinstance(bare, External) and bare.last not in _WRAPPED and bare.last != "NoneType":
+        if bare.name.startswith("builtins.") or bare.last in ("Any", "object") or bare.package in _PLAIN_CLASSES:
+            if bare.package != "typing" or bare.last == "Any":
+                return None
+        elif bare.package != "typing":
+            return generator.unknown_at("")
+    entry = generator.field("result", kind, MISSING, face.scope, "/properties/result")
+    made = {"properties": {"result": entry.schema}, "required": ["result"], "title": f"{name}Output", "type": "object"}
+    return generator.whole(made)
+
+
+_PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", "collections", "pandas", "numpy"))
+
+
+def _fastmcp_output(generator: SchemaGenerator, kind: Any, face: Function) -> Schema | None:
+    if isinstance(kind, External) and kind.last in ("Any", "bytes"):
+        return None
+    if kind is None and not has_late_annotations(face.module):
+        return None
+    if _has_bytes(kind):
+        return None
+    if _is_any_sequence(kind):
+        return None
+    made = generator.whole(generator.schema(kind, face.scope, ""))
+    target = made
+    for _ in range(10):  # an alias of an alias
+        reference = made.get("$ref")
+        if not isinstance(reference, str):
+            break
+        name = reference.removeprefix("#/$defs/")
+        target = generator.definitions.get(name, {})
+        made = {**ordered(target), **{key: value for key, value in made.items() if key != "$ref"}}
+        if isinstance(target.get("$ref"), str):
+            made["$ref"] = target["$ref"]
+        is_kept = generator.is_referenced(name)
+        generator.moved(name, is_kept=is_kept)
+        if not is_kept:
+            made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
+    if not made.get("$defs", True):
+        del made["$defs"]
+    if target.get("type") != "object" and "properties" not in target:
+        if any(not place.startswith("/$defs/") for place in generator.unknown):
+            return generator.unknown_at("")
+        made = generator.whole(generator.schema(kind, face.scope, ""))
+        inner = {key: value for key, value in made.items() if key != "$defs"}
+        made = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
+        made = generator.whole(made)
+        made["x-fastmcp-wrap-result"] = True
+    return inlined(untitled(made), generator.unknown)
+
+
+def _arms(kind: Any) -> tuple[Any, ...]:
+    """The branches of a union; none where it is no union."""
+    if isinstance(kind, UnionOf):
+        return kind.args
+    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Optional", "Union"):
+        return (*kind.args, None) if kind.base.last == "Optional" else kind.args
+    return ()
+
+
+def _has_bytes(kind: Any) -> bool:
+    """Whether bytes may be returned as they are."""
+    if _is_annotated(kind):
+        return _has_bytes(kind.args[0])
+    return (isinstance(kind, External) and kind.name == "builtins.bytes") or any(map(_has_bytes, _arms(kind)))
+
+
+def _without_signal(kind: Any) -> Any:
+    """A union without the branch that only asks for more input."""
+    arms = _arms(kind)
+    kept = tuple(arm for arm in arms if not (isinstance(arm, External) and arm.last == "InputRequiredResult"))
+    if not kept or len(kept) == len(arms):
+        return kind
+    return kept[0] if len(kept) == 1 else UnionOf(kept)
+
+
+def _is_any_sequence(kind: Any) -> bool:
+    if _is_annotated(kind):
+        return _is_any_sequence(kind.args[0])
+    if isinstance(kind, External):
+        return kind.last in ("list", "tuple", "Sequence", "List", "Tuple")
+    if isinstance(kind, Generic) and isinstance(kind.base, External):
+        is_sequence = kind.base.last in ("list", "List", "Sequence") or (
+            kind.base.last in ("tuple", "Tuple") and kind.args[1:] == (...,)
+        )
+        return is_sequence and isinstance(kind.args[0], External) and kind.args[0].last == "Any"
+    return False

@@ -1,0 +1,143 @@
+"""What `value.name` is."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp import parameters
+from mcproof.discovery.interp.branches import one_of
+from mcproof.discovery.interp.enumerations import is_enum, members_of
+from mcproof.discovery.interp.values import (
+    DOC_IN_DOUBT,
+    MISSING,
+    UNKNOWN,
+    Call,
+    Class,
+    EitherFunction,
+    EnumMember,
+    External,
+    ExternalCall,
+    Function,
+    Instance,
+    Method,
+    PlacedDict,
+    SuperOf,
+)
+
+if TYPE_CHECKING:
+    from mcproof.discovery.interp.interpreter import Interpreter
+
+
+def attribute(run: Interpreter, value: Any, name: str) -> Any:
+    """`value.name`."""
+    value = run.settle(value)
+    if isinstance(value, External):
+        return External(f"{value.name}.{name}")
+    if isinstance(value, Instance):
+        return _instance_attribute(run, value, name)
+    if isinstance(value, Class):
+        return _class_attribute(run, value, name)
+    if isinstance(value, EnumMember):
+        if name in ("name", "value"):
+            return getattr(value, name)
+        found = _class_attribute(run, value.cls, name)
+        return _bound(run, found, value, value.cls)
+    if isinstance(value, Function):
+        return _function_attribute(value, name)
+    if isinstance(value, SuperOf):
+        return _super_attribute(run, value, name)
+    if isinstance(value, ExternalCall):
+        return run.domain.attribute_of_call(value, name)
+    if isinstance(value, (parameters.Parameter, parameters.Signature)):
+        return parameters.attribute(run, value, name)
+    found = run.attribute_of(value, name)
+    if found is not MISSING:
+        return found
+    return Method(value, name) if value is not None else UNKNOWN
+
+
+def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
+    if value.is_one_of_two:
+        method = value.cls.attribute(name)
+        return one_of(method.bound(value)) if isinstance(method, Function) else UNKNOWN
+    if name in value.attributes:
+        return value.attributes[name]
+    if name == "__class__":
+        return value.cls
+    found = value.cls.attribute(name)
+    if found is not MISSING:
+        return _bound(run, found, value, value.cls)
+    if value.native is not None:
+        return run.attribute_of(value.native, name)
+    if any(name in each.annotations for each in value.cls.ancestry()):
+        return run.instance_of_annotation(value.cls, name)
+    return Method(value, name) if value.cls.external_bases() else UNKNOWN
+
+
+def _bound(run: Interpreter, found: Any, to: Any, cls: Class) -> Any:
+    """A method as seen through an instance or a class."""
+    if not isinstance(found, Function) or found.owner is None:
+        return found
+    if "staticmethod" in found.decorators:
+        return found
+    method = found.bound(cls if "classmethod" in found.decorators else to)
+    if "property" in found.decorators:
+        return run.call(method, Call([], {}))
+    return method
+
+
+def _class_attribute(run: Interpreter, value: Class, name: str) -> Any:
+    if name in ("__name__", "__qualname__"):
+        return value.name
+    if name == "__doc__":
+        return ast.get_docstring(value.node, clean=False)
+    if name == "__members__" and is_enum(value):
+        return PlacedDict((member.name, member) for member in members_of(value))
+    found = value.attribute(name)
+    if found is MISSING:
+        return Method(value, name)
+    if isinstance(found, Function):
+        return _bound(run, found, value, value) if "classmethod" in found.decorators else found
+    if is_enum(value) and not name.startswith("_"):
+        return next((member for member in members_of(value) if member.name == name), found)
+    return found
+
+
+def _function_attribute(value: Function, name: str) -> Any:
+    face = value.face()
+    if name in value.attributes:
+        return value.attributes[name]
+    if isinstance(value, EitherFunction):
+        return UNKNOWN
+    if name in ("__name__", "__qualname__"):
+        return face.name
+    if name == "__doc__":
+        return UNKNOWN if DOC_IN_DOUBT in value.attributes else docstring_of(face)
+    if name == "__wrapped__":
+        return value.wrapped if value.wrapped is not None else UNKNOWN
+    if name == "__module__":
+        return face.module.name
+    if name in ("__func__", "fn"):
+        return value
+    if name == "__self__":
+        return value.bound_to
+    return UNKNOWN
+
+
+def docstring_of(function: Function) -> str | None:
+    """The docstring as it stands, or the text that was assigned in its place."""
+    given = function.attributes.get("__doc__")
+    if given is not None:
+        return given if isinstance(given, str) else None
+    if isinstance(function.node, ast.Lambda):
+        return None
+    return ast.get_docstring(function.node, clean=False)
+
+
+def _super_attribute(run: Interpreter, value: SuperOf, name: str) -> Any:
+    for each in value.cls.ancestry()[1:]:
+        if name in each.body.names:
+            return _bound(run, each.body.names[name], value.instance, each)
+    native = value.instance.native if isinstance(value.instance, Instance) else None
+    return run.attribute_of(native, name) if native is not None and name != "__init__" else Method(value, name)

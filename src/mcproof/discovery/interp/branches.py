@@ -1,0 +1,240 @@
+"""Ways that a program can take: each is followed, and what they leave behind is put together."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp.builtin_values import PLAIN, doubtful_positions, may_hold_more
+from mcproof.discovery.interp.imports import LazyImport
+from mcproof.discovery.interp.parameters import Signature, either
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Class,
+    EitherFunction,
+    External,
+    Function,
+    Instance,
+    PlacedDict,
+    PlacedList,
+    Scope,
+    or_none,
+)
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator
+
+    from mcproof.discovery.interp.interpreter import Interpreter
+
+MOST_ALTERNATIVES = 16
+RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
+"""How a block of statements can be left before its end."""
+_BY_REACH = (None, CONTINUE, BREAK, RETURN, RAISE)
+"""The ways on from a block, the one first after which the most is still done."""
+MOST_JOINED = 2_000
+"""How many dictionaries within two are put together."""
+DEEPEST_JOINED = 40
+COST_OF_JOINING = 10
+"""How many times the work of going through something it is to put it together with another, and the room it takes."""
+
+
+def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
+    """Follow alternatives of which nobody knows which one is taken."""
+    run.budget.charge(len(scope.names))
+    before = dict(scope.names)
+    ends: list[tuple[str | None, dict[str, Any]]] = []
+    for body in bodies:
+        scope.names = dict(before)
+        with run.in_doubt():
+            outcome = run.block(body, scope)
+        ends.append((outcome, scope.names))
+    nearest = next(way for way in _BY_REACH if any(outcome == way for outcome, _ in ends))
+    scope.names = merged(run, [names for outcome, names in ends if outcome == nearest])
+    for way in (CONTINUE, BREAK, RETURN):
+        left = [names for outcome, names in ends if outcome == way != nearest]
+        if left:  # what follows is reached only sometimes, until that ends which may be left
+            run.doubt += 1
+            run.frames[-1].left.setdefault(way, []).append(left)
+    return nearest
+
+
+@contextmanager
+def until_left(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
+    """Follow what can be left in this way: at its end no doubt is left of that, and the names are one of several."""
+    frame = run.frames[-1]
+    outer = frame.left.pop(way, [])
+    try:
+        yield
+        if here := frame.left.get(way):
+            scope.names = merged(run, [scope.names, *(names for left in here for names in left)])
+    finally:
+        run.lower_doubt(run.doubt - len(frame.left.pop(way, ())))
+        frame.left[way] = outer
+
+
+def merged(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
+    """The names after alternatives, from those at the end of each."""
+    made = dict(ends[0])
+    for names in ends[1:]:
+        for name, value in names.items():
+            if name not in made:
+                made[name] = value
+            elif made[name] is not value:
+                made[name] = joined(run, made[name], value)
+    return made
+
+
+def _is_type(value: External) -> bool:
+    """Whether something is a type of Python's own, which says what a parameter takes."""
+    return value.name.startswith("builtins.")
+
+
+def _look_alike(one: Function, other: Function) -> bool:
+    """Whether two functions have one face: the same function, wrapped under a condition."""
+    changed = [each.attributes.get("__signature__") for each in (one, other)]
+    return one.face().node is other.face().node and changed[0] is changed[1]
+
+
+def joined(
+    run: Interpreter, left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None = None, depth: int = 0
+) -> Any:
+    """What is known of a value that is one of two; `done` are the pairs within them that are put together already."""
+    if left is MISSING or left is right:
+        return right
+    if right is MISSING:
+        return left
+    if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
+        return left if type(left) is type(right) and left == right else UNKNOWN
+    for one, other in ((left, right), (right, left)):
+        owned = run.domain.join(one, other)
+        if owned is not MISSING:
+            return owned
+        if isinstance(one, Function) and isinstance(other, Function):
+            return one if _look_alike(one, other) else one_of(one)
+        if isinstance(one, Class) and isinstance(other, Class):
+            return UNKNOWN  # one of two, and nobody knows which
+        if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
+            return UNKNOWN
+        if isinstance(one, (Function, Class, Instance, External, LazyImport)):
+            if other is None:
+                return or_none(one)
+            if isinstance(one, Instance) and isinstance(other, Instance):
+                return one if one.cls is other.cls else _one_of_objects(one)
+            if other is UNKNOWN:
+                return UNKNOWN if isinstance(one, Class) or (isinstance(one, External) and _is_type(one)) else one
+            if isinstance(other, type(one)):
+                return one
+            if isinstance(one, LazyImport) and isinstance(other, External):
+                return one  # of the two places that an import tries, the one in the project
+    if isinstance(left, Signature) and isinstance(right, Signature):
+        return either(left, right)
+    if isinstance(left, list) and isinstance(right, list):
+        if _are_alike(left, right):
+            made = PlacedList(left, getattr(left, "module", None))
+            made.nodes = list(getattr(left, "nodes", ()))
+            made.take_over(right, doubtful_positions(right)).take_over(left, doubtful_positions(left))
+            made.either = _all_of(left, right)
+            for index, each in enumerate(right):
+                made[index] = joined(run, made[index], each, {} if done is None else done, depth + 1)
+            return made
+        return _joined_lists(run, left, right)
+    if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
+        return _joined_dicts(run, left, right, {} if done is None else done, depth)
+    return UNKNOWN
+
+
+def _joined_dicts(
+    run: Interpreter, left: PlacedDict, right: PlacedDict, done: dict[tuple[int, int], PlacedDict], depth: int
+) -> Any:
+    """All that is in one of two dictionaries; what is not for sure in both is in doubt."""
+    pair = id(left), id(right)
+    if pair in done:
+        return done[pair]
+    if len(done) > MOST_JOINED or depth > DEEPEST_JOINED:
+        return UNKNOWN
+    run.budget.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
+    merged = done[pair] = left.copy()
+    for key, value in right.items():
+        ours = left.get(key, MISSING)
+        if ours is MISSING:
+            merged[key] = value
+            merged.doubtful.add(key)
+            if key in right.places:
+                merged.places[key] = right.places[key]
+        elif ours is not value and not (type(ours) is str and ours == value):
+            merged[key] = joined(run, ours, value, done, depth + 1)
+    if len(merged) > len(right):
+        merged.doubtful |= left.keys() - right.keys()
+    merged.doubtful |= right.doubtful
+    merged.incomplete = left.incomplete or right.incomplete
+    return merged
+
+
+def _one_of_objects(first: Instance) -> Instance:
+    """One of two objects of different classes: it has the methods of the first, and none of them is certain."""
+    made = Instance(first.cls, first.node)
+    made.is_one_of_two = True
+    return made
+
+
+def one_of(first: Function) -> EitherFunction:
+    """One of two functions, where the first is known."""
+    made = EitherFunction(first.node, first.scope, first.defaults, first.kw_defaults)
+    made.bound_to, made.owner, made.wrapped, made.partial = first.bound_to, first.owner, first.wrapped, first.partial
+    made.attributes = {"__name__": UNKNOWN}
+    return made
+
+
+def _are_alike(left: list[Any], right: list[Any]) -> bool:
+    """Whether two lists hold dictionaries in the same places, and else the same: copies, of which one is changed."""
+    if len(left) != len(right) or PlacedDict not in map(type, left):
+        return False
+    return all(
+        one is other or (type(one) is type(other) and (type(one) is PlacedDict or (type(one) is str and one == other)))
+        for one, other in zip(left, right, strict=True)
+    )
+
+
+def _joined_lists(run: Interpreter, left: list[Any], right: list[Any]) -> PlacedList:
+    """All that is in one of two lists, in the order of the longer; what is not for sure in both is in doubt."""
+    run.budget.charge(COST_OF_JOINING * (len(left) + len(right)))
+    if len(left) < len(right):
+        left, right = right, left
+    is_same = left == right and all(type(each) is str for each in left)
+    ours, theirs = ([], []) if is_same else [list(map(_identity, each)) for each in (left, right)]
+    made = PlacedList(left, getattr(left, "module", None))
+    made.either = _all_of(left, right)
+    made.nodes = list(getattr(left, "nodes", ()))
+    made.doubtful = doubtful_positions(left)
+    made.incomplete = getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
+    if ours == theirs:
+        made.doubtful |= doubtful_positions(right)
+        return made
+    unsure = doubtful_positions(right)
+    sure = {each for index, each in enumerate(theirs) if index not in unsure}
+    known = set(ours)
+    made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
+    made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
+    made.incomplete, made.lists_all = (
+        True,
+        not (may_hold_more(left) or may_hold_more(right)),
+    )
+    return made
+
+
+def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
+    """The lists of which one of two is one; where they are too many, nobody knows what is in them."""
+    every = {id(each): each for one in (left, right) for each in (one, *getattr(one, "either", ()))}
+    if len(every) <= MOST_ALTERNATIVES:
+        return tuple(every.values())
+    for each in every.values():
+        if isinstance(each, PlacedList):
+            each.incomplete, each.lists_all = True, False
+    return ()
+
+
+def _identity(value: Any) -> Any:
+    """What two values that are one have in common: plain data its content, anything else that it is the same."""
+    return (type(value), value) if isinstance(value, PLAIN) else id(value)

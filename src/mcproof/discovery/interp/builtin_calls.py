@@ -1,0 +1,266 @@
+"""Built-in functions, and small pure ones of the standard library, on plain data."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import textwrap
+from typing import Any
+
+from mcproof.discovery.interp.builtin_values import (
+    LONGEST,
+    PLAIN,
+    displayed,
+    doubtful_positions,
+    is_settled,
+    is_short,
+    items_of,
+    unwrapped,
+)
+from mcproof.discovery.interp.values import MOST_KNOWN, UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
+
+
+def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of a built-in or of a small pure function of the standard library; UNKNOWN for any other."""
+    function = BUILTINS.get(name)
+    if function is None:
+        return UNKNOWN
+    try:
+        result = function(*args, **kwargs)
+    except Exception:
+        return UNKNOWN
+    return UNKNOWN if isinstance(result, str) and len(result) > LONGEST else result
+
+
+def _as_list(value: Any = ()) -> Any:
+    items = items_of(value)
+    if items is None:
+        made = PlacedList()
+        made.incomplete = True
+        return made
+    return PlacedList(items).take_over(value, doubtful_positions(value))
+
+
+def _as_set(value: Any = ()) -> Any:
+    """A set as a list in which every text and number stands once."""
+    made = _as_list(value)
+    made.unordered = True
+    plain = [each for each in made if isinstance(each, (str, int, float))]
+    if len(plain) != len(made) or len(set(plain)) == len(plain):
+        return made
+    once = PlacedList(dict.fromkeys(made))
+    once.incomplete, once.unordered = made.incomplete, True
+    once.doubtful = {once.index(made[at]) for at in made.doubtful} - {
+        once.index(each) for at, each in enumerate(made) if at not in made.doubtful
+    }
+    return once
+
+
+def _as_tuple(value: Any = ()) -> Any:
+    made = _as_list(value)
+    return tuple(made) if is_settled(made) else made or UNKNOWN
+
+
+def _as_dict(*args: Any, **kwargs: Any) -> Any:
+    made = PlacedDict()
+    for value in args:
+        if isinstance(value, dict):
+            made.merge(value)
+        else:
+            items = items_of(value)
+            pairs = [each for each in items or () if isinstance(each, tuple) and len(each) == 2]
+            made.update((key, item) for key, item in pairs if isinstance(key, (str, int)))
+            made.incomplete = items is None or len(pairs) != len(items) or getattr(value, "incomplete", False)
+            if doubtful_positions(value):
+                made.doubtful |= set(made)
+    made.merge(kwargs)
+    return made
+
+
+def _from_keys(keys: Any, value: Any = None) -> Any:
+    items, doubtful = _as_list(keys), doubtful_positions(keys)
+    made = PlacedDict()
+    made.incomplete = items.incomplete or not all(isinstance(each, (str, int)) for each in items)
+    sure = {each for index, each in enumerate(items) if index not in doubtful and isinstance(each, (str, int))}
+    for each in items:
+        if isinstance(each, (str, int)):
+            made.setdefault(each, value)
+    made.doubtful = set(made) - sure
+    return made
+
+
+def _changed(value: Any, change: Any) -> Any:
+    """The items in another shape or order; where one is there only under a condition, all of them may be."""
+    items = items_of(value)
+    if items is None:
+        return UNKNOWN
+    made = PlacedList(change(items))
+    return made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+
+
+def _length(value: Any) -> Any:
+    items = items_of(value)
+    if isinstance(value, str):
+        return len(value)
+    return UNKNOWN if items is None or is_open(value) else len(items)
+
+
+def _zip(*values: Any, **_: Any) -> Any:
+    lists = [items_of(value) for value in values]
+    if any(each is None for each in lists):
+        return UNKNOWN
+    made = PlacedList(zip(*(each or [] for each in lists), strict=False))
+    for value in values:
+        made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    return made
+
+
+def _text(value: Any = "") -> Any:
+    value = displayed(value)
+    return str(value) if isinstance(value, PLAIN) else UNKNOWN
+
+
+def _truth(value: Any = False) -> Any:
+    known = truth(value)
+    return UNKNOWN if known is None else known
+
+
+def _number(kind: Any) -> Any:
+    def convert(value: Any = 0) -> Any:
+        value = unwrapped(value)
+        return kind(value) if isinstance(value, (str, int, float)) and len(str(value)) < 100 else UNKNOWN
+
+    return convert
+
+
+def _of_strings(function: Any) -> Any:
+    def apply(text: Any) -> Any:
+        return function(text) if isinstance(text, str) else UNKNOWN
+
+    return apply
+
+
+def _all_of(decisive: bool) -> Any:
+    def apply(value: Any) -> Any:
+        items = items_of(value)
+        doubtful = doubtful_positions(value)
+        known = [truth(each) for each in items or ()]
+        if any(each is decisive for index, each in enumerate(known) if index not in doubtful):
+            return decisive
+        is_unsure = None in known or decisive in known or getattr(value, "incomplete", False)
+        return UNKNOWN if items is None or is_unsure else not decisive
+
+    return apply
+
+
+def _extreme(function: Any) -> Any:
+    def apply(*values: Any) -> Any:
+        given = items_of(values[0]) if len(values) == 1 else list(values)
+        is_unsure = len(values) == 1 and is_open(values[0])
+        if not given or is_unsure or not all(isinstance(each, (int, float)) for each in given):
+            return UNKNOWN
+        return function(given)
+
+    return apply
+
+
+def _loads(text: Any, **_: Any) -> Any:
+    """What a JSON text holds, as data that knows no places."""
+    return placed(json.loads(text)) if isinstance(text, str) else UNKNOWN
+
+
+def placed(value: Any) -> Any:
+    """Plain data with the containers that everything here expects."""
+    if isinstance(value, dict):
+        return PlacedDict((key, placed(item)) for key, item in value.items())
+    return PlacedList(placed(item) for item in value) if isinstance(value, list) else value
+
+
+def _dumps(value: Any, **options: Any) -> Any:
+    """A JSON text, where every option is known and none makes it grow without end."""
+    for key, option in options.items():
+        if key not in ("indent", "sort_keys", "ensure_ascii") or not isinstance(option, (int, type(None))):
+            return UNKNOWN
+    indent = options.get("indent") or 0
+    if indent > 16 or not is_known(value) or not is_short(value, indent) or not is_settled(value):
+        return UNKNOWN
+    return json.dumps(value, **options)
+
+
+def _shallow(value: Any) -> Any:
+    if isinstance(value, PlacedList):
+        made = PlacedList(value, value.module)
+        made.nodes = list(value.nodes)
+        return made.take_over(value, value.doubtful)
+    return value.copy() if isinstance(value, dict) else value
+
+
+def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> Any:
+    """A copy all the way down, so that a change of one leaves the other alone; what occurs twice is copied once."""
+    if not isinstance(value, (PlacedDict, PlacedList)):
+        return value
+    done = {} if done is None else done
+    if depth > 40 or id(value) in done or len(done) > MOST_KNOWN:
+        return done.get(id(value), UNKNOWN)
+    made = done[id(value)] = _shallow(value)
+    for key, item in list(made.items() if isinstance(made, dict) else enumerate(made)):
+        made[key] = _copied(item, depth + 1, done)
+    return made
+
+
+def _range(*bounds: Any) -> Any:
+    return range(*bounds) if all(isinstance(each, int) for each in bounds) else UNKNOWN
+
+
+def _dedent(text: Any) -> Any:
+    return textwrap.dedent(text) if isinstance(text, str) else UNKNOWN
+
+
+BUILTINS: dict[str, Any] = {
+    "builtins.list": _as_list,
+    "builtins.set": _as_set,
+    "builtins.frozenset": _as_set,
+    "builtins.tuple": _as_tuple,
+    "builtins.dict": _as_dict,
+    "collections.OrderedDict": _as_dict,
+    "types.MappingProxyType": _as_dict,
+    "builtins.dict.fromkeys": _from_keys,
+    "builtins.reversed": lambda value: _changed(value, lambda items: items[::-1]),
+    "builtins.enumerate": lambda value, start=0: _changed(value, lambda items: list(enumerate(items, start))),
+    "builtins.zip": _zip,
+    "builtins.len": _length,
+    "builtins.str": _text,
+    "builtins.repr": lambda value: repr(value) if isinstance(value, PLAIN) else UNKNOWN,
+    "builtins.bool": _truth,
+    "builtins.int": _number(int),
+    "builtins.float": _number(float),
+    "builtins.any": _all_of(True),
+    "builtins.all": _all_of(False),
+    "builtins.min": _extreme(min),
+    "builtins.max": _extreme(max),
+    "builtins.sum": _extreme(sum),
+    "builtins.range": _range,
+    "textwrap.dedent": _dedent,
+    "inspect.cleandoc": _of_strings(inspect.cleandoc),
+    "copy.deepcopy": _copied,
+    "json.loads": _loads,
+    "json.dumps": _dumps,
+    "copy.copy": _shallow,
+    "typing.cast": lambda _, value: value,
+}
+
+
+DEEP = frozenset(("copy.deepcopy", "json.dumps"))
+"""Those that go all the way down."""
+NAMES = frozenset(
+    (
+        "str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object",
+        "None", "len", "sorted", "reversed", "enumerate", "zip", "range", "any", "all", "min", "max", "sum",
+        "repr", "getattr", "setattr", "hasattr", "isinstance", "issubclass", "callable", "property",
+        "staticmethod", "classmethod", "super", "globals", "locals", "vars", "dir", "map", "filter", "print",
+        "open", "iter", "next", "exit", "quit", "abs", "round", "Exception", "ValueError", "TypeError",
+        "RuntimeError", "KeyError", "ImportError", "OSError", "AttributeError", "NotImplementedError",
+        "Ellipsis", "complex", "bytearray",
+    )
+)  # fmt: skip
+"""The names that Python itself defines, as far as they matter here."""

@@ -1,0 +1,231 @@
+"""Methods of plain data: strings, dictionaries, lists and the sets that stand in as lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.builtin_values import (
+    LONGEST,
+    MOST_ITEMS,
+    PLAIN,
+    displayed,
+    doubtful_positions,
+    fits,
+    is_settled,
+    items_of,
+    set_algebra,
+    unwrapped,
+)
+from mcproof.discovery.interp.values import UNKNOWN, EnumMember, PlacedDict, PlacedList
+
+if TYPE_CHECKING:
+    from mcproof.discovery.interp.interpreter import Interpreter
+
+_STRING_METHODS = frozenset(
+    [
+        "capitalize",
+        "casefold",
+        "endswith",
+        "expandtabs",
+        "find",
+        "join",
+        "lower",
+        "lstrip",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "swapcase",
+        "title",
+        "upper",
+        "zfill",
+        "count",
+        "isidentifier",
+        "isdigit",
+        "isupper",
+        "islower",
+        "rfind",
+    ]
+)
+
+
+def method(run: Interpreter, value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of a method of plain data; changes of lists and dictionaries happen."""
+    if isinstance(value, EnumMember):
+        value = unwrapped(value)
+    if isinstance(value, str):
+        if name == "format":
+            return _filled_in(value, args, kwargs)
+        return _string_method(value, name, [unwrapped(each) for each in args], kwargs)
+    if isinstance(value, dict):
+        return _dict_method(run, value, name, args, kwargs)
+    if isinstance(value, list):
+        return _list_method(value, name, args)
+    return UNKNOWN
+
+
+def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name not in _STRING_METHODS or kwargs:
+        return UNKNOWN
+    if name == "join":
+        items = items_of(args[0]) if args else None
+        if items is None or not is_settled(args[0]):
+            return UNKNOWN
+        args = [[unwrapped(each) for each in items]]
+        if not all(isinstance(each, str) for each in args[0]):
+            return UNKNOWN
+        if sum(map(len, args[0])) + len(value) * len(args[0]) > LONGEST:
+            return UNKNOWN
+    elif not all(isinstance(each, (*PLAIN, tuple)) for each in args):
+        return UNKNOWN
+    if name in ("zfill", "expandtabs") and any(isinstance(each, int) and each > 1000 for each in args):
+        return UNKNOWN
+    if (
+        name == "expandtabs"
+        and value.count("\t") * max((each for each in args if isinstance(each, int)), default=8) > LONGEST
+    ):
+        return UNKNOWN
+    if name == "replace" and len(value) * max(1, len(str(args[1])) if len(args) > 1 else 1) > LONGEST:
+        return UNKNOWN
+    try:
+        result = getattr(value, name)(*args)
+    except Exception:
+        return UNKNOWN
+    if isinstance(result, str) and len(result) > LONGEST:
+        return UNKNOWN
+    if isinstance(result, list):
+        return PlacedList(result) if len(result) <= MOST_ITEMS else UNKNOWN
+    return result
+
+
+def _filled_in(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """`text.format(...)`, where no field reaches into a value and none has a width that is a field itself."""
+    from string import Formatter
+
+    if "!" in text and any(isinstance(each, EnumMember) for each in (*args, *kwargs.values())):
+        return UNKNOWN
+    args, kwargs = [displayed(each) for each in args], {key: displayed(each) for key, each in kwargs.items()}
+    given = [*args, *kwargs.values()]
+    if not all(isinstance(each, PLAIN) for each in given) or not fits(text, text.count("{"), given):
+        return UNKNOWN
+    try:
+        for _, field, spec, _ in Formatter().parse(text):
+            if "{" in (spec or "") or any(mark in (field or "") for mark in ".["):
+                return UNKNOWN
+        return text.format(*args, **kwargs)
+    except Exception:
+        return UNKNOWN
+
+
+def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    complete = not getattr(value, "incomplete", False)
+    if name in ("items", "keys", "values"):
+        made = (
+            PlacedList(tuple(pair) for pair in value.items()) if name == "items" else PlacedList(getattr(value, name)())
+        )
+        made.incomplete = not complete
+        doubtful: set[Any] = getattr(value, "doubtful", set())
+        made.doubtful = {index for index, key in enumerate(value) if key in doubtful} if doubtful else set()
+        return made
+    if name in ("get", "pop", "setdefault") and args:
+        key = unwrapped(args[0])
+        if not isinstance(key, (*PLAIN, tuple)):
+            return UNKNOWN
+        default = args[1] if len(args) > 1 else None
+        if key in value:
+            return _perhaps(run, value, name, key, default)
+        if name == "setdefault":
+            value[key] = default
+        return default if complete or name == "setdefault" else UNKNOWN
+    if name == "copy":
+        return value.copy()
+    if name == "update":
+        made_dict = value if isinstance(value, PlacedDict) else None
+        for other in [*args, kwargs]:
+            if isinstance(other, dict) and made_dict is not None:
+                made_dict.merge(other)
+            elif made_dict is not None:
+                made_dict.incomplete = True
+        return None
+    if name == "clear":
+        value.clear()
+    elif isinstance(value, PlacedDict) and name != "fromkeys":
+        value.incomplete = True
+    return UNKNOWN
+
+
+def _perhaps(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
+    """What a dictionary holds under a key; the default may take its place where the key is there only sometimes."""
+    found = value[key]
+    if key in getattr(value, "doubtful", ()):
+        found = joined(run, found, default)
+        if isinstance(value, PlacedDict) and name != "get":
+            value.doubtful.discard(key)
+            value[key] = found
+    if name == "pop":
+        del value[key]
+    return found
+
+
+_MOVING = frozenset(("insert", "reverse", "pop", "remove", "discard"))
+"""The methods of a list after which items stand elsewhere."""
+
+
+def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
+    if isinstance(value, PlacedList) and name in _MOVING:
+        value.nodes = []
+        if value.doubtful or value.unordered:
+            return _moved_in_doubt(value, name, args)
+    if name in ("append", "add") and args and len(value) < 50_000:
+        if name == "append" or not any(args[0] is each or _same(args[0], each) for each in value):
+            value.append(args[0])
+    elif name in ("extend", "update") and args:
+        items = items_of(args[0])
+        if items is not None and len(value) + len(items) < 50_000:
+            value.extend(items)
+        if isinstance(value, PlacedList) and (items is None or getattr(args[0], "incomplete", False)):
+            value.incomplete = True
+    elif name == "insert" and len(args) == 2 and isinstance(args[0], int):
+        value.insert(args[0], args[1])
+    elif name == "copy":
+        return PlacedList(value).take_over(value, doubtful_positions(value))
+    elif name == "clear":
+        value.clear()
+        if isinstance(value, PlacedList):
+            value.doubtful, value.incomplete, value.unordered = set(), False, False
+    elif name == "reverse":
+        value.reverse()
+    elif name == "pop" and value and not args:
+        return value.pop()
+    elif name in ("remove", "discard") and args:
+        found = next((index for index, each in enumerate(value) if args[0] is each or _same(args[0], each)), None)
+        if found is not None:
+            del value[found]
+    elif name in ("union", "intersection", "difference"):
+        return set_algebra(value, name, args)
+    else:
+        if isinstance(value, PlacedList) and name not in ("count", "index", "issubset", "issuperset", "isdisjoint"):
+            value.incomplete = True
+        return UNKNOWN
+    return None
+
+
+def _moved_in_doubt(value: PlacedList, name: str, args: list[Any]) -> Any:
+    """A change of a list that is not settled: what is where is not known, and what is gone even less."""
+    if name == "insert" and len(args) == 2:
+        value.append(args[1])
+        value.unordered = True
+        return None
+    if name != "reverse" and len(value.doubtful) < len(value):
+        value.doubtful = set(range(len(value)))
+    value.unordered = True
+    return None if name in ("reverse", "remove", "discard") else UNKNOWN
+
+
+def _same(left: Any, right: Any) -> bool:
+    return isinstance(left, PLAIN) and isinstance(right, PLAIN) and left == right

@@ -1,0 +1,446 @@
+"""Plain data: what its operators and methods do. Bounded, so that no expression can grow without end."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp.enumerations import MIXED, distinct_members, is_enum
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Class,
+    EnumMember,
+    External,
+    ExternalCall,
+    Function,
+    Generic,
+    Instance,
+    PlacedDict,
+    PlacedList,
+    TypeAlias,
+    UnionOf,
+    held,
+    is_open,
+    may_be_none,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+LONGEST = 1 << 20
+"""How long a text may get; what could be longer is not even made."""
+WIDEST = 4
+"""How many digits a number in a format may have: a width of a billion is a text of a gigabyte."""
+MOST_ITEMS = 20_000
+PLAIN = (str, int, float, bool, bytes, type(None))
+_numbers_in = re.compile(r"\d+").findall
+"""The numbers in a text, in the digits of any script, as a format takes them."""
+_ARITHMETIC: dict[type[ast.operator], Any] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+    ast.BitXor: operator.xor,
+}
+
+
+_TYPE_FUNCTIONS = frozenset(("TypeVar", "NewType", "TypeAliasType"))
+"""Functions of the standard library that return a type."""
+
+
+def is_type(value: Any, type_functions: frozenset[str]) -> bool:
+    """Whether `value | None` is a union of types; `type_functions` are further functions that return a type."""
+    if isinstance(value, ExternalCall):
+        return value.func.last in _TYPE_FUNCTIONS or value.func.last in type_functions
+    return isinstance(value, (External, Class, Generic, UnionOf, TypeAlias))
+
+
+def unwrapped(value: Any) -> Any:
+    """A member of a string or number enumeration as the value that it is, anything else as it is."""
+    if isinstance(value, EnumMember) and any(base.last in MIXED for base in value.cls.external_bases()):
+        return value.value
+    return value
+
+
+_SHOW_VALUES = frozenset(("StrEnum", "IntEnum", "IntFlag", "ReprEnum"))
+_SHOW_NAMES = frozenset(("Enum", "Flag", "str", "int", "float"))
+
+
+def displayed(value: Any) -> Any:
+    """A member of an enumeration as `str` and `format` write it from Python 3.11 on, anything else as it is."""
+    if not isinstance(value, EnumMember):
+        return value
+    bases = {base.last for base in value.cls.external_bases()}
+    own = value.cls.attribute("__str__")
+    if value.cls.attribute("__format__") is not MISSING:
+        return UNKNOWN
+    if isinstance(own, Function):
+        return _shown_by(own, value)
+    if isinstance(own, External) and own.last == "__str__":  # `__str__ = str.__str__`
+        return value.value if isinstance(value.value, str) else UNKNOWN
+    if own is not MISSING:
+        return UNKNOWN
+    if bases & _SHOW_VALUES:
+        return value.value
+    if not bases <= _SHOW_NAMES:
+        return UNKNOWN
+    same = [name for name, each in value.cls.body.names.items() if isinstance(each, PLAIN) and each == value.value]
+    return f"{value.cls.name}.{same[0] if value.name in same else value.name}"
+
+
+def _shown_by(own: Function, member: EnumMember) -> Any:
+    """What a `__str__` of its own makes of a member, where it only passes on the value or the name."""
+    body = own.node.body
+    last = body[-1] if isinstance(body, list) else None
+    returned = last.value if isinstance(last, ast.Return) and isinstance(body, list) and len(body) <= 2 else None
+    if isinstance(returned, ast.Call) and isinstance(returned.func, ast.Name) and returned.func.id == "str":
+        returned = returned.args[0] if len(returned.args) == 1 else None
+    if not isinstance(returned, ast.Attribute) or not isinstance(returned.value, ast.Name):
+        return UNKNOWN
+    found = {"value": member.value, "_value_": member.value, "name": member.name}.get(returned.attr, UNKNOWN)
+    return str(found) if isinstance(found, (str, int)) else UNKNOWN
+
+
+MOST_STEPS = 2_000
+"""How far a text or a range is gone through; of what is longer, nothing is known."""
+
+
+def items_of(value: Any) -> list[Any] | None:
+    """What iterating gives; None where that is not known."""
+    value = held(value)
+    if isinstance(value, dict):
+        return None if getattr(value, "incomplete", False) and not value else list(value)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return None if getattr(value, "incomplete", False) and not value else list(value)
+    if isinstance(value, (str, range)):
+        return list(value) if len(value) <= MOST_STEPS else None
+    if isinstance(value, Class):
+        return distinct_members(value) if is_enum(value) else None
+    return None
+
+
+def may_hold_more(value: Any) -> bool:
+    """Whether a list or dictionary may hold what nobody knows of."""
+    return getattr(value, "incomplete", False) is True and not getattr(value, "lists_all", False)
+
+
+def doubtful_positions(value: Any) -> set[int]:
+    """The positions, in the order of iteration, of what is there only under a condition."""
+    doubtful = getattr(value, "doubtful", None)
+    if not doubtful:
+        return set()
+    return {index for index, key in enumerate(value) if key in doubtful} if isinstance(value, dict) else set(doubtful)
+
+
+def is_settled(value: Any) -> bool:
+    """Whether all items of a list or dictionary are known to be there, and in which order."""
+    return not is_open(value) and not getattr(value, "unordered", False)
+
+
+def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
+    """`left op right` for plain data."""
+    left = unwrapped(left)
+    if isinstance(left, str) and isinstance(op, ast.Mod):
+        return _percent(left, right)
+    right = unwrapped(right)
+    if isinstance(left, dict) and isinstance(right, dict) and isinstance(op, ast.BitOr):
+        made = left.copy() if isinstance(left, PlacedDict) else PlacedDict(left)
+        made.merge(right)
+        return made
+    if isinstance(left, list) and isinstance(right, (list, tuple)) and isinstance(op, ast.Add):
+        return _concatenated(left, right)
+    if isinstance(left, list) and isinstance(right, list) and isinstance(op, (ast.BitOr, ast.BitAnd, ast.Sub)):
+        names = {ast.BitOr: "union", ast.BitAnd: "intersection", ast.Sub: "difference"}
+        return set_algebra(left, names[type(op)], [right])
+    if isinstance(left, list) and isinstance(op, ast.Add):
+        made_list = PlacedList(left).take_over(left, doubtful_positions(left))
+        made_list.incomplete = True
+        return made_list
+    if isinstance(left, bytes) and isinstance(op, ast.Mod):
+        return UNKNOWN
+    if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
+        return left + right if len(left) + len(right) <= MOST_ITEMS else UNKNOWN
+    function = _ARITHMETIC.get(type(op))
+    if (
+        function is None
+        or not isinstance(left, (str, int, float, bytes))
+        or not isinstance(right, (str, int, float, bytes))
+    ):
+        return UNKNOWN
+    if not _is_small(left, op, right):
+        return UNKNOWN
+    try:
+        return function(left, right)
+    except Exception:
+        return UNKNOWN
+
+
+def _is_small(left: Any, op: ast.operator, right: Any) -> bool:
+    """Whether the result cannot be a monster: `9 ** 9 ** 9`, `"a" * 10 ** 12`."""
+    if isinstance(op, (ast.Pow, ast.LShift)):
+        return (
+            isinstance(left, (int, float))
+            and isinstance(right, (int, float))
+            and abs(left) < 1 << 32
+            and 0 <= right <= 64
+        )
+    texts = [each for each in (left, right) if isinstance(each, (str, bytes))]
+    numbers = [each for each in (left, right) if isinstance(each, (int, float))]
+    if isinstance(op, ast.Mult) and texts:
+        return len(texts) == 1 and isinstance(numbers[0], int) and len(texts[0]) * numbers[0] <= LONGEST
+    if isinstance(op, ast.Mult):
+        return all(abs(each) < 1 << 256 for each in numbers)
+    if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
+        return len(left) + len(right) <= LONGEST
+    return True
+
+
+def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> PlacedList:
+    made = PlacedList(left[:MOST_ITEMS])
+    made.extend(right[: MOST_ITEMS - len(made)])
+    made.nodes = [*getattr(left, "nodes", []), *getattr(right, "nodes", [])][:MOST_ITEMS]
+    made.module = getattr(left, "module", None)
+    too_long = len(left) + len(right) > MOST_ITEMS
+    made.incomplete = too_long
+    made.take_over(left, doubtful_positions(left))
+    return made.take_over(right, (len(left) + index for index in doubtful_positions(right)))
+
+
+def _percent(text: str, value: Any) -> Any:
+    values = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(each, EnumMember) for each in values):
+        if text.count("%") != text.count("%s"):
+            return UNKNOWN  # one is not written as a number, nor with quotes, as it is as a text
+        value = values = tuple(map(displayed, values))
+    if isinstance(value, dict):
+        if not all(isinstance(item, PLAIN) for item in value.values()):
+            return UNKNOWN
+    elif not all(isinstance(item, PLAIN) for item in values):
+        return UNKNOWN
+    pieces = value.values() if isinstance(value, dict) else values
+    if "*" in text or not fits(text, text.count("%"), pieces):
+        return UNKNOWN
+    try:
+        return text % value
+    except Exception:
+        return UNKNOWN
+
+
+def fits(text: str, places: int, pieces: Iterable[Any]) -> bool:
+    """Whether a text cannot get too long when some of these are written into its places, as wide as it says."""
+    numbers = _numbers_in(text)
+    if any(len(digits) > WIDEST for digits in numbers):
+        return False
+    widest = max(map(int, numbers), default=0)
+    return len(text) + places * (widest + max(map(_size, pieces), default=0)) <= LONGEST
+
+
+def _size(value: Any) -> int:
+    """About how long a plain value is as text."""
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    return value.bit_length() // 3 + 2 if isinstance(value, int) else 400  # the largest float has 309 digits
+
+
+def is_short(value: Any, indent: int = 0) -> bool:
+    """Whether data cannot get too long as text, however often one part occurs in it."""
+    left = LONGEST
+    waiting: list[tuple[Any, int]] = [(value, 0)]
+    while waiting:
+        each, depth = waiting.pop()
+        items: Collection[Any] = ()
+        if isinstance(each, dict):
+            left -= sum(map(_size, each))
+            items = each.values()
+        elif isinstance(each, (list, tuple, set, frozenset)):
+            items = each
+        elif isinstance(each, Instance):
+            items = each.attributes.values()
+        elif each is not None and not isinstance(each, (bool, float)):
+            left -= _size(each)
+        left -= len(items) * (4 + (depth + 1) * indent)
+        if left <= 0:  # before they are all taken up
+            return False
+        waiting.extend((item, depth + 1) for item in items)
+    return True
+
+
+def format_value(value: Any, conversion: int, spec: Any) -> str | None:
+    """One `{...}` of an f-string; None where it is not known."""
+    if isinstance(value, EnumMember):
+        value = displayed(value) if conversion in (-1, ord("s")) else UNKNOWN
+    if isinstance(value, (list, tuple, dict)) and spec == "" and _is_all_plain(value) and is_short(value):
+        return repr(list(value)) if isinstance(value, list) else repr(dict(value) if isinstance(value, dict) else value)
+    if not isinstance(value, PLAIN) or not isinstance(spec, str):
+        return None
+    if not fits(spec, 1, [value]):
+        return None
+    try:
+        if conversion == ord("r"):
+            value = repr(value)
+        elif conversion == ord("s"):
+            value = str(value)
+        elif conversion == ord("a"):
+            value = ascii(value)
+        return format(value, spec)
+    except Exception:
+        return None
+
+
+def _is_all_plain(value: Any) -> bool:
+    if not is_settled(value):
+        return False
+    items = [*value, *value.values()] if isinstance(value, dict) else value
+    return all(isinstance(item, PLAIN) for item in items)
+
+
+def comparison(left: Any, op: ast.cmpop, right: Any) -> Any:
+    """The outcome of a comparison: True, False or UNKNOWN."""
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        outcome = _identical(left, right)
+        return outcome if outcome is UNKNOWN or isinstance(op, ast.Is) else not outcome
+    left, right = unwrapped(left), unwrapped(right)
+    if isinstance(op, (ast.In, ast.NotIn)):
+        outcome = _contains(right, left)
+        return outcome if outcome is UNKNOWN or isinstance(op, ast.In) else not outcome
+    if isinstance(op, (ast.Eq, ast.NotEq)):
+        if isinstance(left, EnumMember) and isinstance(right, EnumMember):
+            same: Any = left.cls is right.cls and left.name == right.name
+        elif _comparable(left) and _comparable(right):
+            same = left == right
+        else:
+            return UNKNOWN
+        return same if isinstance(op, ast.Eq) else not same
+    if isinstance(left, External) and left.name == "sys.version_info":
+        return isinstance(op, (ast.Gt, ast.GtE)) if _is_old_version(right) else UNKNOWN
+    if not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
+        return UNKNOWN
+    if isinstance(op, ast.Lt):
+        return left < right
+    if isinstance(op, ast.LtE):
+        return left <= right
+    return left > right if isinstance(op, ast.Gt) else left >= right
+
+
+def _is_old_version(value: Any) -> bool:
+    """Whether every Python that runs an MCP server is at least this new."""
+    return isinstance(value, tuple) and all(isinstance(each, int) for each in value) and value <= (3, 10)
+
+
+def _comparable(value: Any) -> bool:
+    if isinstance(value, (list, tuple, dict, set)):
+        return _is_all_plain(value)
+    return isinstance(value, PLAIN)
+
+
+def _identical(left: Any, right: Any) -> Any:
+    if left is UNKNOWN or right is UNKNOWN:
+        return UNKNOWN
+    if left is None or right is None or isinstance(left, bool) or isinstance(right, bool):
+        if isinstance(left, ExternalCall) or isinstance(right, ExternalCall) or may_be_none(left) or may_be_none(right):
+            return UNKNOWN
+        return left is right
+    if isinstance(left, EnumMember) and isinstance(right, EnumMember):
+        return left.cls is right.cls and left.name == right.name
+    if is_empty_marker(left) or is_empty_marker(right):
+        return (
+            UNKNOWN
+            if isinstance(left, ExternalCall) or isinstance(right, ExternalCall)
+            else is_empty_marker(left) and is_empty_marker(right)
+        )
+    if isinstance(left, External) and isinstance(right, External):
+        return left == right or UNKNOWN
+    if left is not right and isinstance(left, _APART) and isinstance(right, _APART) and type(left) is not type(right):
+        return False
+    return True if left is right else UNKNOWN
+
+
+_APART = (str, dict, list, tuple, Function, Class, EnumMember)
+"""Kinds of values of which none is ever one of another kind."""
+
+
+def is_empty_marker(value: Any) -> bool:
+    """Whether a value is what `inspect` puts where a parameter has no default or no type."""
+    return isinstance(value, External) and value.name in _EMPTY
+
+
+_EMPTY = frozenset(("inspect.Parameter.empty", "inspect.Signature.empty", "inspect._empty"))
+
+
+def _contains(holder: Any, item: Any) -> Any:
+    if isinstance(holder, str) and isinstance(item, str):
+        return item in holder
+    items = items_of(holder)
+    if items is None or not isinstance(item, PLAIN):
+        return UNKNOWN
+    plain_items = [unwrapped(each) for each in items]
+    places = [index for index, each in enumerate(plain_items) if isinstance(each, PLAIN) and each == item]
+    if places:
+        return True if not doubtful_positions(holder).issuperset(places) else UNKNOWN
+    if getattr(holder, "incomplete", False) or not all(
+        isinstance(each, (*PLAIN, Function, Class)) for each in plain_items
+    ):
+        return UNKNOWN
+    return False
+
+
+def subscript(value: Any, index: Any) -> Any:
+    """`value[index]`."""
+    try:
+        if isinstance(value, dict) and isinstance(index, (*PLAIN, tuple)):
+            return value.get(index, UNKNOWN)
+        if isinstance(value, (list, tuple, str)) and isinstance(index, int) and is_settled(value):
+            return value[index]
+    except (IndexError, TypeError):
+        pass
+    return UNKNOWN
+
+
+def slice_of(value: Any, bounds: list[Any]) -> Any:
+    if not isinstance(value, (list, tuple, str)) or not all(each is None or isinstance(each, int) for each in bounds):
+        return UNKNOWN
+    try:
+        part = value[slice(*bounds)]
+    except ValueError:
+        return UNKNOWN
+    return _part_of(value, part) if isinstance(value, list) else part
+
+
+def _part_of(value: list[Any], items: Iterable[Any]) -> PlacedList:
+    """Some items of a list; which ones they are is in doubt where the list itself is not settled."""
+    made = PlacedList(items)
+    made.take_over(value, ())
+    if not is_settled(value):
+        made.incomplete = True
+        made.doubtful = set(range(len(made)))
+    return made
+
+
+def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
+    """Union, intersection or difference of what stands in for sets."""
+    others = [items_of(each) for each in args]
+    if any(each is None for each in others) or getattr(value, "incomplete", False):
+        return UNKNOWN
+    theirs = [item for each in others for item in each or ()]
+    if not all(isinstance(each, PLAIN) for each in (*value, *theirs)):
+        return UNKNOWN
+    if name == "union":
+        made = PlacedList(dict.fromkeys((*value, *theirs)))
+    else:
+        those = set(theirs)
+        made = PlacedList(each for each in value if (each in those) is (name == "intersection"))
+    if any(map(is_open, (value, *args))):
+        made.incomplete = True
+        made.doubtful = set(range(len(made)))
+    made.unordered = True
+    return made

@@ -1,0 +1,205 @@
+"""Following a function of the project: its parameters bound, its statements followed, what it returns put together."""
+
+from __future__ import annotations
+
+import ast
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp.branches import RAISE, joined
+from mcproof.discovery.interp.expressions import evaluate
+from mcproof.discovery.interp.function_history import MemoizedCall
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    BudgetExceededError,
+    Call,
+    EitherFunction,
+    ExternalCall,
+    Frame,
+    Function,
+    Method,
+    PlacedDict,
+    Scope,
+)
+
+if TYPE_CHECKING:
+    from mcproof.discovery.interp.interpreter import Interpreter
+
+MOST_CALLS = 24
+DEEPEST_RECURSION = 8
+STEPS_OF_A_BYSTANDER = 2_000
+"""How long a function is followed that registers nothing, and helps only by what it returns."""
+
+
+def follow(run: Interpreter, function: Function, call: Call) -> Any:
+    """Follow a function of the project with these arguments."""
+    if isinstance(function, EitherFunction):
+        return UNKNOWN
+    node = function.node
+    run.functions.followed.add(id(node))
+    again = run.active.count(id(node))
+    if len(run.active) >= MOST_CALLS or (again and again > _deepest_recursion(call)):
+        _note_what_is_cut(run, function)
+        return UNKNOWN
+    if function.partial is not None:
+        args, kwargs = function.partial
+        call = call._replace(args=[*args, *call.args], kwargs={**kwargs, **call.kwargs})
+    key = _question(function, call)
+    known = run.functions.results.get(key) if key is not None else None
+    before = _state(run, function)
+    tells_nothing = UNKNOWN in call.given()
+    if known is not None and (known.state == before or (known.value is UNKNOWN and tells_nothing)):
+        return known.value
+    if run.modules.is_bystander(function.module) and not any(_can_be_called(run, each) for each in call.given()):
+        value = _followed_briefly(run, function, call)
+    else:
+        value = _followed(run, function, call)
+    if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
+        after = _state(run, function)
+        if after == before or (value is UNKNOWN and tells_nothing and run.domain.effects == before[0]):
+            run.functions.results[key] = MemoizedCall(value, before, function)
+    return value
+
+
+def _state(run: Interpreter, function: Function) -> tuple[int, ...]:
+    """How much has been changed so far of what a function can see."""
+    state = [run.domain.effects, run.changes]
+    scope: Scope | None = function.scope
+    while scope is not None:
+        state.append(scope.changes)
+        scope = scope.parent
+    return tuple(state)
+
+
+def _deepest_recursion(call: Call) -> int:
+    """How often a function may be under way already where it calls itself: what counts down comes to an end."""
+    given = call.given()
+    if all(each is UNKNOWN for each in given):
+        return 0
+    return DEEPEST_RECURSION if any(isinstance(each, (int, str)) for each in given) and UNKNOWN not in given else 1
+
+
+def _note_what_is_cut(run: Interpreter, function: Function) -> None:
+    """A function that calls itself and registers something each time may register more than is followed."""
+    own = [frame for frame in run.frames if frame.function is not None and frame.function.node is function.node]
+    if any(run.domain.effects > frame.effects for frame in own):
+        run.domain.cut_short(function.module, function.node)
+
+
+def _can_be_called(run: Interpreter, value: Any, depth: int = 0) -> bool:
+    """Whether a value lets who gets it register something: a function, a server, a table of functions."""
+    if isinstance(value, (dict, list)) and depth < 3:
+        items = value.values() if isinstance(value, dict) else value
+        return any(_can_be_called(run, each, depth + 1) for each in islice(items, 8))
+    return isinstance(value, (Function, Method)) or run.domain.owns(value)
+
+
+def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
+    """Follow a function that registers nothing, as far as that is worth it; without end it is not worked out again."""
+    if id(function.node) in run.functions.endless:
+        return UNKNOWN
+    outer = run.budget.limit
+    run.budget.limit = min(outer, run.budget.steps + STEPS_OF_A_BYSTANDER)
+    try:
+        return _followed(run, function, call)
+    except BudgetExceededError as error:
+        if run.budget.steps > outer or run.budget.items > run.budget.most_items:
+            raise
+        run.functions.followed.difference_update(error.unfinished)  # they get another chance
+        run.functions.endless.add(id(function.node))
+        return UNKNOWN
+    finally:
+        run.budget.limit = outer
+
+
+def _question(function: Function, call: Call) -> Any:
+    """What tells one call of a function from another, where nothing but plain data goes in; None for other calls."""
+    given = call.given()
+    if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
+        return None
+    whose = id(function.node), id(function.scope), id(function.bound_to), id(function.defaults)
+    return *whose, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are one key and two values
+
+
+def _followed(run: Interpreter, function: Function, call: Call) -> Any:
+    node = function.node
+    inner = Scope(function.module, function.scope)
+    _bind(run, function, inner, call)
+    frame = Frame(function)
+    frame.effects = run.domain.effects
+    run.frames.append(frame)
+    run.active.append(id(node))
+    outer, run.current_class = run.current_class, None
+    try:
+        if isinstance(node, ast.Lambda):
+            return run.settle(evaluate(run, node.body, inner))
+        outcome = run.block(node.body, inner)
+    except RecursionError:
+        return UNKNOWN
+    except BudgetExceededError as error:
+        error.unfinished.append(id(node))
+        raise
+    finally:
+        run.current_class = outer
+        run.active.pop()
+        run.frames.pop()
+        run.lower_doubt(run.doubt - frame.doubts())
+    if frame.yields is not None:
+        return frame.yields
+    returns = frame.returns
+    if not returns:
+        return UNKNOWN if outcome == RAISE else None
+    if outcome is None:
+        returns = [*returns, None]
+    value = returns[0]
+    for other in returns[1:]:
+        value = joined(run, value, other)
+    return value
+
+
+def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> None:
+    spec = function.node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    args = call.args if function.bound_to is None else [function.bound_to, *call.args]
+    names = scope.names
+    rest = dict(call.kwargs)
+    first_default = len(positional) - len(function.defaults)
+    for index, parameter in enumerate(positional):
+        name = parameter.arg
+        if index < len(args):
+            value = args[index]
+        elif name in rest:
+            value = rest.pop(name)
+        elif call.complete and index >= first_default:
+            value = function.defaults[index - first_default]
+        else:
+            value = UNKNOWN
+        names[name] = _or_annotated(run, value, parameter, function)
+    for parameter, default in zip(spec.kwonlyargs, function.kw_defaults, strict=True):
+        if parameter.arg in rest:
+            value = rest.pop(parameter.arg)
+        else:
+            value = default if call.complete and default is not MISSING else UNKNOWN
+        names[parameter.arg] = _or_annotated(run, value, parameter, function)
+    if spec.vararg is not None:
+        names[spec.vararg.arg] = tuple(args[len(positional) :]) if call.complete else UNKNOWN
+    if spec.kwarg is not None:
+        made = PlacedDict(rest)
+        made.incomplete = not call.complete
+        names[spec.kwarg.arg] = made
+
+
+def _or_annotated(run: Interpreter, value: Any, parameter: ast.arg, function: Function) -> Any:
+    """A parameter that nobody in the project made, but whose annotation says that it is a server, is one."""
+    annotation = parameter.annotation
+    if annotation is None or not (value is UNKNOWN or isinstance(value, ExternalCall)):
+        return value
+    kind: Any = UNKNOWN
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        last = annotation.value.rpartition(".")[2]
+        kind = run.lookup(last, function.scope) if last.isidentifier() else UNKNOWN
+    elif isinstance(annotation, (ast.Name, ast.Attribute)):
+        kind = run.settle(evaluate(run, annotation, function.scope))
+    made = run.domain.instance_of_annotation(kind)
+    return value if made is UNKNOWN else made

@@ -1,0 +1,226 @@
+"""What calling something does: functions of the project, its classes, built-ins, and whatever is outside."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp import builtin_calls, builtin_methods
+from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.call_user_function import follow
+from mcproof.discovery.interp.instances import call_above, instantiate
+from mcproof.discovery.interp.parameters import Parameter, Signature, replaced
+from mcproof.discovery.interp.special_calls import SPECIAL, ordered
+from mcproof.discovery.interp.values import (
+    UNKNOWN,
+    Call,
+    Class,
+    EnumMember,
+    External,
+    ExternalCall,
+    Function,
+    Generic,
+    Instance,
+    Method,
+    PlacedDict,
+    PlacedList,
+    Scope,
+    SuperOf,
+    extent,
+    held,
+)
+
+if TYPE_CHECKING:
+    from mcproof.discovery.interp.interpreter import Interpreter
+
+COST_OF_GOING_DEEP = 40
+"""How many times the work of going through a list it is to copy all that is in it, all the way down."""
+
+
+def call_of(run: Interpreter, func: Any, call: Call) -> Any:
+    """What a call returns."""
+    if isinstance(func, Generic):
+        func = func.base
+    if isinstance(func, Function):
+        return follow(run, func, call)
+    if isinstance(func, Class):
+        return instantiate(run, func, call)
+    if isinstance(func, Method):
+        return _method(run, func, call)
+    if isinstance(func, External):
+        return _external(run, func, call)
+    if isinstance(func, ExternalCall):
+        return _called_again(run, func, call)
+    if isinstance(func, Instance):
+        own = func.cls.attribute("__call__")
+        return follow(run, own.bound(func), call) if isinstance(own, Function) else UNKNOWN
+    return run.domain.call(func, call.args)
+
+
+def _called_again(run: Interpreter, func: ExternalCall, call: Call) -> Any:
+    """A call of what an external call returned: most often a decorator at work."""
+    args, kwargs = call.args, call.kwargs
+    if func.func.name == "functools.wraps" and args and isinstance(args[0], Function):
+        made = args[0].copy()
+        made.attributes = dict(args[0].attributes)
+        made.wrapped = func.args[0] if func.args and isinstance(func.args[0], Function) else UNKNOWN
+        return made
+    if func.func.name == "collections.namedtuple" and call.complete:
+        return _named_tuple(func, call)
+    if func.func.name == "functools.partial" and func.args:
+        return run.call(func.args[0], Call([*func.args[1:], *args], {**func.kwargs, **kwargs}))
+    outcome = run.domain.call(func, args)
+    if outcome is not UNKNOWN:
+        return outcome
+    return args[0] if len(args) == 1 and isinstance(args[0], (Function, Class)) and not kwargs else UNKNOWN
+
+
+def _named_tuple(func: ExternalCall, call: Call) -> Any:
+    """A tuple of `namedtuple("Tool", "name fn")`, which is read by its names."""
+    said = unwrapped(func.argument(1, "field_names"))
+    names = said.replace(",", " ").split() if isinstance(said, str) else items_of(said)
+    if names is None or not all(isinstance(each, str) for each in names) or set(func.kwargs) - {"field_names"}:
+        return UNKNOWN
+    fields = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    return ExternalCall(External("types.SimpleNamespace"), [], fields, call.node, call.module)
+
+
+def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, scope: Scope) -> Any:
+    """What a decorator makes of a function; one that nobody knows is taken to keep its face."""
+    if isinstance(function, Function):
+        named = decorator.name if isinstance(decorator, External) else ""
+        if named in ("builtins.staticmethod", "builtins.classmethod", "builtins.property") or named.endswith(
+            ("cached_property", "abstractproperty")
+        ):
+            made = function.copy()
+            made.decorators = {*function.decorators, "property" if named.endswith("property") else named[9:]}
+            return made
+        if isinstance(node, ast.Attribute) and node.attr in ("setter", "deleter", "getter"):
+            return run.settle(scope.names.get(function.name, function))
+    if isinstance(decorator, External):
+        outcome = run.domain.decorate(decorator, function, node)
+        return function if outcome is UNKNOWN else outcome
+    if decorator is UNKNOWN:
+        return function
+    made = run.call(decorator, Call([function], {}, node if isinstance(node, ast.Call) else None, scope))
+    if isinstance(made, Function) and isinstance(function, Function) and made is not function:
+        made.owner = made.owner or function.owner
+        return made
+    is_something = isinstance(made, (Function, Class, Instance, ExternalCall)) or run.domain.owns(made)
+    return made if is_something else function
+
+
+def _method(run: Interpreter, func: Method, call: Call) -> Any:
+    holder, name = held(func.of), func.name
+    if isinstance(holder, (str, dict, list, EnumMember)):
+        return plain_method(run, holder, name, call.args, call.kwargs)
+    if isinstance(holder, SuperOf):
+        return call_above(run, holder, name, call)
+    if isinstance(holder, (Parameter, Signature)):
+        return replaced(holder, call)
+    if isinstance(holder, Class):
+        return run.domain.class_method(holder, name, call)
+    return run.domain.method(holder, name, call)
+
+
+_CHANGING = frozenset(
+    ("append", "extend", "add", "update", "insert", "remove", "discard", "pop", "clear", "sort", "reverse",
+     "setdefault", "popitem")
+)  # fmt: skip
+
+_QUICK = frozenset(("append", "get", "setdefault"))
+"""The methods that take the same time however much there is."""
+
+
+def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A call of a method of plain data; what it changes under a condition is in doubt."""
+    if name not in _QUICK:
+        run.budget.charge_items(holder, *args)
+    if name in _CHANGING:
+        run.changes += 1
+    if isinstance(holder, PlacedList) and holder.either and name in _CHANGING:
+        with run.in_doubt():
+            for each in holder.either:
+                _plain_method(run, each, name, args, kwargs)
+    return _plain_method(run, holder, name, args, kwargs)
+
+
+def _plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
+        return _perhaps_removed(holder, name, args)
+    if name == "sort" and isinstance(holder, PlacedList):
+        return _sort(run, holder, kwargs)
+    if run.doubt and name == "update" and isinstance(holder, PlacedDict):
+        return _perhaps_updated(run, holder, args, kwargs)
+    before = len(holder) if isinstance(holder, PlacedList) else 0
+    result = builtin_methods.method(run, holder, name, args, kwargs)
+    if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
+        inherited: set[Any] = getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
+        holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
+        if run.doubt:
+            holder.doubtful |= set(range(before, len(holder)))
+        if name in ("extend", "update") and args and getattr(args[0], "unordered", False):
+            holder.unordered = True
+    elif isinstance(holder, PlacedList) and run.doubt and name == "insert":
+        holder.doubtful = set(range(len(holder)))
+    elif isinstance(holder, PlacedList) and run.doubt and name == "reverse":
+        holder.unordered = True
+    return result
+
+
+def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None:
+    """`list.sort`: where the order is not known, or only sometimes this one, nobody may speak of it."""
+    in_order = ordered(run, list(holder), options)
+    holder.nodes = []
+    if in_order is None or run.doubt:
+        holder.unordered = True
+        return
+    if holder.doubtful:
+        holder.doubtful = set(range(len(holder)))
+    holder[:] = in_order
+    holder.unordered = False
+
+
+def _perhaps_updated(run: Interpreter, holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """What is merged into a dictionary under a condition is in doubt, or one of two where it had something before."""
+    changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
+    before = {key: holder[key] for key in changed if key in holder}
+    sure = before.keys() - holder.doubtful
+    builtin_methods.method(run, holder, "update", args, kwargs)
+    for key, value in before.items():
+        holder[key] = joined(run, value, holder[key])
+    holder.doubtful |= changed - sure
+
+
+def _perhaps_removed(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:
+    """Something that is taken away under a condition is still there, in doubt."""
+    if isinstance(holder, PlacedList):
+        everything = set(range(len(holder)))
+        holder.doubtful |= (
+            {index for index in everything if holder[index] is args[0]} if name == "remove" and args else everything
+        )
+        return UNKNOWN
+    key = unwrapped(args[0]) if args else UNKNOWN
+    if name == "pop" and isinstance(key, (str, int)):
+        if key in holder:
+            holder.doubtful.add(key)
+            return holder[key]
+        return args[1] if len(args) > 1 else UNKNOWN
+    holder.doubtful |= set(holder)
+    return UNKNOWN
+
+
+def _external(run: Interpreter, func: External, call: Call) -> Any:
+    special = SPECIAL.get(func.name)
+    if special is not None:
+        return special(run, call)
+    if func.name in builtin_calls.BUILTINS:
+        run.budget.charge_items(*call.args)
+        if func.name in builtin_calls.DEEP:
+            run.budget.charge(COST_OF_GOING_DEEP * sum(map(extent, call.args)))
+    value = builtin_calls.builtin(func.name, call.args, call.kwargs)
+    if value is not UNKNOWN or func.name.startswith("builtins."):
+        return value
+    made = ExternalCall(func, call.args, call.kwargs, call.node, call.module, complete=call.complete)
+    return run.domain.external_call(made)

@@ -1,0 +1,412 @@
+"""What an expression is worth, worked out from the source."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp.attributes import attribute, docstring_of
+from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.budget import CHARACTERS_PER_STEP, ITEMS_PER_STEP, SIZED
+from mcproof.discovery.interp.builtin_values import (
+    LONGEST,
+    binary_operation,
+    comparison,
+    doubtful_positions,
+    format_value,
+    is_settled,
+    is_type,
+    items_of,
+    may_hold_more,
+    slice_of,
+    subscript,
+    unwrapped,
+)
+from mcproof.discovery.interp.enumerations import is_enum, members_of
+from mcproof.discovery.interp.values import (
+    UNKNOWN,
+    BudgetExceededError,
+    Call,
+    Class,
+    External,
+    ExternalCall,
+    Function,
+    Generic,
+    Method,
+    PlacedDict,
+    PlacedList,
+    Scope,
+    TypeAlias,
+    UnionOf,
+    held,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.discovery.interp.interpreter import Interpreter
+
+DEEPEST_EXPRESSION = 60
+LONGEST_LOOP = 2_000
+
+
+def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
+    """The value of an expression; `UNKNOWN` where the source does not tell."""
+    kind: Any = type(node)
+    if kind is ast.Constant:
+        value = node.value  # type: ignore[union-attr]
+        if type(value) is str:
+            run.origins.by_id[id(value)] = value, node, scope.module
+            if len(value) >= CHARACTERS_PER_STEP:
+                run.budget.charge_copy(value)
+        return UNKNOWN if type(value) is complex else value
+    handler = _HANDLERS.get(kind)
+    if handler is None:
+        return UNKNOWN
+    budget = run.budget
+    budget.steps += 1  # inlined `budget.step()`: most of the time is spent here
+    if budget.steps > budget.limit:
+        raise BudgetExceededError
+    if kind is ast.Name:
+        value = run.lookup(node.id, scope)  # type: ignore[union-attr]
+    else:
+        run.depth += 1
+        try:
+            value = UNKNOWN if run.depth > DEEPEST_EXPRESSION + 40 * len(run.active) else handler(run, node, scope)
+        finally:
+            run.depth -= 1
+    if type(value) in SIZED and len(value) >= ITEMS_PER_STEP:
+        run.budget.charge_copy(value)  # whatever is done with it goes through all of it
+    return value
+
+
+def _name(run: Interpreter, node: ast.Name, scope: Scope) -> Any:
+    return run.lookup(node.id, scope)
+
+
+def _attribute(run: Interpreter, node: ast.Attribute, scope: Scope) -> Any:
+    return attribute(run, evaluate(run, node.value, scope), node.attr)
+
+
+def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
+    func = evaluate(run, node.func, scope)
+    call = arguments(run, node, scope)
+    if isinstance(func, External) and func.name == "builtins.super":
+        return run.super_of(call.args)
+    if isinstance(func, External) and func.name in ("builtins.globals", "builtins.locals", "builtins.vars"):
+        holder = scope.module.scope if func.last == "globals" or (call.args == [] and scope.parent is None) else None
+        return run.names_of(holder) if holder is not None else UNKNOWN
+    result = run.call(func, call)
+    if (type(result) is str or type(result) is PlacedDict) and id(result) not in run.origins.by_id:
+        origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
+        if isinstance(origin, Function):  # `inspect.getdoc(f)`
+            origin = docstring_of(origin.face())
+        _, at, module = run.origins.by_id.get(id(origin), (None, node, scope.module))
+        run.origins.note(result, at, module)
+    return result
+
+
+def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
+    """The arguments of a call, with whether all of them are known to be there."""
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    complete = True
+    for each in node.args:
+        if isinstance(each, ast.Starred):
+            items = items_of(run.settle(evaluate(run, each.value, scope)))
+            if items is None:
+                complete = False
+                break
+            args.extend(items)
+        else:
+            args.append(run.settle(evaluate(run, each, scope)))
+    for keyword in node.keywords:
+        value = run.settle(evaluate(run, keyword.value, scope))
+        if keyword.arg is not None:
+            kwargs[keyword.arg] = value
+        elif isinstance(value, dict):
+            kwargs.update((key, item) for key, item in value.items() if isinstance(key, str))
+            complete = complete and not getattr(value, "incomplete", False)
+        else:
+            complete = False
+    return Call(args, kwargs, node, scope, complete)
+
+
+def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Any:
+    made = PlacedList(module=scope.module)
+    nodes: list[ast.AST] = []
+    for each in node.elts:
+        if isinstance(each, ast.Starred):
+            value = run.settle(evaluate(run, each.value, scope))
+            items = items_of(value)
+            made.take_over(value, (len(made) + index for index in doubtful_positions(value)))
+            made.extend(items or ())
+            nodes.extend([each] * len(items or ()))
+            made.incomplete = made.incomplete or items is None
+        else:
+            made.append(run.settle(evaluate(run, each, scope)))
+            nodes.append(each)
+    made.nodes = nodes
+    made.unordered = made.unordered or isinstance(node, ast.Set)
+    return tuple(made) if isinstance(node, ast.Tuple) and is_settled(made) else made
+
+
+def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
+    made = PlacedDict(module=scope.module)
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        value = run.settle(evaluate(run, value_node, scope))
+        if key_node is None:
+            if isinstance(value, dict):
+                made.merge(value)
+            else:
+                made.incomplete = True
+            continue
+        key = unwrapped(run.settle(evaluate(run, key_node, scope)))
+        if isinstance(key, (str, int, float, bool, bytes, tuple, External, Class, type(None))):
+            made[key] = value
+            made.places[key] = (scope.module, key_node, value_node)
+        else:
+            made.incomplete = True
+    run.origins.note(made, node, scope.module)
+    return made
+
+
+def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
+    parts: list[str] = []
+    length = 0
+    for each in node.values:
+        if isinstance(each, ast.FormattedValue):
+            value = run.settle(evaluate(run, each.value, scope))
+            spec = evaluate(run, each.format_spec, scope) if each.format_spec is not None else ""
+            text = format_value(value, each.conversion, spec)
+        else:
+            text = each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else None
+        length += len(text or "")
+        if text is None or length > LONGEST:
+            return UNKNOWN
+        parts.append(text)
+    made = "".join(parts)
+    run.origins.note(made, node, scope.module)
+    return made
+
+
+def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
+    spine: list[ast.BinOp] = []
+    left: ast.expr = node
+    while isinstance(left, ast.BinOp):  # a long chain of `+` leans to the left
+        spine.append(left)
+        left = left.left
+    value = run.settle(evaluate(run, left, scope))
+    for each in reversed(spine):
+        value = _combined(run, value, each.op, run.settle(evaluate(run, each.right, scope)))
+    if type(value) is str:
+        run.origins.note(value, node, scope.module)
+    return value
+
+
+def _combined(run: Interpreter, left: Any, operator: ast.operator, right: Any) -> Any:
+    if isinstance(operator, ast.BitOr) and any(is_type(each, run.domain.type_functions) for each in (left, right)):
+        if left is UNKNOWN or right is UNKNOWN:
+            return UNKNOWN
+        arms = [*(left.args if isinstance(left, UnionOf) else (left,))]
+        arms += [*(right.args if isinstance(right, UnionOf) else (right,))]
+        return UnionOf(tuple(arms))
+    return binary_operation(left, operator, right)
+
+
+def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
+    decisive = isinstance(node.op, ast.Or)
+    value: Any = UNKNOWN
+    for index, each in enumerate(node.values):
+        value = run.settle(evaluate(run, each, scope))
+        known = truth(value)
+        if known is decisive:
+            return value
+        if known is None:
+            with run.in_doubt():
+                rest = [run.settle(evaluate(run, other, scope)) for other in node.values[index + 1 :]]
+            return _first_or(run, value, rest) if decisive else UNKNOWN if rest else value
+    return value
+
+
+def _first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
+    """`value or ...` where nobody knows the value: a server, an object or a function that stands in for it is one."""
+    if isinstance(value, ExternalCall) or not rest:
+        return value
+    for each in rest:
+        value = joined(run, value, each)
+    return value
+
+
+def _unary(run: Interpreter, node: ast.UnaryOp, scope: Scope) -> Any:
+    value = unwrapped(run.settle(evaluate(run, node.operand, scope)))
+    if isinstance(node.op, ast.Not):
+        known = truth(value)
+        return UNKNOWN if known is None else not known
+    if not isinstance(value, (int, float)):
+        return UNKNOWN
+    if isinstance(node.op, ast.USub):
+        return -value
+    return value if isinstance(node.op, ast.UAdd) else UNKNOWN
+
+
+def _compare(run: Interpreter, node: ast.Compare, scope: Scope) -> Any:
+    left = run.settle(evaluate(run, node.left, scope))
+    for operator, right_node in zip(node.ops, node.comparators, strict=True):
+        right = run.settle(evaluate(run, right_node, scope))
+        outcome = comparison(left, operator, right)
+        if outcome is not True:
+            return outcome
+        left = right
+    return True
+
+
+def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
+    known = truth(run.settle(evaluate(run, node.test, scope)))
+    if known is not None:
+        return evaluate(run, node.body if known else node.orelse, scope)
+    with run.in_doubt():
+        body, orelse = evaluate(run, node.body, scope), evaluate(run, node.orelse, scope)
+    return joined(run, run.settle(body), run.settle(orelse))
+
+
+def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
+    value = run.settle(evaluate(run, node.value, scope))
+    if isinstance(node.slice, ast.Slice):
+        bounds = [evaluate(run, each, scope) for each in (node.slice.lower, node.slice.upper, node.slice.step)]
+        if node.slice.lower is None:
+            bounds[0] = None
+        if node.slice.upper is None:
+            bounds[1] = None
+        if node.slice.step is None:
+            bounds[2] = None
+        return slice_of(value, bounds)
+    if isinstance(value, External) and value.last == "Annotated" and isinstance(node.slice, ast.Tuple):
+        return Generic(value, tuple(run.settle(evaluate(run, each, scope)) for each in node.slice.elts))
+    index = run.settle(evaluate(run, node.slice, scope))
+    if isinstance(value, Class) and is_enum(value):
+        return next((member for member in members_of(value) if member.name == index), UNKNOWN)
+    if isinstance(value, External) and value.name in ("os.environ", "sys.argv"):
+        return UNKNOWN
+    if isinstance(value, (External, Class, TypeAlias)):
+        return Generic(value, index if isinstance(index, tuple) else (index,))
+    value, index = held(value), unwrapped(index)
+    if isinstance(value, PlacedDict) and value.factory is not None and isinstance(index, (str, int)):
+        if index not in value:
+            value[index] = run.call(value.factory, Call([], {}))
+            if run.doubt:
+                value.doubtful.add(index)
+        return value[index]
+    return subscript(value, index)
+
+
+def _lambda(run: Interpreter, node: ast.Lambda, scope: Scope) -> Any:
+    return run.function(node, scope)
+
+
+def _awaited(run: Interpreter, node: ast.Await, scope: Scope) -> Any:
+    return evaluate(run, node.value, scope)
+
+
+def _walrus(run: Interpreter, node: ast.NamedExpr, scope: Scope) -> Any:
+    value = run.settle(evaluate(run, node.value, scope))
+    scope.names[node.target.id] = value
+    return value
+
+
+def _yield(run: Interpreter, node: ast.Yield | ast.YieldFrom, scope: Scope) -> Any:
+    value = run.settle(evaluate(run, node.value, scope)) if node.value is not None else None
+    run.yielded(value, whole=isinstance(node, ast.YieldFrom))
+    return UNKNOWN
+
+
+def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
+    inner = Scope(scope.module, scope)
+    is_dict = isinstance(node, ast.DictComp)
+    made_dict, made_list = PlacedDict(module=scope.module), PlacedList(module=scope.module)
+    made_list.lists_all = True
+    for certain in _rounds(run, node.generators, 0, inner, made_list):
+        if is_dict:
+            key = unwrapped(run.settle(evaluate(run, node.key, inner)))
+            value = run.settle(evaluate(run, node.value, inner))
+            if isinstance(key, (str, int, float, bool, tuple, type(None))):
+                made_dict[key] = value
+                if not certain:
+                    made_dict.doubtful.add(key)
+            made_dict.incomplete = (
+                made_dict.incomplete or not certain or not isinstance(key, (str, int, float, bool, tuple, type(None)))
+            )
+            continue
+        value = run.settle(evaluate(run, node.elt, inner))
+        if not certain:
+            made_list.doubtful.add(len(made_list))
+        made_list.append(value)
+    made_dict.incomplete = made_dict.incomplete or not made_list.lists_all
+    made_list.incomplete = bool(made_list.doubtful) or not made_list.lists_all
+    made_list.unordered = made_list.unordered or isinstance(node, ast.SetComp)
+    return made_dict if is_dict else made_list
+
+
+def _rounds(
+    run: Interpreter,
+    generators: list[ast.comprehension],
+    index: int,
+    scope: Scope,
+    made: PlacedList,
+) -> Iterator[bool]:
+    """Bind the names of a comprehension for each of its rounds; whether the round is certain.
+
+    `made` learns whether the order of the rounds is known, and whether all of them are.
+    """
+    if index == len(generators):
+        yield True
+        return
+    generator = generators[index]
+    iterated = run.settle(evaluate(run, generator.iter, scope))
+    items = items_of(iterated)
+    if items is None or len(items) > LONGEST_LOOP or may_hold_more(iterated):
+        made.lists_all = False
+    iterated_in_doubt = doubtful_positions(iterated)
+    made.unordered = made.unordered or getattr(iterated, "unordered", False)
+    for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
+        certain = items is not None and position not in iterated_in_doubt
+        run.budget.step()
+        run.assign(generator.target, item, scope)
+        known = [truth(run.settle(evaluate(run, test, scope))) for test in generator.ifs]
+        if any(each is False for each in known):
+            continue
+        sure = certain and all(known)
+        if sure:
+            yield from _rounds(run, generators, index + 1, scope, made)
+            continue
+        with run.in_doubt():
+            for _ in _rounds(run, generators, index + 1, scope, made):
+                yield False
+
+
+_HANDLERS: dict[type[ast.AST], Any] = {
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.List: _list,
+    ast.Tuple: _list,
+    ast.Set: _list,
+    ast.Dict: _dict,
+    ast.JoinedStr: _formatted,
+    ast.BinOp: _binary,
+    ast.BoolOp: _boolean,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.IfExp: _conditional,
+    ast.Subscript: _subscript,
+    ast.Lambda: _lambda,
+    ast.Await: _awaited,
+    ast.NamedExpr: _walrus,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension,
+}

@@ -1,0 +1,262 @@
+"""Following the statements of a project far enough to see what they register.
+
+This is an interpreter of values that may be unknown, not of programs: a condition that the source does not settle is
+followed both ways, and what happens under it is in doubt. Nothing of the target is imported or executed; steps,
+depth and loops are bounded.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp import builtin_calls, builtin_values, calls
+from mcproof.discovery.interp.assignments import assign
+from mcproof.discovery.interp.budget import Budget
+from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
+from mcproof.discovery.interp.function_history import FunctionHistory
+from mcproof.discovery.interp.imports import LazyImport, ModuleValue
+from mcproof.discovery.interp.origins import Origins
+from mcproof.discovery.interp.statements import STATEMENTS
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Call,
+    Class,
+    External,
+    Frame,
+    Function,
+    FunctionNode,
+    Instance,
+    PlacedDict,
+    PlacedList,
+    Scope,
+    SuperOf,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.discovery.interp.domain import Domain
+    from mcproof.discovery.interp.modules import Module, Modules
+
+_EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
+
+
+class ImportGraph:
+    """Which files import which."""
+
+    __slots__ = ("imported", "importers")
+
+    def __init__(self) -> None:
+        self.importers: dict[str, set[tuple[str, bool]]] = {}
+        """For a file that may have effects: the files that import it, and whether only under a condition."""
+        self.imported: dict[str, set[str]] = {}
+        """For a file: the files that it imports."""
+
+
+class Interpreter:
+    """Follows modules and calls, and passes what only the domain understands to the domain."""
+
+    def __init__(self, modules: Modules, domain: Domain) -> None:
+        self.modules = modules
+        self.domain = domain
+        self.budget = Budget()
+        self.origins = Origins()
+        self.import_graph = ImportGraph()
+        self.depth = 0
+        """How deeply the current expression is nested."""
+        self.doubt = 0
+        """How many unresolved conditions apply to the current statement."""
+        self.frames: list[Frame] = [Frame(None)]
+        self.active: list[int] = []
+        """The functions that are being followed, by the identity of their nodes."""
+        self.current_class: Class | None = None
+        """The class whose body is being followed."""
+        self.decorating = False
+        """Whether a decorator expression is being evaluated."""
+        self.instances: dict[int, Instance] = {}
+        """The first instance of each class, by the identity of the class."""
+        self.changes = 0
+        """How many changes other functions can see: of objects, data, names of modules and classes."""
+        self.functions = FunctionHistory()
+
+    @contextmanager
+    def in_doubt(self) -> Iterator[None]:
+        self.doubt += 1
+        try:
+            yield
+        finally:
+            self.lower_doubt(self.doubt - 1)
+
+    def lower_doubt(self, doubt: int) -> None:
+        """Leave conditions until this many apply."""
+        self.doubt = doubt
+        self.domain.doubt_lowered(doubt)
+
+    def reset(self) -> None:
+        """Leave everything that is being followed, as before a new root."""
+        self.depth = 0
+        self.lower_doubt(0)
+        del self.frames[1:]
+        self.active.clear()
+        self.current_class = None
+
+    # --- modules and names
+
+    def module(self, path: str) -> Module | None:
+        """The module in a file, its statements followed."""
+        module = self.modules.load(path)
+        if module is not None and module.state == "new":
+            module.state = "running"
+            module.scope.names["__name__"] = module.name
+            module.scope.names["__file__"] = UNKNOWN
+            budget = self.budget
+            depth, doubt = self.depth, self.doubt
+            limit, before = budget.limit, budget.steps
+            self.depth = self.doubt = 0
+            budget.limit = budget.root_limit  # independent of which importer comes first
+            self.frames.append(Frame(None))
+            try:
+                self.block(module.tree.body, module.scope)
+            except RecursionError:
+                pass  # keep what was followed so far
+            finally:
+                self.frames.pop()
+                self.depth = depth
+                self.lower_doubt(doubt)
+                budget.limit = min(limit + budget.steps - before, budget.root_limit)
+                module.state = "done"
+        return module
+
+    def settle(self, value: Any) -> Any:
+        """What an imported name stands for."""
+        if type(value) is not LazyImport:
+            return value
+        steps = 0
+        while isinstance(value, LazyImport) and steps < 12:
+            value, steps = self._imported(value), steps + 1
+        return UNKNOWN if isinstance(value, LazyImport) else value
+
+    def _imported(self, lazy: LazyImport) -> Any:
+        if os.path.isdir(lazy.path):
+            if lazy.name is None:
+                return ModuleValue(lazy.path)
+            below = self.modules.import_paths.in_folder(lazy.path, lazy.name)
+            return LazyImport(below, None) if below is not None else UNKNOWN
+        if lazy.name is None:
+            return ModuleValue(lazy.path)
+        module = self.module(lazy.path)
+        if module is None:
+            return UNKNOWN
+        if lazy.name in module.scope.names:
+            return module.scope.names[lazy.name]
+        if module.is_package:
+            below = self.modules.import_paths.in_folder(os.path.dirname(lazy.path), lazy.name)
+            if below is not None:
+                return LazyImport(below, None)
+        return UNKNOWN
+
+    def lookup(self, name: str, scope: Scope | None) -> Any:
+        current = scope
+        while current is not None:
+            if name in current.names and (current is scope or not current.is_class):
+                value = current.names[name]
+                return self.settle(value) if type(value) is LazyImport else value
+            current = current.parent
+        if name in builtin_calls.NAMES:
+            return External(f"builtins.{name}")
+        # A name that nothing in sight defines comes from the last `from somewhere import *`.
+        stars = scope.module.stars if scope is not None else []
+        return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
+
+    def names_of(self, scope: Scope) -> PlacedDict:
+        made = PlacedDict((name, self.settle(value)) for name, value in list(scope.names.items()))
+        made.incomplete = False
+        return made
+
+    def reach(self, path: str, importer: Module) -> None:
+        """Follow an imported module at once if it may register something; others wait until a name is read."""
+        self.import_graph.imported.setdefault(importer.path, set()).add(path)
+        if self.modules.is_candidate(path):
+            self.import_graph.importers.setdefault(path, set()).add((importer.path, self.doubt > 0))
+            self.module(path)
+
+    # --- statements
+
+    def block(self, body: list[ast.stmt], scope: Scope) -> str | None:
+        """Follow statements until one leaves the block; how it is left."""
+        for statement in body:
+            handler = STATEMENTS.get(type(statement))
+            if handler is None:
+                continue
+            self.budget.step()
+            outcome: str | None = handler(self, statement, scope)
+            if outcome is not None:
+                return outcome
+        return None
+
+    def assign(self, target: ast.AST, value: Any, scope: Scope) -> None:
+        """Bind a target to a value."""
+        assign(self, target, value, scope)
+
+    # --- functions and classes
+
+    def function(self, node: FunctionNode, scope: Scope) -> Function:
+        """A function object from its definition, its defaults worked out."""
+        defaults = [self.settle(evaluate(self, each, scope)) for each in node.args.defaults]
+        kw_defaults = [
+            MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
+        ]
+        if not isinstance(node, ast.Lambda) and type(text := ast.get_docstring(node, clean=False)) is str:
+            self.origins.by_id[id(text)] = text, node.body[0], scope.module
+        made = Function(node, scope, defaults, kw_defaults)
+        made.doubt = self.doubt
+        return made
+
+    def call(self, func: Any, call: Call) -> Any:
+        """What a call returns, its effects on servers included."""
+        if isinstance(func, External) and func.name in _EXITS:
+            return UNKNOWN
+        return calls.call_of(self, self.settle(func), call)
+
+    def yielded(self, value: Any, *, whole: bool) -> None:
+        frame = self.frames[-1]
+        if frame.yields is None:
+            frame.yields = PlacedList()
+        items = builtin_values.items_of(value) if whole else [value]
+        if items is None or len(frame.yields) > LONGEST_LOOP:
+            frame.yields.incomplete = True
+        else:
+            before = len(frame.yields)
+            in_doubt = range(len(items)) if self.doubt else builtin_values.doubtful_positions(value) if whole else ()
+            frame.yields.take_over(value if whole else None, (before + index for index in in_doubt))
+            frame.yields.extend(items)
+
+    def super_of(self, args: list[Any]) -> Any:
+        if len(args) == 2 and isinstance(args[0], Class):
+            return SuperOf(args[0], args[1])
+        function = self.frames[-1].function
+        if function is None or function.owner is None:
+            return UNKNOWN
+        return SuperOf(function.owner, function.bound_to)
+
+    def attribute_of(self, value: Any, name: str) -> Any:
+        """An attribute of a module or of a value of the domain."""
+        if isinstance(value, ModuleValue):
+            return self.settle(LazyImport(value.path, name))
+        return self.domain.attribute(value, name)
+
+    def annotation(self, node: ast.AST | None, scope: Scope) -> Any:
+        """The type that an annotation names."""
+        return self.settle(evaluate(self, node, scope))
+
+    def instance_of_annotation(self, cls: Class, name: str) -> Any:
+        """What an attribute that is only annotated can be: a server, or nothing that is known."""
+        for each in cls.ancestry():
+            if name in each.annotations:
+                node = each.annotations[name].annotation
+                return self.domain.instance_of_annotation(evaluate(self, node, each.body))
+        return UNKNOWN

@@ -1,0 +1,215 @@
+"""The modules of a project: which files may register something, and what is in them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import warnings
+from bisect import bisect_right
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from mcproof.discovery.interp.values import Scope
+from mcproof.discovery.locations import SourceProblem
+from mcproof.discovery.project.import_paths import ImportPaths
+from mcproof.discovery.project.source_files import (
+    MOST_FILES,
+    decoded,
+    is_test,
+    read_bytes,
+    unparsed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+_IMPORT = re.compile(rb"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))")
+"""An import statement after a line break: a pattern that starts with a fixed letter is found fast."""
+_WORD = re.compile(rb"\w+")
+
+
+def stem_of(path: str) -> str:
+    """The last part of the dotted name of a file."""
+    folder, base = os.path.split(path)
+    return os.path.basename(folder) if base == "__init__.py" else base.removesuffix(".py")
+
+
+class Module:
+    """One source file: its text, its tree, and what its names stand for."""
+
+    __slots__ = ("_starts", "file", "lines", "name", "path", "scope", "stars", "state", "text", "tree")
+
+    def __init__(self, file: str, name: str, text: str, tree: ast.Module) -> None:
+        self.file = file
+        self.path = os.path.abspath(file)
+        self.name = name
+        self.text = text
+        self.tree = tree
+        self.lines: list[str] | None = None
+        self._starts: list[int] | None = None
+        self.scope = Scope(self)
+        self.state = "new"
+        self.stars: list[str] = []
+        """The modules from outside the project of which everything is imported."""
+
+    @property
+    def is_package(self) -> bool:
+        return os.path.basename(self.file) == "__init__.py"
+
+    def line(self, number: int) -> str:
+        """One line of the text; lines as Python counts them."""
+        if self.lines is None:
+            self.lines = self.text.split("\n")
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def between(self, first: int, last: int) -> str:
+        """Some lines of the text, the first and the last among them."""
+        self.line(first)
+        return "\n".join((self.lines or [])[first - 1 : last])
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line that holds a character of the text."""
+        if self._starts is None:
+            self._starts = [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))]
+        return bisect_right(self._starts, offset)
+
+
+class Modules:
+    """Every module that was looked at, found by file or by import."""
+
+    def __init__(
+        self,
+        files: Iterable[str],
+        top: str,
+        problems: list[SourceProblem],
+        is_relevant: Callable[[bytes, str], bool],
+        installed: frozenset[str],
+        instead: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self.files = {os.path.abspath(file): file for file in files}
+        self.top = os.path.abspath(top)
+        self.import_paths = ImportPaths(self.files, self.top, installed)
+        self._is_relevant = is_relevant
+        """Whether a file, by content and path, may have effects in the domain."""
+        self.problems = problems
+        self.stems: set[str] = set()
+        """The names by which files that may register something are imported."""
+        self._candidates: frozenset[str] = frozenset()
+        self._relevant: set[str] = set()
+        self._modules: dict[str, Module | None] = {}
+        self._data: dict[str, bytes | None] = {}
+        self._instead = instead or {}
+        """What to read as the content of files, by their real paths, in place of what they hold."""
+
+    def add_imported(self) -> None:
+        """Take in every file of the project that the files import, directly or not, with the packages around them."""
+        is_relative = not all(map(os.path.isabs, self.files.values()))
+        waiting = list(self.files)
+        while waiting:
+            path = waiting.pop()
+            for each in self._imported_by(path, self.data(path) or b""):
+                if each not in self.files and len(self.files) < MOST_FILES:
+                    self.files[each] = os.path.relpath(each) if is_relative else each
+                    waiting.append(each)
+
+    def _imported_by(self, path: str, data: bytes) -> Iterator[str]:
+        """The files that a source imports, as far as its text tells."""
+        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
+            if modules:
+                named = [each.split()[0] for each in modules.split(b",") if each.strip()]
+                found = [self.import_paths.find(path, each.decode(errors="replace"), 0) for each in named]
+            else:
+                origin = self.import_paths.find(path, module.decode(errors="replace"), len(dots))
+                words = _WORD.findall(names) if origin is not None else ()
+                found = [
+                    origin,
+                    *(self.import_paths.below(origin or "", word.decode(errors="replace")) for word in words),
+                ]
+            for each in found:
+                if each is not None and each.endswith(".py"):
+                    yield each
+                    yield from self.import_paths.packages_of(each)
+
+    def candidates(self) -> list[str]:
+        """The files, as absolute paths, that may register something."""
+        found = [path for path in self.files if (data := self.data(path)) is not None and self._is_relevant(data, path)]
+        self.stems = {stem_of(path) for path in found}
+        self._candidates = frozenset(found)
+        return found
+
+    def importers(self, candidates: list[str]) -> list[str]:
+        """The other files that import one of these: an entry point often does nothing else."""
+        known = set(candidates)
+        stems = {stem.encode() for stem in self.stems}
+        found = []
+        for path in self.files:
+            data = self.data(path) if path not in known else None
+            if data is not None and self._imports_any(path, data, stems) and not is_test(path, data):
+                found.append(path)
+        self._relevant = known.union(found)
+        return found
+
+    def _imports_any(self, path: str, data: bytes, stems: set[bytes]) -> bool:
+        """Whether a source imports a candidate; `stems` are the words that such an import needs."""
+        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
+            words = _WORD.findall(modules or module + b" " + names)
+            if stems.isdisjoint(words):
+                continue
+            if modules:
+                named = [each.split()[0] for each in modules.split(b",") if each.strip()]
+                wanted = tuple(self.import_paths.find(path, each.decode(errors="replace"), 0) for each in named)
+            else:
+                origin = self.import_paths.find(path, module.decode(), len(dots))
+                below = stems.intersection(words) if origin is not None else ()
+                wanted = (origin, *(self.import_paths.below(origin or "", word.decode()) for word in below))
+            if not self._candidates.isdisjoint(wanted):
+                return True
+        return False
+
+    def mentions(self, name: str, besides: Module) -> bool:
+        """Whether another file of the project holds this name as a word."""
+        word = name.encode()
+        pattern = re.compile(rb"\b%b\b" % re.escape(word) if name.isascii() else re.escape(word))
+        others = (self.data(path) or b"" for path in self.files if path != besides.path)
+        return any(word in data and pattern.search(data) is not None for data in others)
+
+    def data(self, path: str) -> bytes | None:
+        if path not in self._data:
+            text = self._instead.get(os.path.realpath(path)) if self._instead else None
+            self._data[path] = read_bytes(self.files.get(path, path), self.problems) if text is None else text
+        return self._data[path]
+
+    def is_candidate(self, path: str) -> bool:
+        return path in self._candidates
+
+    def is_bystander(self, module: Module) -> bool:
+        """Whether a module registers nothing and imports nothing that does."""
+        return module.path not in self._relevant
+
+    def load(self, path: str) -> Module | None:
+        """The module in a file, parsed; None where it cannot be."""
+        if path not in self._modules:
+            self._modules[path] = self._parse(path)
+        return self._modules[path]
+
+    def _parse(self, path: str) -> Module | None:
+        file = self.files.get(path, path)
+        data = self.data(path)
+        text = decoded(data, file, self.problems) if data is not None else None
+        if text is None:
+            return None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # an odd escape in somebody's string is not our news
+                tree = ast.parse(text)
+        except SyntaxError as error:
+            self.problems.append(unparsed(text, file, error))
+            return None
+        except (RecursionError, MemoryError):
+            self.problems.append(SourceProblem(file, None, None, "nested too deeply"))
+            return None
+        except ValueError as error:
+            self.problems.append(SourceProblem(file, None, None, f"not valid Python: {error}"))
+            return None
+        return Module(file, self.import_paths.dotted_name(path), text, tree)

@@ -1,0 +1,210 @@
+"""The parameters of a function: as they are written, and as a program changes them through `inspect`.
+
+A decorator that fills a parameter itself hides it from callers with `wrapper.__signature__ = …`, and that is what a
+framework reads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp.builtin_values import doubtful_positions, is_empty_marker, items_of, may_hold_more
+from mcproof.discovery.interp.values import (
+    MISSING,
+    MOST_WRAPPERS,
+    UNKNOWN,
+    External,
+    Function,
+    Method,
+    PlacedDict,
+)
+
+if TYPE_CHECKING:
+    import ast
+
+    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.interp.values import Call, Scope
+
+_EMPTY = External("inspect.Parameter.empty")
+
+
+class Parameter:
+    """One parameter of a function, as callers see it."""
+
+    __slots__ = ("annotation", "default", "how", "name", "node", "scope")
+
+    def __init__(self, name: str, node: ast.arg | None, default: Any, how: str, scope: Scope | None) -> None:
+        self.name = name
+        self.node = node
+        """Where it is written; None where the program made it up."""
+        self.default = default
+        """What it is where nobody gives it; `MISSING` where it must be given."""
+        self.how = how
+        """How it is given, in the words of `inspect`: POSITIONAL_OR_KEYWORD and so on."""
+        self.scope = scope
+        self.annotation: Any = None
+        """The type that the program gave it in place of the written one; `MISSING` where it took that away."""
+
+    def type_in(self, run: Interpreter) -> Any:
+        """Its type; `MISSING` where it has none."""
+        if self.annotation is not None:
+            return self.annotation
+        written = self.node.annotation if self.node is not None else None
+        if written is None or self.scope is None:
+            return MISSING
+        return run.annotation(written, self.scope)
+
+    def but(self, changes: dict[str, Any]) -> Parameter | None:
+        """The same with other values, as `Parameter.replace` makes it; None where nobody knows how it is called."""
+        name = changes.get("name", self.name)
+        if not isinstance(name, str):
+            return None
+        made = Parameter(name, self.node, self.default, self.how, self.scope)
+        made.annotation = self.annotation
+        if "default" in changes:
+            made.default = _or_missing(changes["default"])
+        if "annotation" in changes:
+            made.annotation = _or_missing(changes["annotation"])
+        if "kind" in changes:
+            made.how = changes["kind"].last if isinstance(changes["kind"], External) else made.how
+        return made
+
+
+class Signature:
+    """Parameters in order, and the type that comes back."""
+
+    __slots__ = ("doubtful", "parameters", "returns")
+
+    def __init__(
+        self, parameters: list[Parameter], returns: Any = None, doubtful: frozenset[str] = frozenset()
+    ) -> None:
+        self.parameters = parameters
+        self.returns = returns
+        """The type that the program gave in place of the written one; None where it left that alone."""
+        self.doubtful = doubtful
+        """The names of parameters that are there only under a condition."""
+
+
+def _or_missing(value: Any) -> Any:
+    return MISSING if is_empty_marker(value) else value
+
+
+def signature_of(function: Function) -> Signature | None:
+    """What callers see of a function; None where the program changes that in a way that nobody can follow."""
+    seen: Any = function
+    for _ in range(MOST_WRAPPERS):
+        if not isinstance(seen, Function):
+            break
+        changed = seen.attributes.get("__signature__")
+        if changed is not None:
+            return changed if isinstance(changed, Signature) else None
+        seen = seen.wrapped
+    return Signature(written_parameters(function))
+
+
+def written_parameters(function: Function) -> list[Parameter]:
+    """The parameters that a caller can give, in order, as they are written."""
+    face = function.face()
+    spec, scope = face.node.args, face.scope
+    positional = [*spec.posonlyargs, *spec.args]
+    first_default = len(positional) - len(face.defaults)
+    found = [
+        Parameter(
+            each.arg,
+            each,
+            face.defaults[index - first_default] if index >= first_default else MISSING,
+            "POSITIONAL_ONLY" if index < len(spec.posonlyargs) else "POSITIONAL_OR_KEYWORD",
+            scope,
+        )
+        for index, each in enumerate(positional)
+    ]
+    if (function.bound_to is not None or face.bound_to is not None) and found:
+        found = found[1:]
+    if spec.vararg is not None:
+        found.append(Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
+    found += [
+        Parameter(each.arg, each, default, "KEYWORD_ONLY", scope)
+        for each, default in zip(spec.kwonlyargs, face.kw_defaults, strict=True)
+    ]
+    if spec.kwarg is not None:
+        found.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING, "VAR_KEYWORD", scope))
+    if function.partial is None:
+        return found
+    args, kwargs = function.partial
+    rest = found[len(args) :]
+    return [each.but({"default": kwargs[each.name]}) or each if each.name in kwargs else each for each in rest]
+
+
+# --- what a program does with them
+
+
+def signature_called(_: Interpreter, call: Call) -> Any:
+    """`inspect.signature(function)`."""
+    function = call.args[0] if call.args else call.kwargs.get("obj")
+    return (signature_of(function) or UNKNOWN) if isinstance(function, Function) else UNKNOWN
+
+
+def made_signature(_: Interpreter, call: Call) -> Any:
+    """`inspect.Signature(parameters, return_annotation=…)`."""
+    given = call.args[0] if call.args else call.kwargs.get("parameters")
+    return _with(Signature([]), {"return_annotation": _EMPTY, **call.kwargs, "parameters": given or []})
+
+
+def made_parameter(_: Interpreter, call: Call) -> Any:
+    """`inspect.Parameter(name, kind, default=…, annotation=…)`."""
+    given = {**dict(zip(("name", "kind"), call.args, strict=False)), **call.kwargs}
+    blank = Parameter("", None, MISSING, "POSITIONAL_OR_KEYWORD", None)
+    return blank.but(given) or UNKNOWN if "name" in given and call.complete else UNKNOWN
+
+
+def attribute(run: Interpreter, value: Parameter | Signature, name: str) -> Any:
+    """`signature.parameters`, `parameter.default` and so on."""
+    if isinstance(value, Signature):
+        if name == "parameters":
+            found = PlacedDict((each.name, each) for each in value.parameters)
+            found.doubtful |= value.doubtful
+            return found
+        return Method(value, name) if name == "replace" else UNKNOWN
+    if name == "name":
+        return value.name
+    if name == "kind" or name.isupper():
+        return External(f"inspect.Parameter.{value.how if name == 'kind' else name}")
+    if name in ("default", "annotation"):
+        found_value = value.default if name == "default" else value.type_in(run)
+        return _EMPTY if found_value is MISSING else found_value
+    if name == "empty":
+        return _EMPTY
+    return Method(value, name) if name == "replace" else UNKNOWN
+
+
+def replaced(value: Parameter | Signature, call: Call) -> Any:
+    """`signature.replace(parameters=…)` and `parameter.replace(default=…)`."""
+    if not call.complete:
+        return UNKNOWN
+    return (value.but(call.kwargs) or UNKNOWN) if isinstance(value, Parameter) else _with(value, call.kwargs)
+
+
+def _with(value: Signature, changes: dict[str, Any]) -> Any:
+    """A signature with other parameters or another type that comes back."""
+    parameters, doubtful = value.parameters, value.doubtful
+    if "parameters" in changes:
+        given = changes["parameters"]
+        items = items_of(given)
+        if items is None or may_hold_more(given):
+            return UNKNOWN
+        parameters = [each for each in items if isinstance(each, Parameter)]
+        if len(parameters) < len(items):
+            return UNKNOWN
+        doubtful = doubtful | {items[index].name for index in doubtful_positions(given)}
+    returns = changes.get("return_annotation", value.returns)
+    return Signature(parameters, returns if returns is None else _or_missing(returns), doubtful)
+
+
+def either(left: Signature, right: Signature) -> Signature:
+    """One of two: what only one of them has is in doubt."""
+    if len(left.parameters) < len(right.parameters):
+        left, right = right, left
+    ours, theirs = ({each.name for each in one.parameters} for one in (left, right))
+    more = [each for each in right.parameters if each.name not in ours]
+    returns = left.returns if left.returns is right.returns else UNKNOWN
+    return Signature([*left.parameters, *more], returns, left.doubtful | right.doubtful | (ours ^ theirs))

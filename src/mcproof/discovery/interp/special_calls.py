@@ -1,0 +1,314 @@
+"""Functions from outside whose calls mean something here: `getattr`, `map`, `functools.partial` and their like."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp import builtin_calls, parameters
+from mcproof.discovery.interp.assignments import set_attribute
+from mcproof.discovery.interp.attributes import attribute
+from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.builtin_values import doubtful_positions, is_settled, items_of, unwrapped
+from mcproof.discovery.interp.expressions import LONGEST_LOOP
+from mcproof.discovery.interp.imports import ModuleValue
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Call,
+    Class,
+    External,
+    ExternalCall,
+    Function,
+    Instance,
+    Method,
+    PlacedDict,
+    PlacedList,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from mcproof.discovery.interp.interpreter import Interpreter
+
+_PLAIN = (str, int, float, dict, list, tuple, type(None))
+
+
+def _getattr(run: Interpreter, call: Call) -> Any:
+    if len(call.args) < 2 or not isinstance(call.args[1], str):
+        return UNKNOWN
+    holder, name = call.args[:2]
+    found = run.settle(attribute(run, holder, name))
+    if len(call.args) < 3:
+        return found
+    if isinstance(holder, (Function, Instance)) and name not in holder.attributes:
+        has_it = isinstance(holder, Instance) and holder.cls.attribute(name) is not MISSING
+        if not has_it and (found is UNKNOWN or isinstance(found, Method)):
+            return call.args[2]
+    return joined(run, found, call.args[2]) if _is_doubtful(holder, name) else found
+
+
+def _is_doubtful(holder: Any, name: str) -> bool:
+    """Whether an object has an attribute only under a condition."""
+    return isinstance(holder, Instance) and name in holder.doubtful and holder.cls.attribute(name) is MISSING
+
+
+def _setattr(run: Interpreter, call: Call) -> Any:
+    if len(call.args) == 3 and isinstance(call.args[1], str):
+        set_attribute(run, call.args[0], call.args[1], call.args[2])
+    return None
+
+
+def _hasattr(_: Interpreter, call: Call) -> Any:
+    if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Function):
+        return call.args[1] in call.args[0].attributes or call.args[1].startswith("__")
+    if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Instance):
+        made, name = call.args
+        if _is_doubtful(made, name):
+            return UNKNOWN
+        if name in made.attributes or made.cls.attribute(name) is not MISSING:
+            return True
+        knows_all = not made.cls.external_bases() and made.cls.attribute("__getattr__") is MISSING
+        return False if knows_all and made.native is None and not name.startswith("__") else UNKNOWN
+    return UNKNOWN
+
+
+def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list[Any] | None:
+    """The items sorted as Python does, with `key` and `reverse`; None where nobody knows their order."""
+    key, backwards = options.get("key"), options.get("reverse", False)
+    if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
+        return None
+    run.budget.steps += len(items)
+    keys = [unwrapped(each if key is None else run.call(key, Call([each], {}))) for each in items]
+    for kind in (str, (int, float)):
+        if all(isinstance(each, kind) for each in keys):
+            return [items[index] for index in sorted(range(len(items)), key=keys.__getitem__, reverse=bool(backwards))]
+    return None
+
+
+def _sorted(run: Interpreter, call: Call) -> Any:
+    value = call.args[0] if len(call.args) == 1 else UNKNOWN
+    items = items_of(value)
+    if items is None:
+        return UNKNOWN
+    in_order = ordered(run, items, call.kwargs)
+    made = PlacedList(items if in_order is None else in_order)
+    made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    made.unordered = in_order is None
+    return made
+
+
+def _map(run: Interpreter, call: Call) -> Any:
+    items = items_of(call.args[1]) if len(call.args) == 2 else None
+    if items is None:
+        return UNKNOWN
+    made = PlacedList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
+    made.incomplete = len(items) > LONGEST_LOOP
+    return made.take_over(call.args[1], doubtful_positions(call.args[1]))
+
+
+def _filter(run: Interpreter, call: Call) -> Any:
+    items = items_of(call.args[1]) if len(call.args) == 2 else None
+    if items is None:
+        return UNKNOWN
+    kept = []
+    for each in items[:LONGEST_LOOP]:
+        known = truth(each if call.args[0] is None else run.call(call.args[0], Call([each], {})))
+        if known is None:
+            return UNKNOWN
+        if known:
+            kept.append(each)
+    made = PlacedList(kept)
+    made.incomplete = len(items) > LONGEST_LOOP
+    return made.take_over(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
+
+
+def _partial(_: Interpreter, call: Call) -> Any:
+    if not call.args or not isinstance(call.args[0], Function):
+        return ExternalCall(External("functools.partial"), call.args, call.kwargs)
+    made = call.args[0].copy()
+    before = made.partial or ([], {})
+    made.partial = ([*before[0], *call.args[1:]], {**before[1], **call.kwargs})
+    return made
+
+
+def _import_module(run: Interpreter, call: Call) -> Any:
+    name = call.args[0] if call.args else None
+    if not isinstance(name, str) or call.scope is None or not name:
+        if os.path.isfile(run.modules.top):  # of a folder, every module is followed, whoever imports it
+            run.domain.import_unresolved(call.module, call.node)
+        return UNKNOWN
+    level = len(name) - len(name.lstrip("."))
+    path = run.modules.import_paths.find(call.scope.module.path, name.lstrip("."), level)
+    if path is None:
+        return External(name) if not level else UNKNOWN
+    run.reach(path, call.scope.module)
+    return ModuleValue(path)
+
+
+def _isinstance(_: Interpreter, call: Call) -> Any:
+    if len(call.args) != 2:
+        return UNKNOWN
+    kinds = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
+    known = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
+    types = [known.get(kind.last) for kind in kinds if isinstance(kind, External)]
+    plain_value = isinstance(call.args[0], (*_PLAIN, Function))
+    if len(types) == len(kinds) and None not in types and plain_value:
+        return isinstance(call.args[0], tuple(each for each in types if each is not None))
+    if isinstance(call.args[0], Instance) and any(
+        kind in call.args[0].cls.ancestry() for kind in kinds if isinstance(kind, Class)
+    ):
+        return True
+    return UNKNOWN
+
+
+def _callable(_: Interpreter, call: Call) -> Any:
+    if len(call.args) == 1 and isinstance(call.args[0], (Function, Class)):
+        return True
+    return False if call.args and isinstance(call.args[0], _PLAIN) else UNKNOWN
+
+
+def _is_function(_: Interpreter, call: Call) -> Any:
+    """`inspect.isfunction` and its like; whether a function is bound is not told apart."""
+    known = call.args[0] if len(call.args) == 1 else UNKNOWN
+    if isinstance(known, Function):
+        return True
+    return (
+        False if known is None or isinstance(known, (str, int, float, dict, list, tuple, Class, Instance)) else UNKNOWN
+    )
+
+
+def _is_coroutine_function(_: Interpreter, call: Call) -> Any:
+    known = call.args[0] if len(call.args) == 1 else UNKNOWN
+    if isinstance(known, Function) and known.wrapped is None:
+        return isinstance(known.node, ast.AsyncFunctionDef)
+    return UNKNOWN
+
+
+def _is_class(_: Interpreter, call: Call) -> Any:
+    known = call.args[0] if len(call.args) == 1 else UNKNOWN
+    if isinstance(known, Class):
+        return True
+    return False if isinstance(known, (*_PLAIN, Function)) else UNKNOWN
+
+
+def _defaultdict(_: Interpreter, call: Call) -> Any:
+    made = PlacedDict(call.kwargs)
+    if len(call.args) > 1 and isinstance(call.args[1], dict):
+        made.merge(call.args[1])
+    made.incomplete = not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict))
+    made.factory = call.args[0] if call.args else None
+    return made
+
+
+def _replace(run: Interpreter, call: Call) -> Any:
+    """`dataclasses.replace(object, **changes)`."""
+    first = call.args[0] if call.args else None
+    if not isinstance(first, Instance) or not call.complete:
+        return UNKNOWN
+    made = Instance(first.cls, first.node)
+    made.attributes, made.native = {**first.attributes, **call.kwargs}, first.native
+    made.doubtful = first.doubtful - set(call.kwargs)
+    after = made.cls.attribute("__post_init__")
+    if isinstance(after, Function):
+        run.call(after.bound(made), Call([], {}))
+    return made
+
+
+def _dir(run: Interpreter, call: Call) -> Any:
+    names: set[str] = set()
+    if call.args and isinstance(call.args[0], Instance):
+        names = {name for each in call.args[0].cls.ancestry() for name in each.body.names} | set(
+            call.args[0].attributes
+        )
+    elif call.args and isinstance(call.args[0], Class):
+        names = {name for each in call.args[0].ancestry() for name in each.body.names}
+    elif call.args and isinstance(call.args[0], ModuleValue) and not os.path.isdir(call.args[0].path):
+        module = run.module(call.args[0].path)
+        names = set(module.scope.names) if module is not None else set()
+    else:
+        return UNKNOWN
+    return builtin_calls.builtin("builtins.list", [tuple(sorted(names))], {})
+
+
+def _type_of(_: Interpreter, call: Call) -> Any:
+    return call.args[0].cls if len(call.args) == 1 and isinstance(call.args[0], Instance) else UNKNOWN
+
+
+def _iter(_: Interpreter, call: Call) -> Any:
+    items = items_of(call.args[0]) if len(call.args) == 1 else None
+    if items is None:
+        return UNKNOWN
+    made = PlacedList(items).take_over(call.args[0], doubtful_positions(call.args[0]))
+    made.is_iterator = True
+    return made
+
+
+def _next(run: Interpreter, call: Call) -> Any:
+    first = call.args[0] if call.args else None
+    if isinstance(first, PlacedList) and first.is_iterator and first:
+        if not run.doubt and is_settled(first):
+            return first.pop(0)
+        first.incomplete = True
+        first.doubtful = set(range(len(first)))
+        return UNKNOWN
+    items = items_of(first)
+    if items:
+        first_is_known = 0 not in doubtful_positions(call.args[0])
+        return items[0] if first_is_known and not getattr(call.args[0], "unordered", False) else UNKNOWN
+    return (
+        call.args[1]
+        if items is not None and len(call.args) > 1 and not getattr(call.args[0], "incomplete", False)
+        else UNKNOWN
+    )
+
+
+def _pass_on(_: Interpreter, call: Call) -> Any:
+    return call.args[0] if call.args else UNKNOWN
+
+
+def _apply(run: Interpreter, call: Call) -> Any:
+    """`asyncio.run(main())` has run it already; `anyio.run(main, 1)` is a call still to make."""
+    if call.args and isinstance(call.args[0], Function):
+        return run.call(call.args[0], Call(call.args[1:], {}))
+    return call.args[0] if call.args else UNKNOWN
+
+
+def _getdoc(run: Interpreter, call: Call) -> Any:
+    text = attribute(run, call.args[0], "__doc__") if call.args else None
+    return inspect.cleandoc(text) if isinstance(text, str) else UNKNOWN
+
+
+SPECIAL: dict[str, Any] = {
+    "builtins.getattr": _getattr,
+    "builtins.setattr": _setattr,
+    "builtins.hasattr": _hasattr,
+    "builtins.sorted": _sorted,
+    "builtins.map": _map,
+    "builtins.filter": _filter,
+    "builtins.isinstance": _isinstance,
+    "builtins.callable": _callable,
+    "builtins.dir": _dir,
+    "builtins.type": _type_of,
+    "builtins.next": _next,
+    "builtins.iter": _iter,
+    "collections.defaultdict": _defaultdict,
+    "dataclasses.replace": _replace,
+    "functools.partial": _partial,
+    "functools.update_wrapper": _pass_on,
+    "importlib.import_module": _import_module,
+    "asyncio.iscoroutinefunction": _is_coroutine_function,
+    "inspect.Parameter": parameters.made_parameter,
+    "inspect.Signature": parameters.made_signature,
+    "inspect.getdoc": _getdoc,
+    "inspect.isclass": _is_class,
+    "inspect.iscoroutinefunction": _is_coroutine_function,
+    "inspect.isfunction": _is_function,
+    "inspect.isroutine": _is_function,
+    "inspect.signature": parameters.signature_called,
+    "inspect.unwrap": _pass_on,
+    "asyncio.run": _apply,
+    "anyio.run": _apply,
+    "asyncio.get_event_loop().run_until_complete": _apply,
+}

@@ -1,0 +1,1 @@
+"""The files of a Python project: which to read, and which file an import refers to."""

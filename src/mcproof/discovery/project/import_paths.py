@@ -1,0 +1,128 @@
+"""Which file of the project an import means."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+_HIGHEST_CLIMB = 12
+
+
+class ImportPaths:
+    """Looks modules up in folders. Each folder is listed once, as asking for one file after another takes long."""
+
+    def __init__(self, files: Container[str], top: str, installed: frozenset[str]) -> None:
+        self._files = files
+        self._installed = installed
+        """External packages that are always there and never part of the project."""
+        self._top = top if os.path.isdir(top) else os.path.dirname(top)
+        self._found: dict[tuple[str, str, int], str | None] = {}
+        self._listed: dict[str, frozenset[str]] = {}
+
+    def find(self, importer: str, name: str, level: int) -> str | None:
+        """The file or folder that an import in a file means; None for what is not of the project."""
+        folder = os.path.dirname(importer)
+        key = folder, name, level
+        if key not in self._found:
+            self._found[key] = self._search(folder, name, level)
+        return self._found[key]
+
+    def is_certain(self, importer: str, name: str) -> bool:
+        """Whether an import works wherever the server does: of the project, of Python itself or of a framework."""
+        first = name.partition(".")[0]
+        is_there = first in self._installed or first in sys.stdlib_module_names
+        return is_there or self.find(importer, name, 0) is not None
+
+    def in_folder(self, folder: str, name: str) -> str | None:
+        """The module or package of this name in a folder; the folder itself where the name is empty."""
+        if not name:
+            folder, name = os.path.split(folder)
+        *packages, last = name.split(".")
+        for package in packages:
+            if package not in self._names_in(folder):
+                return None
+            folder = os.path.join(folder, package)
+        names, path = self._names_in(folder), os.path.join(folder, last)
+        if f"{last}.py" in names and self._is_file(f"{path}.py"):
+            return f"{path}.py"
+        if last not in names:
+            return None
+        if self.is_package(path):
+            return os.path.join(path, "__init__.py")
+        return path if self._holds_python(path) else None
+
+    def below(self, path: str, name: str) -> str | None:
+        """The submodule of this name, where `path` is a package."""
+        if path.endswith("__init__.py"):
+            return self.in_folder(os.path.dirname(path), name)
+        return None if path.endswith(".py") else self.in_folder(path, name)
+
+    def is_package(self, folder: str) -> bool:
+        """Whether a folder has an `__init__.py`."""
+        return "__init__.py" in self._names_in(folder) and self._is_file(os.path.join(folder, "__init__.py"))
+
+    def packages_of(self, path: str) -> Iterator[str]:
+        """The `__init__.py` of each package that a file is in: an import of the file runs them first."""
+        folder = os.path.dirname(path)
+        for _ in range(_HIGHEST_CLIMB):
+            if not self.is_package(folder):
+                break
+            yield os.path.join(folder, "__init__.py")
+            folder = os.path.dirname(folder)
+
+    def dotted_name(self, path: str) -> str:
+        """The name by which the rest of the project knows a file."""
+        folder, base = os.path.split(path)
+        parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
+        for _ in range(_HIGHEST_CLIMB):
+            if not self.is_package(folder):
+                break
+            folder, base = os.path.split(folder)
+            parts.insert(0, base)
+        return ".".join(parts)
+
+    def _search(self, folder: str, name: str, level: int) -> str | None:
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self.in_folder(folder, name)
+        first = name.partition(".")[0]
+        if first in self._installed or first in sys.stdlib_module_names:
+            return None
+        own = folder
+        for _ in range(_HIGHEST_CLIMB):
+            is_root = not self.is_package(folder)
+            if is_root:
+                for root in (folder, os.path.join(folder, "src")):
+                    if (found := self.in_folder(root, name)) is not None:
+                        return found
+            parent = os.path.dirname(folder)
+            if os.path.basename(folder) == first and (found := self.in_folder(parent, name)) is not None:
+                return found
+            if parent == folder or (is_root and (folder == self._top or not folder.startswith(self._top + os.sep))):
+                break
+            folder = parent
+        return self.in_folder(own, name)
+
+    def _names_in(self, folder: str) -> frozenset[str]:
+        """What a folder holds; nothing where there is no such folder."""
+        if folder not in self._listed:
+            try:
+                self._listed[folder] = frozenset(os.listdir(folder))
+            except (OSError, ValueError):
+                self._listed[folder] = frozenset()
+        return self._listed[folder]
+
+    def _is_file(self, path: str) -> bool:
+        return path in self._files or os.path.isfile(path)
+
+    def _holds_python(self, folder: str) -> bool:
+        """Whether a folder without `__init__.py` can be a package: one with Python just below it."""
+        names = list(self._names_in(folder))[:200]
+        return any(name.endswith(".py") for name in names) or any(
+            os.path.isdir(os.path.join(folder, name)) for name in names
+        )

@@ -1,0 +1,172 @@
+"""Which files there are to read, and what is in them, without running any."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+import stat
+import sys
+import tokenize
+
+from mcproof.discovery.locations import SourceProblem
+
+LARGEST_FILE = 8 << 20
+"""Source files beyond this size are data that somebody generated; they are named and not read."""
+MOST_FILES = 20_000
+"""Where a walk stops."""
+DEEPEST_FOLDER = 40
+
+_SKIPPED_FOLDERS = frozenset(
+    ("venv", "env", "__pycache__", "node_modules", "site-packages", "dist-packages", "dist", "build", "tests", "test")
+)
+_TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup\.py")
+_TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptools)\b", re.MULTILINE)
+_LINE_END = re.compile(rb"\r\n?|\n")
+_DECLARATION = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*coding[:=]")
+"""An encoding that is declared on one of the first two lines."""
+_ENCODINGS = re.compile(
+    r"utf-8(?:-sig)?|ascii|(?:iso8859|koi8|mac|hp|tis)-\w+|cp\d+\w*|(?:kz|ptcp)\d+"
+    r"|gb\w+|hz|big5\w*|(?:euc|shift|iso2022)_\w+|johab"
+)
+"""The encodings that are read: those of people's scripts. What some others take grows with the square of a file."""
+LONGEST_LOOKED_AT = 400
+"""How much of a line is looked at for what a newer Python reads; more takes time where the line is hostile."""
+_NEWER = (
+    ((3, 12), re.compile(r"[ \t]*type[ \t]+\w+[ \t]*(?:\[.*\])?[ \t]*=").match),
+    ((3, 12), re.compile(r"[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*\[").match),
+    ((3, 12), re.compile(r"\b[fF][rR]?([\"']).*?\{[^{}]*(?:\1|\\)[^{}]*\}").search),
+    ((3, 14), re.compile(r"\b[tT][rR]?[\"']|[ \t]*except[ \t]+[\w.]+(?:,[ \t]*[\w.]+)+[ \t]*:").search),
+)
+"""How lines look that only a newer Python reads: type parameters, quotes within an f-string, templates."""
+
+
+def python_files(target: str, problems: list[SourceProblem]) -> list[str]:
+    """The Python files of a target in a stable order. What is skipped is skipped below the target only."""
+    if not os.path.isdir(target):
+        return [target]
+    files: list[str] = []
+    seen: set[tuple[int, int]] = set()
+    waiting = [(target, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in seen:  # a link that leads back here
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            problems.append(SourceProblem(folder, None, None, f"cannot be opened: {error.strerror or error}"))
+            continue
+        folders = []
+        for entry in entries:
+            if _is_folder(entry):
+                if not (entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS or depth >= DEEPEST_FOLDER):
+                    folders.append((entry.path, depth + 1))
+            elif entry.name.endswith(".py") and _is_file(entry):
+                files.append(entry.path)
+                if len(files) >= MOST_FILES:
+                    problems.append(
+                        SourceProblem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read")
+                    )
+                    return files
+        waiting.extend(reversed(folders))
+    return files
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir() and not (os.path.exists(os.path.join(entry.path, "pyvenv.cfg")) and entry.name != "src")
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def read_bytes(file: str, problems: list[SourceProblem]) -> bytes | None:
+    """What a file holds, or None with a problem that says why not."""
+    try:
+        if not stat.S_ISREG(os.stat(file).st_mode):  # to open a pipe is to wait for somebody who writes
+            problems.append(SourceProblem(file, None, None, "not a regular file; skipped"))
+            return None
+        with open(file, "rb") as opened:
+            data = opened.read(LARGEST_FILE + 1)
+    except OSError as error:
+        problems.append(SourceProblem(file, None, None, f"cannot be read: {error.strerror or error}"))
+        return None
+    if len(data) > LARGEST_FILE:
+        problems.append(SourceProblem(file, None, None, f"larger than {LARGEST_FILE >> 20} MB; skipped"))
+        return None
+    return data
+
+
+def is_test(path: str, data: bytes) -> bool:
+    """Whether a file is a test or part of the build, by its name and by what it imports."""
+    return _TEST_FILE.fullmatch(os.path.basename(path)) is not None and _TEST_WORDS.search(data) is not None
+
+
+def decoded(data: bytes, file: str, problems: list[SourceProblem]) -> str | None:
+    """The text of a source file in the encoding that it declares, or None with a problem."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        problems.append(SourceProblem(file, None, None, "is UTF-16, which Python cannot read; save it as UTF-8"))
+        return None
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        problems.append(SourceProblem(file, line, None, "contains a null byte, so it is not Python source"))
+        return None
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if not _ENCODINGS.fullmatch(codecs.lookup(encoding).name):
+            raise LookupError(f"the encoding {encoding} is not supported; save it as UTF-8")
+        return io.IncrementalNewlineDecoder(None, translate=True).decode(data.decode(encoding), final=True)
+    except UnicodeDecodeError as error:
+        line, what = _undecoded(data, error)
+    except (SyntaxError, LookupError, ValueError) as error:
+        line, what = 1, error.msg if isinstance(error, SyntaxError) else str(error)
+        if not _DECLARATION.match(data):
+            try:  # what is wrong with it is said before where
+                data.decode()
+            except UnicodeDecodeError as undecoded:
+                line, what = _undecoded(data, undecoded)
+    problems.append(SourceProblem(file, line, None, f"cannot be decoded: {what}"))
+    return None
+
+
+def _undecoded(data: bytes, error: UnicodeDecodeError) -> tuple[int, str]:
+    """The line of the byte that is no part of a character, and what to say of it."""
+    name = "UTF-8" if error.encoding in ("utf-8", "utf8") else error.encoding
+    line = len(_LINE_END.findall(data[: error.start])) + 1
+    return line, f"byte 0x{data[error.start]:02x} is not valid {name}"
+
+
+def unparsed(text: str, file: str, error: SyntaxError) -> SourceProblem:
+    """What kept a text from being parsed, which may be that it is written for a newer Python than runs here."""
+    what = f"not valid Python: {error.msg}"
+    line = error.lineno or None
+    written = text.split("\n")[line - 1] if line is not None and line <= text.count("\n") + 1 else ""
+    if any(sys.version_info < since and found(written[:LONGEST_LOOKED_AT]) for since, found in _NEWER):
+        running = "{}.{}".format(*sys.version_info)
+        what = f"not valid Python {running}, which mcproof runs on: {error.msg}; run mcproof with a newer Python"
+    return SourceProblem(file, line, error.offset or None, what)
+
+
+def mcproof_comments(text: str) -> list[tuple[int, str]]:
+    """The comments that mention mcproof, with their lines."""
+    if "mcproof" not in text:
+        return []
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT and "mcproof" in token.string:
+                found.append((token.start[0], token.string))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        pass  # what does not parse is reported by the parser
+    return found

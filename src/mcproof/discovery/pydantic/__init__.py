@@ -1,0 +1,1 @@
+"""The JSON Schema that Pydantic generates for a type."""

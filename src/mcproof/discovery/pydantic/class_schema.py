@@ -1,0 +1,314 @@
+"""Classes of the project as schemas: Pydantic models, dataclasses, typed dictionaries, enumerations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp.enumerations import is_enum, members_of
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Class,
+    External,
+    ExternalCall,
+    Function,
+    Generic,
+    PlacedDict,
+    Scope,
+    Unknown,
+)
+from mcproof.discovery.pydantic import aliases, generics, serializers
+from mcproof.discovery.pydantic.class_fields import (
+    DeclaredField,
+    attribute_docstrings,
+    class_default,
+    dataclass_decorator,
+    dataclass_default,
+    fields,
+    has_late_annotations,
+    is_left_out,
+    is_required_key,
+    without_extras,
+)
+from mcproof.discovery.pydantic.constraints import add_known, is_skipped
+from mcproof.discovery.pydantic.model_config import configuration, string_lengths
+from mcproof.discovery.pydantic.schema_nodes import clean_docstring, common_type, title
+from mcproof.discovery.pydantic.serializers import UNSAID, is_said
+from mcproof.text.pointers import escape
+
+if TYPE_CHECKING:
+    from mcproof.discovery.pydantic.generator import Field, SchemaGenerator
+    from mcproof.discovery.pydantic.schema_nodes import Schema
+
+COST_OF_A_MODEL = 4_000
+"""How many times the work of going through one item it is to describe a class."""
+MOST_GENERICS = 100
+"""How many generic models with parameters one schema may have: a model may hold itself with ever longer ones."""
+_OWN_SCHEMA = ("__get_pydantic_json_schema__", "__get_pydantic_core_schema__", "__modify_schema__")
+"""Methods by which a class says itself what its schema is."""
+_MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
+
+
+def reference(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
+    """A class as it stands in another schema: a reference to its definition, where it has one."""
+    kind = kind_of(cls)
+    if kind is None or any(isinstance(cls.attribute(name), Function) for name in _OWN_SCHEMA):
+        return generator.unknown_at(at)
+    return generator.defined(cls, cls.name, lambda place: definition(generator, cls, place))
+
+
+def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, ...], at: str, scope: Scope) -> Schema:
+    """A generic class with its parameters filled in."""
+    names, kind = generics.parameters_of(cls), kind_of(cls)
+    if kind in (None, "enum") or not names:
+        return generator.unknown_at(at)
+    args = tuple(generator.resolved(arg, scope) for arg in args)
+    filled = [generics.filled_in(arg, generator.variables) for arg in args]
+    if [each.args[0] for each in filled if isinstance(each, ExternalCall) and each.func.last == "TypeVar"] == names:
+        return reference(generator, cls, at)
+    spelling = generics.Spelling(generator.variables)
+    try:
+        labels = [spelling.of(arg) for arg in filled]
+    except generics.UnspeltError:
+        return generator.unknown_at(at)
+    key = (cls, *labels, *spelling.types)
+    if key not in generator.generics and len(generator.generics) >= MOST_GENERICS:
+        return generator.unknown_at(at)
+    identity = generator.generics.setdefault(key, object())
+    is_model = kind in ("model", "root")
+    titled = f"{cls.name}[{', '.join(labels)}]" if is_model else cls.name
+    bound = dict(zip(names, filled, strict=False))
+
+    def make(place: str) -> Schema:
+        made = definition(generator, cls, place, bound)
+        if is_model:
+            made.pop("description", None)  # the class that Pydantic makes of it has no docstring
+        if made.get("title") == cls.name:
+            made["title"] = titled
+            if is_model and not spelling.is_titled:
+                del made["title"]
+                generator.unknown.add(f"{place}/title")
+        return made
+
+    return generator.defined(identity, generics.definition_name(cls.name, labels), make)
+
+
+def kind_of(cls: Class) -> str | None:
+    """What sort of data class it is; None for an ordinary class."""
+    bases = {base.last for base in cls.external_bases()}
+    if is_enum(cls):
+        return "enum"
+    if bases & _MODELS:
+        return "model"
+    if "RootModel" in bases:
+        return "root"
+    if "TypedDict" in bases:
+        return "typed"
+    if "NamedTuple" in bases:
+        return "tuple"
+    if any(dataclass_decorator(each) is not None for each in cls.ancestry()):
+        return "dataclass"
+    return None
+
+
+def definition(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any] | None = None) -> Schema:
+    """The schema of a class, in full, its type variables standing for what is given."""
+    kind = kind_of(cls)
+    if kind == "enum":
+        return _enumeration(generator, cls, at)
+    if kind == "root":
+        return _root(generator, cls, at, variables or {})
+    if kind == "tuple":
+        return _named_tuple(generator, cls, at, variables or {})
+    return object_schema(generator, cls, at, kind or "hints", variables)
+
+
+def _enumeration(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
+    from mcproof.discovery.pydantic.defaults import encode
+
+    values = [encode(member.value) for member in members_of(cls)]
+    if not values or UNKNOWN in values:
+        return generator.unknown_at(at)
+    made: Schema = {"enum": values}
+    described = clean_docstring(cls.node)
+    return {**({"description": described} if described else {}), **made, "title": cls.name, **common_type(values)}
+
+
+def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
+    made: Schema | None = None
+    bound = generics.bindings(cls, variables)
+    for each in cls.ancestry():
+        if "root" in each.annotations:
+            field = DeclaredField("root", each.annotations["root"], each)
+            kind = generator.run.annotation(field.node.annotation, each.body)
+            with generator.standing_for(bound[id(each)]):
+                made = dict(generator.field("root", kind, field.default(), each.body, at).schema)
+            break
+        roots = [base for base in each.bases if isinstance(base, Generic) and isinstance(base.base, External)]
+        root = next((base for base in roots if base.base.last == "RootModel"), None)
+        if root is not None:
+            with generator.standing_for(bound[id(each)]):
+                made = dict(generator.schema(root.args[0], each.scope, at))
+            break
+    if made is None:
+        return generator.unknown_at(at)
+    described = clean_docstring(cls.node)
+    if described:
+        made["description"] = described
+    made["title"] = cls.name
+    _add_extras(generator, made, configuration(cls), at)
+    return made
+
+
+def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
+    """A named tuple is an array; what it says of itself is not kept."""
+    items: list[Schema] = []
+    needed = 0
+    bound = generics.bindings(cls, variables)
+    for each in fields(cls, "tuple"):
+        annotation = generator.run.annotation(each.node.annotation, each.owner.body)
+        with generator.standing_for(bound[id(each.owner)]):
+            entry = generator.field(
+                each.name, annotation, each.default(), each.owner.body, f"{at}/prefixItems/{len(items)}"
+            )
+        items.append(entry.schema)
+        needed += entry.required
+    return {"maxItems": len(items), "minItems": needed, "prefixItems": items, "type": "array"}
+
+
+def object_schema(
+    generator: SchemaGenerator, cls: Class, at: str, kind: str, variables: dict[str, Any] | None = None
+) -> Schema:
+    """An object with the fields of a class.
+
+    `kind` is that of the class; `hints` is a class, `typed hints` a typed dictionary, of which the framework makes a
+    model of its own from the type hints.
+    """
+    generator.run.budget.charge(COST_OF_A_MODEL)
+    config = {} if kind in ("hints", "typed hints") else configuration(cls)
+    bound = generics.bindings(cls, variables or {})
+    lengths = generator.lengths if kind == "typed" and not config else string_lengths(config)
+    properties = PlacedDict(module=cls.module)
+    made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
+    required: list[str] = []
+    texts: dict[int, dict[str, str]] = {}
+    always = generator.is_written and config.get("json_schema_serialization_defaults_required") is True
+    changed = serializers.written_types(generator, cls) if generator.is_written and kind == "model" else {}
+    if is_said(changed.get("", UNSAID)):
+        return {**generator.schema(changed[""], cls.scope, at), "title": cls.name}
+    for each in fields(cls, "typed" if kind == "typed hints" else kind):
+        owner = each.owner
+        annotation = generator.resolved(generator.run.annotation(each.node.annotation, owner.body), owner.body)
+        is_kept = _is_required(each, annotation, kind)
+        default = _default(each, kind, is_kept=is_kept)
+        if kind in ("hints", "typed hints"):
+            annotation = without_extras(annotation)
+        shown = (
+            _shown(generator, config, each.name, annotation, default, owner) if not generator.is_written else each.name
+        )
+        if not isinstance(shown, str):
+            generator.unknown |= {f"{at}/properties", f"{at}/required"}
+            continue
+        if is_skipped(annotation) or (generator.is_written and is_left_out(annotation, default)):
+            continue
+        place = f"{at}/properties/{escape(shown)}"
+        with generator.standing_for(bound[id(owner)], lengths):
+            entry = generator.field(shown, annotation, default, owner.body, place)
+        if "field_title_generator" in config and entry.schema.get("title") == title(shown):
+            del entry.schema["title"]
+            generator.unknown.add(f"{place}/title")
+        if each.name in changed:
+            entry = _rewritten(generator, entry, shown, changed[each.name], owner, place)
+        below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
+        if each.name in below:
+            entry.schema.setdefault("description", below[each.name])
+        properties[shown] = entry.schema
+        properties.places[shown] = (owner.module, each.node.target, each.node)
+        if entry.required or always if is_kept is None else is_kept:
+            required.append(shown)
+    if generator.is_written and kind in ("model", "dataclass"):
+        required += _compute(generator, cls, properties, at)
+    if required:
+        made["required"] = required
+    described = clean_docstring(cls.node)
+    if described and kind not in ("hints", "typed hints"):
+        made["description"] = described
+    _add_extras(generator, made, config, at)
+    if "model_title_generator" in config and made.get("title") == cls.name:
+        del made["title"]
+        generator.unknown.add(f"{at}/title")
+    if any("__pydantic_extra__" in each.annotations for each in cls.ancestry()):
+        generator.unknown.add(f"{at}/additionalProperties")
+    return made
+
+
+def _rewritten(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
+    """A field that a serializer writes: of the type that it says, with a default that nobody can tell."""
+    schema = dict(entry.schema)
+    if is_said(kind):
+        kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
+        schema = {**generator.field(name, kind, MISSING, owner.scope, at).schema, **kept}
+    if schema.pop("default", None) is not None:
+        generator.unknown.add(f"{at}/default")
+    return entry._replace(schema=schema)
+
+
+def _compute(generator: SchemaGenerator, cls: Class, properties: PlacedDict, at: str) -> list[str]:
+    """Add the properties that are computed; returns their names, for they are always there."""
+    found = serializers.computed_fields(generator, cls)
+    for name, each in found.items():
+        place = f"{at}/properties/{escape(name)}"
+        kind = serializers.computed_type(generator, each)
+        entry = generator.field(name, kind, serializers.computed_info(each), each.owner.scope, place)
+        properties[name] = {**entry.schema, "readOnly": True}
+        properties.places[name] = (each.owner.module, each.node, each.node)
+    return list(found)
+
+
+def _is_required(field: DeclaredField, annotation: Any, kind: str) -> bool | None:
+    """Whether a key of a typed dictionary must be there; None where the default of a field tells."""
+    if kind == "typed":
+        return is_required_key(annotation, field.owner)
+    if kind == "typed hints":
+        return is_required_key(annotation, field.owner, is_text=has_late_annotations(field.owner.module))
+    return None
+
+
+def _default(field: DeclaredField, kind: str, *, is_kept: bool | None) -> Any:
+    if kind == "typed hints":
+        return MISSING if is_kept else None  # what may be absent is null unless given
+    if kind == "hints":
+        return class_default(field)
+    return dataclass_default(field) if kind == "dataclass" else field.default()
+
+
+def _texts(cls: Class) -> dict[str, str]:
+    """What stands below each field of a class that wants this to be its description."""
+    return attribute_docstrings(cls) if configuration(cls).get("use_attribute_docstrings") is True else {}
+
+
+def _shown(
+    generator: SchemaGenerator, config: dict[str, Any], name: str, annotation: Any, default: Any, owner: Class
+) -> str | Unknown:
+    """The name of a field in the schema of a model."""
+    alias = generator.alias(annotation, default, owner.body)
+    if alias is not None:
+        return alias
+    made = aliases.generated(generator.run, config.get("alias_generator"), name)
+    return name if made is None else made
+
+
+def _add_extras(generator: SchemaGenerator, made: Schema, config: dict[str, Any], at: str) -> None:
+    """Add what the configuration of a class says of its schema."""
+    extra = config.get("extra")
+    if extra is UNKNOWN:
+        generator.unknown.add(f"{at}/additionalProperties")
+    if extra in ("forbid", "allow"):
+        made["additionalProperties"] = extra == "allow"
+    if isinstance(config.get("title"), str):
+        made["title"] = config["title"]
+    more = config.get("json_schema_extra")
+    if isinstance(more, dict):
+        add_known(generator, made, more, at)
+    if more is not None and (not isinstance(more, dict) or getattr(more, "incomplete", False)):
+        generator.unknown.add(at)

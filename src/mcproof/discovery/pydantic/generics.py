@@ -1,0 +1,188 @@
+"""Generic classes with their parameters filled in: `Page[Item]`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp.values import UNKNOWN, Class, EnumMember, External, ExternalCall, Generic, UnionOf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_PARTS = 50
+"""How many types the parameters of one generic class may be made of."""
+_CONTAINERS = frozenset(
+    [
+        "list", "dict", "set", "frozenset", "tuple", "List", "Dict", "Set", "FrozenSet", "Tuple", "Sequence",
+        "Mapping", "Iterable", "Collection", "MutableSequence", "MutableMapping", "AbstractSet",
+    ]
+)  # fmt: skip
+_NO_CLASSES = {
+    "PositiveInt": "Annotated[int, Gt]", "NegativeInt": "Annotated[int, Lt]", "NonNegativeInt": "Annotated[int, Ge]",
+    "NonPositiveInt": "Annotated[int, Le]", "PositiveFloat": "Annotated[float, Gt]",
+    "NegativeFloat": "Annotated[float, Lt]", "NonNegativeFloat": "Annotated[float, Ge]",
+    "NonPositiveFloat": "Annotated[float, Le]",
+}  # fmt: skip
+"""Names of Pydantic's that stand for something else, and how that is spelt."""
+_CLASSES = frozenset(
+    [
+        "str", "int", "float", "bool", "bytes", "object", "Any", "NoneType", "datetime", "date", "time", "timedelta",
+        "UUID", "Decimal", "Path", "PurePath", "AnyUrl", "AnyHttpUrl", "HttpUrl", "FileUrl", "EmailStr", "SecretStr",
+        "SecretBytes", "IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network", "Optional", "Union", "Literal",
+        "Annotated",
+    ]
+)  # fmt: skip
+_METADATA = frozenset(["Gt", "Ge", "Lt", "Le", "MultipleOf", "MinLen", "MaxLen"])
+"""What `annotated_types` has: Pydantic spells such a thing by its class."""
+_NO_NAME = re.compile(r"[^a-zA-Z0-9.\-_]")
+_SPECIAL = frozenset(".:[],<>")
+"""What in a text makes Pydantic cut the name of the definition short."""
+
+
+def parameters_of(cls: Class) -> list[str]:
+    """The names of the type variables of a class, in order."""
+    found: list[str] = []
+    for base in cls.bases:
+        if isinstance(base, Generic) and isinstance(base.base, External):
+            if base.base.last in ("Generic", "Protocol"):
+                return [str(arg.args[0]) for arg in base.args if isinstance(arg, ExternalCall) and arg.args]
+            found += [name for arg in base.args for name in _variables_in(arg)]
+        elif isinstance(base, Generic):
+            found += [name for arg in base.args for name in _variables_in(arg)]
+    return list(dict.fromkeys(found))
+
+
+def _variables_in(kind: Any) -> Iterator[str]:
+    waiting, steps = [kind], 0
+    while waiting and steps < MOST_PARTS:
+        each, steps = waiting.pop(0), steps + 1
+        if _is_variable(each):
+            yield str(each.args[0])
+        elif isinstance(each, (Generic, UnionOf)):
+            waiting[:0] = each.args
+
+
+def bindings(cls: Class, variables: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """What the type variables of a class and of each of its ancestors stand for, by the identity of the class."""
+    found: dict[int, dict[str, Any]] = {id(cls): variables}
+    for each in cls.ancestry():
+        known = found.setdefault(id(each), {})
+        for base in each.bases:
+            if isinstance(base, Generic) and isinstance(base.base, Class):
+                filled = [filled_in(arg, known) for arg in base.args]
+                found.setdefault(id(base.base), dict(zip(parameters_of(base.base), filled, strict=False)))
+    return found
+
+
+class UnspeltError(Exception):
+    """Nobody can tell how Pydantic would spell a type."""
+
+
+class Spelling:
+    """How Pydantic spells the parameters of a generic class, and which types these are."""
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self.types: list[Any] = []
+        self.is_titled = True
+        """Whether the title is known: it has the whole path to a class that stands in another or in a function."""
+        self._variables = variables
+
+    def of(self, arg: Any) -> str:
+        """The text for one parameter. Raises an UnspeltError where that is not known, or too long."""
+        if _is_variable(arg) and str(arg.args[0]) in self._variables:
+            arg = self._variables[str(arg.args[0])]
+        self.types.append(arg if isinstance(arg, (Class, External)) else None)
+        if len(self.types) > MOST_PARTS:
+            raise UnspeltError
+        if arg is None:
+            return "NoneType"
+        if arg is ...:
+            return "..."
+        if isinstance(arg, Class):
+            self.is_titled = self.is_titled and arg.scope.parent is None
+            return arg.name
+        if isinstance(arg, External):
+            return self._external(arg)
+        if isinstance(arg, UnionOf):
+            return self._union(arg.args)
+        if isinstance(arg, ExternalCall) and arg.func.last == "NewType":
+            raise UnspeltError  # Python spells all of them alike, so that Pydantic tells them apart in its own way
+        if not isinstance(arg, Generic):
+            raise UnspeltError
+        return self._generic(arg)
+
+    def _external(self, kind: External) -> str:
+        name = kind.last
+        if name in _NO_CLASSES:
+            return _NO_CLASSES[name]
+        if name not in _CLASSES and name not in _CONTAINERS:
+            raise UnspeltError
+        return name
+
+    def _generic(self, kind: Generic) -> str:
+        base = self.of(kind.base)
+        args = kind.args
+        if isinstance(kind.base, External):
+            if base in ("Optional", "Union"):
+                return self._union((*args, None) if base == "Optional" else args)
+            if base == "Literal":
+                return f"Literal[{', '.join(map(self._literal, args))}]"
+            if base == "Annotated":
+                return f"Annotated[{', '.join([self.of(args[0]), *map(self._said, args[1:])])}]"
+            if base not in _CONTAINERS:
+                raise UnspeltError
+        return f"{base}[{', '.join(map(self.of, args))}]"
+
+    def _literal(self, value: Any) -> str:
+        if isinstance(value, EnumMember) or not isinstance(value, (str, int, type(None))):
+            raise UnspeltError
+        self.types.append((type(value), value))
+        if isinstance(value, str) and not _SPECIAL.isdisjoint(value):
+            raise UnspeltError
+        return repr(value)
+
+    def _said(self, extra: Any) -> str:
+        """What stands beside a type in `Annotated`: Pydantic spells no more than its class."""
+        self.types.append(id(extra))
+        if isinstance(extra, str):
+            return "str"
+        if isinstance(extra, ExternalCall) and extra.func.last in _METADATA:
+            return extra.func.last
+        raise UnspeltError
+
+    def _union(self, arms: tuple[Any, ...]) -> str:
+        if any(_is_union(arm) for arm in arms):  # Python makes one of them
+            raise UnspeltError
+        return f"Union[{', '.join(map(self.of, arms))}]"
+
+
+def definition_name(name: str, labels: list[str]) -> str:
+    """The name that Pydantic gives the definition of a generic class whose parameters are spelt like this."""
+    return f"{name}_{'_'.join(_NO_NAME.sub('_', label).replace('.', '__') for label in labels)}_"
+
+
+def _is_union(kind: Any) -> bool:
+    if isinstance(kind, Generic):
+        return isinstance(kind.base, External) and kind.base.last in ("Optional", "Union")
+    return isinstance(kind, UnionOf)
+
+
+def _is_variable(kind: Any) -> bool:
+    return isinstance(kind, ExternalCall) and kind.func.last == "TypeVar" and bool(kind.args)
+
+
+def filled_in(kind: Any, variables: dict[str, Any], budget: list[int] | None = None) -> Any:
+    """A type with the type variables that stand for something replaced; UNKNOWN where it has too many parts."""
+    budget = [MOST_PARTS] if budget is None else budget
+    budget[0] -= 1
+    if budget[0] < 0:
+        return UNKNOWN
+    if _is_variable(kind):
+        return variables.get(str(kind.args[0]), kind)
+    if isinstance(kind, (Generic, UnionOf)):
+        args = tuple(filled_in(arg, variables, budget) for arg in kind.args)
+        if any(arg is UNKNOWN for arg in args):
+            return UNKNOWN
+        return Generic(kind.base, args) if isinstance(kind, Generic) else UnionOf(args)
+    return kind

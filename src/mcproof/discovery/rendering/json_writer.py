@@ -1,0 +1,135 @@
+"""Values as JSON, with the places where they are written; what is not known is left out and marked."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.interp.builtin_values import doubtful_positions, unwrapped
+from mcproof.discovery.interp.values import (
+    UNKNOWN,
+    EnumMember,
+    ExternalCall,
+    Instance,
+    PlacedDict,
+    PlacedList,
+)
+from mcproof.discovery.rendering.node_locations import location_of
+from mcproof.text.pointers import escape
+
+if TYPE_CHECKING:
+    import ast
+
+    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.interp.modules import Module
+    from mcproof.discovery.locations import SourceLocation
+
+DEEPEST = 200
+MOST_WRITTEN = 200_000
+"""How many values one item may hold, however often the same one occurs in it."""
+COST_OF_WRITING = 40
+"""How many times the work of going through something it is to write it down."""
+
+
+def _about(value: dict[Any, Any]) -> tuple[dict[Any, Any], set[Any], bool]:
+    """Where the keys of a dictionary are written, which are in doubt, and whether some are missing."""
+    if isinstance(value, PlacedDict):
+        return value.places, value.doubtful, value.incomplete
+    return {}, set(), False
+
+
+class JsonWriter:
+    """Writes one item down: its places and what stayed unknown gather here."""
+
+    def __init__(self, run: Interpreter) -> None:
+        self.run = run
+        self.locations: dict[str, SourceLocation] = {}
+        self.unknown: set[str] = set()
+        self._left = MOST_WRITTEN
+
+    def locate(self, pointer: str, module: Module, node: ast.AST) -> None:
+        """Note where something is written."""
+        place = location_of(module, node)
+        if place is not None:
+            self.locations[pointer] = place
+
+    def locate_value(self, pointer: str, value: Any, module: Module | None, node: ast.AST | None) -> None:
+        """Note where a text or a dictionary is written, or else where it is used."""
+        written = self.run.origins.of(unwrapped(value))
+        if written is not None:
+            node, module = written
+        if node is not None and module is not None:
+            self.locate(pointer, module, node)
+
+    def write(self, value: Any, pointer: str, depth: int = 0) -> Any:
+        """A value as JSON; UNKNOWN, and marked, where nothing of it is known."""
+        if value is None or isinstance(value, (str, bool, int)):
+            return value
+        value = unwrapped(value)
+        if value is None or isinstance(value, (str, bool, int)):
+            return value
+        if isinstance(value, float) and math.isfinite(value):
+            return value
+        size = len(value) if isinstance(value, (dict, list, tuple)) else 1
+        self.run.budget.charge(COST_OF_WRITING * size)
+        self._left -= size
+        if depth < DEEPEST and self._left > 0:
+            if isinstance(value, dict):
+                return self._object(value, pointer, depth)
+            if isinstance(value, (list, tuple)):
+                return self._array(value, pointer, depth)
+            if isinstance(value, EnumMember):
+                return self.write(value.value, pointer, depth + 1)
+            if (
+                isinstance(value, ExternalCall)
+                and value.kwargs
+                and not value.args
+                and value.func.package in ("mcp", "mcp_types")
+            ):
+                return self._object(value.kwargs, pointer, depth)
+            if isinstance(value, Instance) and value.attributes:
+                return self._object(value.attributes, pointer, depth)
+        self.unknown.add(pointer)
+        return UNKNOWN
+
+    def _object(self, value: dict[Any, Any], pointer: str, depth: int) -> dict[str, Any]:
+        made = {}
+        places, doubtful, incomplete = _about(value)
+        for key, item in value.items():
+            if not isinstance(key, str):
+                continue
+            if type(item) is str and key not in places and key not in doubtful:
+                made[key] = item  # by far the most frequent: nothing to note about it
+                continue
+            below = f"{pointer}/{escape(key)}"
+            if key in places:
+                module, key_node, _ = places[key]
+                self.locate(below, module, key_node)
+            written = self.write(item, below, depth + 1)
+            if written is not UNKNOWN:
+                made[key] = written
+            if key in doubtful:
+                self.unknown.add(below)
+        if incomplete:
+            self.unknown.add(pointer)
+        return made
+
+    def _array(self, value: list[Any] | tuple[Any, ...], pointer: str, depth: int) -> list[Any]:
+        made: list[Any] = []
+        doubtful = doubtful_positions(value)
+        for index, item in enumerate(value):
+            if index in doubtful:  # nothing may be said of what is only sometimes there
+                continue
+            below = f"{pointer}/{len(made)}"
+            node = value.node(index) if isinstance(value, PlacedList) else None
+            if node is not None and isinstance(value, PlacedList) and value.module is not None:
+                self.locate(below, value.module, node)
+            written = self.write(item, below, depth + 1)
+            if written is UNKNOWN:
+                self.unknown.discard(below)
+                self.unknown.add(pointer)
+            else:
+                made.append(written)
+        if isinstance(value, PlacedList) and (value.incomplete or doubtful):
+            self.unknown.add(pointer)
+        return made

@@ -1,0 +1,44 @@
+"""Where something is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.locations import SourceLocation
+
+if TYPE_CHECKING:
+    import ast
+
+    from mcproof.discovery.interp.modules import Module
+
+
+def location_of(module: Module, node: Any) -> SourceLocation | None:
+    """Where a node stands."""
+    line = getattr(node, "lineno", None)
+    if line is None:
+        return None
+    text = module.line(line)
+    column = _characters(text, node.col_offset)
+    end = None
+    if getattr(node, "end_lineno", None) == line:
+        end = _characters(text, node.end_col_offset) + 1
+    return SourceLocation(module.file, line, column + 1, end)
+
+
+def name_location(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> SourceLocation | None:
+    """Where the name of a function stands."""
+    place = location_of(module, node)
+    if place is None:
+        return None
+    text = module.line(place.line)
+    start = text.find(node.name, place.column + 2)
+    if start < 0:
+        return place
+    return SourceLocation(module.file, place.line, start + 1, start + 1 + len(node.name))
+
+
+def _characters(line: str, offset: int) -> int:
+    """How many characters the first `offset` UTF-8 bytes of a line are."""
+    if line.isascii():
+        return offset
+    return len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace"))

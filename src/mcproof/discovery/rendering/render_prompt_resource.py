@@ -1,0 +1,161 @@
+"""Resources and prompts as a server lists them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.frameworks import fastmcp_docstrings
+from mcproof.discovery.frameworks.function_schemas import derive
+from mcproof.discovery.interp.attributes import docstring_of
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.parameters import written_parameters
+from mcproof.discovery.interp.values import External, ExternalCall, Generic, is_known
+from mcproof.discovery.pydantic.schema_nodes import references
+from mcproof.discovery.rendering.node_locations import name_location
+
+if TYPE_CHECKING:
+    from mcproof.discovery.frameworks.servers import RegisteredItem
+    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.rendering.json_writer import JsonWriter
+
+
+def render_resource(
+    item: RegisteredItem, framework: str, prefix: str, writer: JsonWriter
+) -> tuple[str, dict[str, Any]] | None:
+    """A resource or a template: which of the two, and itself. None where its address is not known."""
+    given = item.given
+    uri = unwrapped(given.get("uri", given.get("uriTemplate", given.get("uri_template"))))
+    if isinstance(uri, ExternalCall) and len(uri.args) == 1:  # AnyUrl("...")
+        uri = uri.args[0]
+    if not isinstance(uri, str):
+        return None
+    if prefix and "://" in uri:
+        scheme, _, rest = uri.partition("://")
+        uri = f"{scheme}://{prefix.removesuffix('_')}/{rest}"
+    is_template = "{" in uri or item.kind == "templates"
+    name = _name(item)
+    if name is None:
+        return None
+    made: dict[str, Any] = {"uriTemplate" if is_template else "uri": uri, "name": name}
+    _describe(made, item, framework)
+    mime = unwrapped(given.get("mime_type", given.get("mimeType")))
+    if isinstance(mime, str):
+        made["mimeType"] = mime
+    elif mime is None and item.function is not None:
+        made["mimeType"] = "text/plain"
+    title = unwrapped(given.get("title"))
+    if isinstance(title, str):
+        made["title"] = title
+    add_meta(made, given, framework, writer)
+    locate(item, writer)
+    return ("templates" if is_template else "resources"), made
+
+
+def render_prompt(
+    run: Interpreter, item: RegisteredItem, framework: str, prefix: str, writer: JsonWriter
+) -> dict[str, Any] | None:
+    """A prompt with its arguments; None where its name is not known."""
+    name = _name(item)
+    if name is None:
+        return None
+    made: dict[str, Any] = {"name": f"{prefix}{name}"}
+    _describe(made, item, framework)
+    title = unwrapped(item.given.get("title"))
+    if isinstance(title, str):
+        made["title"] = title
+    if item.function is not None:
+        made["arguments"] = _arguments(run, item, framework)
+    else:
+        written = writer.write(item.given.get("arguments", []), "/arguments")
+        if isinstance(written, list):
+            made["arguments"] = written
+    add_meta(made, item.given, framework, writer)
+    locate(item, writer)
+    return made
+
+
+def _arguments(run: Interpreter, item: RegisteredItem, framework: str) -> list[dict[str, Any]]:
+    if item.function is None or not written_parameters(item.function):
+        return []
+    derived = derive(run, item.function, framework, structured=False)
+    found = []
+    for name, schema in derived.input_schema["properties"].items():
+        entry: dict[str, Any] = {"name": name}
+        said = [schema["description"]] if isinstance(schema.get("description"), str) else []
+        annotation = derived.parameters[name].annotation if name in derived.parameters else None
+        if framework == "fastmcp" and annotation is not None:
+            kind = run.annotation(annotation, item.function.face().scope)
+            said += _how_to_write(kind, schema, derived.input_schema.get("$defs"))
+        if said:
+            entry["description"] = "\n\n".join(said)
+        found.append({**entry, "required": name in derived.input_schema.get("required", [])})
+    return found
+
+
+def _how_to_write(kind: Any, schema: dict[str, Any], definitions: Any) -> list[str]:
+    """What fastmcp adds to the description of an argument that is no string: prompts are given strings only."""
+    if isinstance(kind, External) and kind.name == "builtins.str":
+        return []
+    is_annotated = isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
+    dropped = ("default", "title") if is_annotated else ("default", "title", "description")
+    shown = {key: value for key, value in schema.items() if key not in dropped}
+    if definitions and references(shown):
+        shown = {"$defs": definitions, **shown}
+    try:
+        text = json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
+    except (TypeError, ValueError):
+        return []
+    return [f"Provide a value matching the following JSON schema: {text}. Encode non-string values as JSON."]
+
+
+def _name(item: RegisteredItem) -> str | None:
+    name = unwrapped(item.given.get("name"))
+    if name is None and item.function is not None:
+        name = item.function.face().name
+    return name if isinstance(name, str) and name else None
+
+
+def _describe(made: dict[str, Any], item: RegisteredItem, framework: str) -> None:
+    given = unwrapped(item.given.get("description"))
+    if isinstance(given, str):
+        made["description"] = given
+    elif given is None and item.function is not None:
+        text = docstring_of(item.function) or docstring_of(item.function.face())
+        if framework == "fastmcp":
+            text = fastmcp_docstrings.described(text)
+        if text is not None or framework != "fastmcp":
+            made["description"] = text or ""
+
+
+def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: JsonWriter) -> None:
+    """What a server says beside the protocol: what it was told, and the tags that one framework keeps there."""
+    meta = given.get("meta", given.get("_meta"))
+    written = writer.write(meta, "/_meta") if isinstance(meta, dict) else None
+    if isinstance(written, dict):
+        raw["_meta"] = written
+    elif meta is not None:
+        writer.unknown.add("/_meta")
+    if framework == "fastmcp":
+        tags = items_of(given.get("tags")) or []
+        if is_known(tags):
+            raw["_meta"] = {
+                **raw.get("_meta", {}),
+                "fastmcp": {"tags": sorted({str(unwrapped(each)) for each in tags})},
+            }
+
+
+def locate(item: RegisteredItem, writer: JsonWriter) -> None:
+    """Where a resource or prompt is written."""
+    if item.module is not None and item.node is not None:
+        writer.locate("", item.module, item.node)
+    for key in ("name", "title", "description", "uri"):
+        if item.given.get(key) is not None:
+            writer.locate_value(f"/{key}", item.given[key], item.module, item.nodes.get(key))
+    function = item.function.face() if item.function is not None else None
+    if function is not None and isinstance(function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        named = name_location(function.module, function.node)
+        if named is not None:
+            writer.locations.setdefault("", named)
+            writer.locations.setdefault("/name", named)

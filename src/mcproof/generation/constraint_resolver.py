@@ -1,0 +1,186 @@
+"""Resolve the schemas that apply to one value into constraints, one set for every choice of branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.generation.json_values import as_object
+from mcproof.generation.negation import excluded_values, negations
+from mcproof.generation.value_constraints import ValueConstraints
+from mcproof.schema.tree import SchemaTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.generation.oracle import Oracle
+
+_REF_ONLY_DIALECTS = ("draft-07", "draft-06", "draft-04")
+"""Dialects in which the keywords beside a `$ref` are ignored."""
+_MAX_CHOICES = 25
+"""How many unions may apply to one value before the first branch of every further one is taken."""
+_MAX_ALTERNATIVES = 400
+"""How many branches are tried for one value."""
+
+
+class ConstraintResolver:
+    """Resolves the subschemas of one schema document."""
+
+    def __init__(self, schema: Any, oracle: Oracle) -> None:
+        self._oracle = oracle
+        self._checks: dict[int, Any] = {}
+        self._derived: dict[tuple[int, str], tuple[Any, Any]] = {}
+        self._alternatives: dict[tuple[int, ...], tuple[list[ValueConstraints], Iterator[ValueConstraints]]] = {}
+        self._paths: dict[int, str] = {}
+        self._targets: dict[int, Any] = {}
+        self._ignores_ref_siblings = False
+        if type(schema) is dict:
+            self._ignores_ref_siblings = any(old in str(schema.get("$schema", "")) for old in _REF_ONLY_DIALECTS)
+            self._index(SchemaTree(schema))
+
+    def _index(self, tree: SchemaTree) -> None:
+        for reference in tree.references.all:
+            node = tree.references.target_node(reference)
+            target = node.schema if node is not None else reference.target if reference.is_resolved else None
+            if target is not None:
+                self._targets.setdefault(id(reference.holder.schema), []).append(target)
+        for node in tree.nodes:
+            if type(node.schema) is dict:
+                self._paths.setdefault(id(node.schema), node.path)
+
+    def is_valid(self, value: Any, schemas: tuple[Any, ...]) -> bool:
+        """Whether a value is valid against all of these subschemas; those without a validator are skipped."""
+        for schema in schemas:
+            if schema is False:
+                return False
+            if type(schema) is not dict:
+                continue
+            key = id(schema)
+            if key not in self._checks:
+                path = self._paths.get(key)
+                self._checks[key] = None if path is None else self._oracle.check_at(path)
+            check = self._checks[key]
+            if check is not None and not check(value):
+                return False
+        return True
+
+    def alternatives(self, schemas: tuple[Any, ...], limit: int = 40) -> Iterator[ValueConstraints]:
+        """The constraints that these schemas place on one value, for every choice of branches.
+
+        The simplest choice comes first; there is none if the schemas contradict each other. Results are computed on
+        demand and cached.
+        """
+        key = tuple(map(id, schemas))
+        if key not in self._alternatives:
+            merged = ValueConstraints()
+            for schema in schemas:
+                self._merge(merged, schema)
+            self._alternatives[key] = ([], self._choose(merged, 0, [_MAX_ALTERNATIVES]))
+        cached, remaining = self._alternatives[key]
+        for number in range(limit):
+            if number == len(cached):
+                constraints = next(remaining, None)
+                if constraints is None:
+                    return
+                cached.append(constraints)
+            yield cached[number]
+
+    def _choose(self, constraints: ValueConstraints, choices: int, budget: list[int]) -> Iterator[ValueConstraints]:
+        """Yield constraints for every choice of branches; the branches of the first union take turns."""
+        if choices >= _MAX_CHOICES:
+            constraints = constraints.copy()
+            while constraints.unions and not constraints.is_unsatisfiable:
+                self._merge(constraints, constraints.unions.pop()[0])
+        if constraints.is_unsatisfiable or budget[0] <= 0:
+            return
+        if not constraints.unions:
+            yield constraints
+            return
+        waiting = []
+        for branch in constraints.unions[0]:
+            budget[0] -= 1
+            if budget[0] <= 0:
+                break
+            waiting.append(self._choose(self._with_branch(constraints, branch), choices + 1, budget))
+        while waiting:
+            unfinished = []
+            for alternatives in waiting:
+                found = next(alternatives, None)
+                if found is not None:
+                    yield found
+                    unfinished.append(alternatives)
+            waiting = unfinished
+
+    def _with_branch(self, constraints: ValueConstraints, branch: Any) -> ValueConstraints:
+        chosen = constraints.copy()
+        del chosen.unions[0]
+        self._merge(chosen, branch)
+        return chosen
+
+    def _merge(self, constraints: ValueConstraints, schema: Any) -> None:
+        """Merge a schema and everything it includes by `$ref` and `allOf`."""
+        waiting = [schema]
+        while waiting:
+            current = waiting.pop()
+            if type(current) is not dict:
+                if current is not True:
+                    constraints.forbid_all()
+                continue
+            if id(current) in constraints.merged_ids:
+                continue
+            constraints.merged_ids.add(id(current))
+            targets = self._targets.get(id(current), [])
+            if targets and self._ignores_ref_siblings:
+                waiting += targets[:1]
+                continue
+            self._merge_keywords(constraints, current)
+            branches = current.get("allOf")
+            waiting += reversed([*targets, *(branches if type(branches) is list else [])])
+
+    def _merge_keywords(self, constraints: ValueConstraints, schema: dict[str, Any]) -> None:
+        constraints.add(schema)
+        self._merge_dependencies(constraints, schema)
+        for keyword in ("anyOf", "oneOf"):
+            branches = schema.get(keyword)
+            if type(branches) is list and branches:
+                constraints.unions.append(branches)
+                constraints.needs_validation = constraints.needs_validation or keyword == "oneOf"
+        if "not" in schema:
+            constraints.needs_validation = True
+            self._merge_not(constraints, schema["not"])
+        if "if" in schema and ("then" in schema or "else" in schema):
+            constraints.needs_validation = True
+            holds = self._cached(schema, "if", {"allOf": [schema["if"], schema.get("then", True)]})
+            fails = self._cached(schema, "else", {"not": schema["if"], "allOf": [schema.get("else", True)]})
+            constraints.unions.append([fails, holds] if "then" in schema else [holds, fails])
+
+    def _merge_dependencies(self, constraints: ValueConstraints, schema: dict[str, Any]) -> None:
+        """Add a union for every schema that applies if a property is present."""
+        for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
+            for name, dependency in as_object(schema.get(keyword)).items():
+                if type(dependency) is not list and dependency is not True:
+                    absent = {"properties": {name: False}}
+                    branches = [absent, {"required": [name], "allOf": [dependency]}]
+                    constraints.unions.append(self._cached(schema, f"{keyword} {name}", branches))
+
+    def _merge_not(self, constraints: ValueConstraints, schema: Any) -> None:
+        """Add what `not` allows, as far as it can be expressed; the validator checks the rest."""
+        if schema is True or schema == {}:
+            constraints.forbid_all()
+        if type(schema) is not dict or not schema:
+            return
+        values = excluded_values(schema)
+        if values is not None:
+            constraints.excluded_values += values
+            return
+        cached = self._derived.get((id(schema), "not"))
+        if cached is None:
+            targets = self._targets.get(id(schema))
+            branches = self._cached(schema, "not", negations(schema, targets[0] if targets else None))
+        else:
+            branches = cached[0]
+        if branches:
+            constraints.unions.append(branches)
+
+    def _cached(self, source: Any, key: str, derived: Any) -> Any:
+        """Return the same derived schema for the same source: schemas are identified by `id`."""
+        return self._derived.setdefault((id(source), key), (derived, source))[0]

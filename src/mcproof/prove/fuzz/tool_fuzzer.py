@@ -1,0 +1,317 @@
+"""One tool under fuzzing: its cases, what they come to, and what failed made small."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.exchange.probe_facts import CASE_OUTCOMES, ProbeRecord, as_json
+from mcproof.exchange.responses import OutputContract
+from mcproof.generation.cases import deterministic_cases
+from mcproof.generation.oracle import Oracle
+from mcproof.generation.random_cases import Sampler
+from mcproof.generation.valid_values import valid_arguments
+from mcproof.prove.blame import SUSPECTS
+from mcproof.prove.failure_store import StoredFailure, failure_id
+from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judged, signature
+from mcproof.prove.fuzz.shrinking import shrunk
+from mcproof.results.model import Untested
+from mcproof.text.pointers import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcproof.catalog.model import Tool
+    from mcproof.client.session import Response, Session
+    from mcproof.exchange.probe_facts import CaseOutcome, Expectation, Outcome
+    from mcproof.generation.cases import GeneratedCase
+    from mcproof.prove.blame import Sender
+    from mcproof.prove.permission import Permission
+
+MOST_CRASHES, MOST_HANGS = 10, 3
+"""After how many of them a tool is known to be broken, and not called any more."""
+MOST_FAILURES = 20
+"""How many different failures of each kind are kept of one tool; the others are only counted."""
+_FRUITLESS = 1_000
+"""After how many draws in a row that led nowhere there is nothing more to draw."""
+_HOW = "--args gives one"
+_TRIED_AS: dict[str, Outcome] = {"crash": "crash", "hang": "hang", "protocol_violation": "malformed"}
+
+
+class FuzzPlan(NamedTuple):
+    """What is to be sent."""
+
+    permissions: list[Permission]
+    arguments: dict[str, dict[str, Any]]
+    """Valid arguments that the user gave, by tool."""
+    seed: int
+    cases: int
+    """How many for each tool."""
+    limit: float
+    """How long an answer may take, in seconds."""
+    seconds: float | None = None
+    """How long all of it may take."""
+    processes: int = 1
+    target: dict[str, Any] = {}  # noqa: RUF012 (a default that nobody changes)
+    """How to find the server again, for the failures that are stored."""
+
+
+class FoundFailure(NamedTuple):
+    """A case that failed, as small as it could be made."""
+
+    tool: Tool
+    number: int
+    """The number of the first such case."""
+    case: GeneratedCase
+    judgement: Judgement
+    answer: str
+    times: int
+
+    def stored(self, plan: FuzzPlan) -> StoredFailure:
+        """What it takes to send it again."""
+        params = {"name": self.tool.name, "arguments": self.case.arguments}
+        outcome = self.judgement.outcome
+        return StoredFailure(
+            failure_id(plan.target, self.tool.name, "fuzz", outcome, params),
+            plan.target,
+            self.tool.name,
+            "fuzz",
+            "tools/call",
+            params,
+            outcome,
+            self.case.description,
+            self.case.is_valid,
+            self.answer,
+            round(plan.limit * 1000),
+        )
+
+
+def cases_of(
+    schema: dict[str, Any], seed: int, name: str, base: dict[str, Any] | None = None
+) -> Iterator[GeneratedCase]:
+    """The cases of one tool, the deterministic ones first; without an end, unless nothing more can be drawn."""
+    yield from deterministic_cases(schema, base)
+    sampler = Sampler(schema, base)
+    choose = random.Random(f"{seed}:{name}")  # noqa: S311 (nothing here is secret)
+    fruitless = 0
+    while fruitless < _FRUITLESS:
+        case = sampler.case(choose)
+        fruitless = fruitless + 1 if case is None else 0
+        if case is not None:
+            yield case
+
+
+class ToolFuzzer:
+    """One tool: its cases, and what they came to."""
+
+    def __init__(self, tool: Tool, revision: str | None, plan: FuzzPlan, secrets: list[str]) -> None:
+        self.tool = tool
+        self.outcomes: dict[str, int] = dict.fromkeys(CASE_OUTCOMES, 0)
+        self.sent = 0
+        self.unexplained: list[Response] = []
+        self.stopped = ""
+        """Why not all cases were sent."""
+        self._plan = plan
+        self._schema = tool.schema if tool.schema is not None else {}
+        self._output = OutputContract(tool.fields.get("outputSchema"))
+        self._revision = revision
+        self._secrets = secrets
+        self._found: dict[tuple[str, ...], FoundFailure] = {}
+        self._valid = self._refused = 0
+        self._is_done = False
+
+    async def run(self, sender: Sender, is_late: Callable[[], bool], tell: Callable[[], None]) -> None:
+        """Send the cases of this tool, then make those that failed smaller."""
+        name = self.tool.name
+        cases = cases_of(self._schema, self._plan.seed, name, self._plan.arguments.get(name))
+        try:
+            await self._send_all(cases, sender, is_late, tell)
+        finally:  # a server that is gone, or an interrupt, takes nothing back
+            self.unexplained = list(sender.unexplained)
+            for end in sender.unexplained:
+                self.outcomes[end.outcome] += 1
+        self._found = {key: await self._smaller(failure, sender, is_late) for key, failure in self._found.items()}
+        self._is_done = True
+
+    async def _send_all(
+        self, cases: Iterator[GeneratedCase], sender: Sender, is_late: Callable[[], bool], tell: Callable[[], None]
+    ) -> None:
+        """Send one case after the other, as many as are wanted, or as there is time for."""
+        name = self.tool.name
+        recent: dict[int, tuple[GeneratedCase, Judgement]] = {}
+        for case in cases:
+            if self.sent >= self._plan.cases or self._is_known_broken(len(sender.unexplained)):
+                break
+            if is_late():
+                self.stopped = f"the time was up after {self.sent:,} cases"
+                break
+            number, response = await sender.send("tools/call", {"name": name, "arguments": case.arguments})
+            if response is not None:
+                self.sent += 1
+                recent[number] = case, self._count(number, case, response, sender)
+                if len(recent) > SUSPECTS + 1:
+                    del recent[next(iter(recent))]
+            if sender.corrections:
+                self._correct(sender, recent)
+            if not self.sent % 20:
+                tell()
+                await asyncio.sleep(0)
+        await sender.finish()
+        self._correct(sender, recent)
+
+    def _is_known_broken(self, unexplained: int) -> bool:
+        if self.outcomes["crash"] + unexplained >= MOST_CRASHES or self.outcomes["hang"] >= MOST_HANGS:
+            self.stopped = f"stopped after {self.sent:,} cases, as it crashes or hangs again and again"
+        return bool(self.stopped)
+
+    def _judge(self, case: GeneratedCase, response: Response) -> Judgement:
+        return judged(
+            response,
+            case.arguments,
+            is_valid=case.is_valid,
+            revision=self._revision,
+            output=self._output,
+            secrets=self._secrets,
+        )
+
+    def _count(self, number: int, case: GeneratedCase, response: Response, sender: Sender) -> Judgement:
+        judgement = self._judge(case, response)
+        if case.is_valid:
+            self._valid += 1
+            self._refused += response.outcome == "rejected"
+        self.outcomes[judgement.outcome] += 1
+        if judgement.leak is not None:
+            self.outcomes["leak"] += 1
+        if judgement.outcome != "clean" or judgement.flaws:
+            self._keep(number, case, judgement, response, sender.session)
+        return judgement
+
+    def _correct(self, sender: Sender, recent: dict[int, tuple[GeneratedCase, Judgement]]) -> None:
+        """Take back the outcome of calls that turned out to have done harm later; what they leaked stays leaked."""
+        for number, response in sender.corrections.items():
+            if number in recent:
+                case, before = recent[number]
+                self._forget(case, before)
+                judgement = self._judge(case, response)
+                self.outcomes[judgement.outcome] += 1
+                self._keep(number, case, judgement, response, sender.session)
+        sender.corrections.clear()
+
+    def _forget(self, case: GeneratedCase, judgement: Judgement) -> None:
+        self.outcomes[judgement.outcome] -= 1
+        key = _key(case, judgement.outcome, judgement.what)
+        if (known := self._found.pop(key, None)) is not None and known.times > 1:
+            self._found[key] = known._replace(times=known.times - 1)
+
+    def _keep(
+        self, number: int, case: GeneratedCase, judgement: Judgement, response: Response, session: Session
+    ) -> None:
+        """Remember a failure, or that it came again; with nothing in it that is secret."""
+        for outcome, what in judgement.failures:
+            key = _key(case, outcome, what)
+            known = self._found.get(key)
+            if known is not None:
+                self._found[key] = known._replace(times=known.times + 1)
+            elif sum(kind == outcome for kind, *_ in self._found) < MOST_FAILURES:
+                flaws = tuple(flaw._replace(detail=session.redacted(flaw.detail)) for flaw in judgement.flaws)
+                shown = Judgement(outcome, session.redacted(what), flaws)
+                self._found[key] = FoundFailure(self.tool, number, case, shown, session.redacted(response.text), 1)
+
+    async def _smaller(self, failure: FoundFailure, sender: Sender, is_late: Callable[[], bool]) -> FoundFailure:
+        """The same failure with the least that is needed for it, as far as there is time to find out."""
+        if failure.judgement.outcome == "clean" or is_late():  # where it is clean, it is not the arguments
+            return failure
+        oracle = Oracle(self._schema)
+        wanted = failure.judgement
+
+        broken = oracle.first_error(failure.case.arguments)
+
+        def may_be_sent(arguments: Any) -> bool:
+            """Whether arguments are as valid as the ones that failed, or break the schema in the same place."""
+            return oracle.accepts(arguments) if failure.case.is_valid else oracle.first_error(arguments) == broken
+
+        def fails(arguments: Any, response: Response) -> bool:
+            judgement = self._judge(failure.case._replace(arguments=arguments), response)
+            return any(
+                outcome == wanted.outcome and signature(sender.session.redacted(what)) == signature(wanted.what)
+                for outcome, what in judgement.failures
+            )
+
+        arguments = await shrunk(
+            sender.session,
+            self.tool.name,
+            failure.case.arguments,
+            may_be_sent,
+            fails,
+            is_slow=wanted.outcome == "hang",
+            is_late=is_late,
+        )
+        if arguments is failure.case.arguments:
+            return failure
+        return failure._replace(case=failure.case._replace(arguments=arguments))
+
+    def failures(self) -> list[FoundFailure]:
+        """What failed, in the order of the cases; also what is wrong with an answer that is clean otherwise."""
+        return sorted(self._found.values(), key=lambda each: (each.number, each.judgement.outcome))
+
+    def records(self) -> list[ProbeRecord]:
+        """What failed, for the rules."""
+        return [self._record(each) for each in self.failures()]
+
+    def _record(self, failure: FoundFailure) -> ProbeRecord:
+        case, judgement = failure.case, failure.judgement
+        expects: Expectation = "success" if case.is_valid else "rejection"
+        outcome = _TRIED_AS.get(judgement.outcome, "accepted" if judgement.outcome == "accepted" else "rejected")
+        flaws = tuple(flaw for flaw in judgement.flaws if judgement.outcome != "leak" or flaw.kind == "leak")
+        if judgement.outcome == "protocol_violation" and flaws:
+            outcome = "rejected"  # the flaws say what is wrong
+        return ProbeRecord(
+            "fuzz",
+            case.description,
+            expects,
+            outcome,
+            None if case.is_valid else fault_of(case.keyword),
+            case.keyword,
+            case.pointer,
+            self._place(case),
+            as_json(case.arguments),
+            failure.answer,
+            flaws=flaws,
+            failure=failure.stored(self._plan).id if judgement.outcome != "clean" else None,
+            times=failure.times,
+        )
+
+    def _place(self, case: GeneratedCase) -> str:
+        """Where in the tool the promise stands that a case breaks."""
+        name = case.pointer.partition("/")[2].partition("/")[0].replace("~1", "/").replace("~0", "~")
+        if case.keyword in ("", "required", "additionalProperties") or name not in self.tool.parameters:
+            return "/inputSchema" if case.keyword else ""
+        return f"/inputSchema/properties/{escape(name)}"
+
+    def untested(self, why: str) -> Iterator[Untested]:
+        """What this tool's cases say nothing about."""
+        what = f"tool {self.tool.label}"
+        if not self.sent:
+            problem = Oracle(self._schema).problem
+            yield Untested(what, problem or self.stopped or why)
+        elif self.stopped or not self._is_done:
+            yield Untested(f"{what}, in part", self.stopped or f"{why} after {self.sent:,} cases")
+        if self.sent and not self._valid:
+            problem = valid_arguments(self._schema).problem or "none is known"
+            yield Untested(f"the logic of tool {self.tool.label}", f"no valid call could be made: {problem}; {_HOW}")
+        if self._valid and self._valid == self._refused:
+            calls = "the only valid call was" if self._valid == 1 else f"all {self._valid:,} valid calls were"
+            yield Untested(f"the logic of tool {self.tool.label}", f"{calls} refused, so it was never reached")
+
+
+def _key(case: GeneratedCase, outcome: CaseOutcome, what: str) -> tuple[str, ...]:
+    """What two failures have in common that are told as one."""
+    return (outcome, *(_violated(case) if outcome == "accepted" else (signature(what),)))
+
+
+def _violated(case: GeneratedCase) -> tuple[str, str]:
+    """What a case breaks, however deep: the keyword, and the property where it has a name of its own."""
+    last = case.pointer.rpartition("/")[2]
+    is_own = case.keyword not in ("additionalProperties", "unevaluatedProperties") and not last.isdigit()
+    return case.keyword, last if is_own else ""

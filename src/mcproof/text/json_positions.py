@@ -1,0 +1,191 @@
+"""From JSON pointers to positions in the text.
+
+`scan` finds all wanted pointers in one pass: it steps into the containers it needs, and the C scanner skips the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
+from json.scanner import make_scanner
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.text.pointers import escape, unescape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mcproof.text.pointers import Pointer
+
+_space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]
+_plain_key = re.compile(r'[ \t\n\r]*+"([^"\\]*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
+# What is skipped is thrown away, so it is built cheaply, and no number is too long for it.
+_skip_value = make_scanner(JSONDecoder(object_pairs_hook=len, parse_int=float))  # type: ignore[arg-type]
+
+
+class Span(NamedTuple):
+    """Where a value stands in the text: its first offset, the one after its last, and its key's (or -1)."""
+
+    key: int
+    start: int
+    end: int
+
+    @property
+    def anchor(self) -> int:
+        """The offset that a reader looks for: the key of a member, the first character of anything else."""
+        return self.start if self.key < 0 else self.key
+
+
+class Layout(NamedTuple):
+    """How the last member of an object is written, so that another can be written like it."""
+
+    before_key: str
+    colon: str
+    value_end: int
+    close: int
+
+
+class Wanted(dict[str, "Wanted"]):
+    """What a scan looks for, as a tree of pointer tokens; the scan fills in what it finds.
+
+    There is one for each finding, so what it starts with is said once, by the class.
+    """
+
+    span: Span | None = None
+    layout: Layout | None = None
+    needs_layout = False
+    entered = False
+
+    def child(self, key: str) -> Wanted:
+        found = self.get(key)
+        if found is None:
+            found = self[key] = Wanted()
+        return found
+
+    def forget(self) -> None:
+        """Drop what an earlier member of the same key gave: the last one is the one that was parsed."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            node.span = node.layout = None
+            if node.entered:  # only then can anything below have been found
+                node.entered = False
+                stack.extend(node.values())
+
+
+def wanted_tree(pointers: Iterable[Pointer]) -> dict[Pointer, Wanted]:
+    """The node of each pointer in one tree, whose root is the node of the empty pointer."""
+    nodes = {"": Wanted()}
+    for pointer in pointers:
+        missing = []
+        at = pointer
+        while at not in nodes:
+            missing.append(at)
+            at = at[: at.rindex("/")]
+        node = nodes[at]
+        for step in reversed(missing):
+            node = nodes[step] = node.child(unescape(step[len(at) + 1 :]))
+            at = step
+    return nodes
+
+
+def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
+    """Fill in every span and layout below `root`. The text is known to be valid JSON.
+
+    One turn of the loop for each member of a container in which something is wanted; every other value is
+    jumped over in one call. Iterative, so that depth is no limit, and with the state of the innermost container
+    in local variables: this is what a run with many findings spends its time on.
+    """
+    outer: list[tuple[Wanted, int, int, int, bool, int, int, int, int]] = []  # the containers around `holder`
+    holder, holder_key, holder_start, index, is_object = Wanted(), -1, -1, 0, False
+    wanted: Wanted | None = root
+    key, start, separator_end, key_end = -1, _space(text, 0).end(), 0, 0
+    while True:
+        if wanted is None:
+            end = _skip_value(text, start)[1]
+        elif (wanted or wanted.needs_layout) and text[start] in "{[" and _is_filled(text, start):
+            outer.append((holder, holder_key, holder_start, index, is_object, separator_end, key, key_end, start))
+            holder, holder_key, holder_start, index, is_object = wanted, key, start, 0, text[start] == "{"
+            holder.entered = True
+            separator_end = start + 1
+            end = -1
+        else:
+            end = _skip_value(text, start)[1]
+            wanted.span = Span(key, start, end)
+
+        while end >= 0:  # a value has ended: so may have the containers it was the last of
+            if not outer:
+                return
+            at = end if text[end : end + 1] == "," else _space(text, end).end()
+            if text[at] == ",":
+                separator_end = at + 1
+                index += 1
+                break
+            holder.span = Span(holder_key, holder_start, at + 1)
+            if holder.needs_layout and is_object:
+                before_key, colon = text[separator_end:key], text[key_end:start]
+                if not before_key and " " in colon and text[separator_end - 1] == "{":
+                    before_key = " "  # a lone member does not show what separates members
+                holder.layout = Layout(before_key, colon, end, at)
+            holder, holder_key, holder_start, index, is_object, separator_end, key, key_end, start = outer.pop()
+            end = at + 1
+
+        if is_object:
+            plain = _plain_key(text, separator_end)
+            if plain is not None:
+                key, token, key_end, start = plain.start(1) - 1, plain[1], plain.end(1) + 1, plain.end()
+            else:  # a key with escapes
+                key = _space(text, separator_end).end()
+                token, key_end = scanstring(text, key + 1)
+                start = _space(text, _space(text, key_end).end() + 1).end()
+        else:
+            key, token, start = -1, str(index), _space(text, separator_end).end()
+        wanted = holder.get(token)
+        if last_wins and wanted is not None:
+            wanted.forget()
+
+
+def _is_filled(text: str, start: int) -> bool:
+    """Whether the container that starts here has anything in it."""
+    return text[_space(text, start + 1).end()] not in "}]"
+
+
+def repeated_keys(text: str) -> Iterator[tuple[Pointer, str, Span]]:
+    """A slow pass over the whole text, taken only when the parser has met a repeated key."""
+    token = re.compile(r'[ \t\n\r]*(?:([{}\[\],:])|(")|[^ \t\n\r{}\[\],:"]+)')
+    at = 0
+    path: list[str] = []
+    seen: list[set[str]] = []  # the keys of each open object; an array has none
+    is_array: list[bool] = []
+    key_expected = False
+    while found := token.match(text, at):
+        at = found.end()
+        mark = found[1]
+        if found[2]:
+            start = at - 1
+            value, at = scanstring(text, at)
+            if key_expected:
+                if value in seen[-1]:
+                    yield "".join("/" + escape(step) for step in path[:-1]), value, Span(-1, start, at)
+                seen[-1].add(value)
+                path[-1] = value
+                key_expected = False
+        elif mark == "{":
+            seen.append(set())
+            is_array.append(False)
+            path.append("")
+            key_expected = True
+        elif mark == "[":
+            seen.append(set())
+            is_array.append(True)
+            path.append("0")
+        elif mark in ("}", "]"):
+            seen.pop()
+            is_array.pop()
+            path.pop()
+            key_expected = False
+        elif mark == ",":
+            if is_array[-1]:
+                path[-1] = str(int(path[-1]) + 1)
+            else:
+                key_expected = True
