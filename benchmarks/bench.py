@@ -138,13 +138,13 @@ def throughput(folder: pathlib.Path) -> None:
     First all rules but `polish`, then all: those of `polish` read every text, and may cost as much again.
     """
     from mcproof.linting.engine import check
-    from mcproof.linting.registry import choose
+    from mcproof.linting.registry import choose_rules
     from mcproof.targets.snapshot import read_snapshot
 
     sources = [(path.read_bytes(), path.name) for path in sorted(folder.glob("*.json"))]
     mcproof = str(pathlib.Path(sys.executable).parent / "mcproof")
     lint = (mcproof, "lint", "--ruleset", "all", "--format", "json", str(folder))
-    most, every = choose(["all"], ignore=["polish"]), choose(["all"])
+    most, every = choose_rules(["all"], ignore=["polish"]), choose_rules(["all"])
 
     def judge(rules: list[Rule]) -> list[list[Finding]]:
         return [check(read_snapshot(data, name), rules) for data, name in sources]

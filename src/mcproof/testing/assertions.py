@@ -31,11 +31,11 @@ def assert_schema_strict(
     __tracebackhide__ = True
     from mcproof.console import Style, plural
     from mcproof.linting.engine import check
-    from mcproof.linting.registry import choose
+    from mcproof.linting.registry import choose_rules
     from mcproof.results.build import report_findings
 
     try:
-        rules = choose(("strict", "catalog"), ignore=ignore)
+        rules = choose_rules(("strict", "catalog"), ignore=ignore)
     except UsageError as error:
         raise ValueError(error.message) from None
     catalog = _catalog(server_or_tools)

@@ -15,7 +15,7 @@ from mcproof.errors import InputError, McproofError, UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.results.model import Notice, TargetReport
+    from mcproof.results.run import Notice, TargetResult
     from mcproof.suite.definition import Suite, SuiteTest
     from mcproof.suite.parse.problems import SuiteError
 
@@ -104,7 +104,8 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     from mcproof.cli.execute import now
     from mcproof.cli.outputs import Outputs
     from mcproof.console import tell
-    from mcproof.results.model import RunReport, TargetReport
+    from mcproof.results.payloads import SuitePayload
+    from mcproof.results.run import RunResult, TargetResult
     from mcproof.suite.parse.problems import SuiteError
     from mcproof.suite.parse.suite_parser import read_suite
     from mcproof.suite.run.runner import EARLIER_FAILURE, skipped
@@ -123,12 +124,12 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     outputs.refuse_to_replace({snapshot_file(suite.file): "where snapshots are stored" for suite in suites})
     chosen = _chosen(suites, options)
     start, started = perf_counter(), now()
-    reports: list[TargetReport] = []
+    reports: list[TargetResult] = []
     notices: list[Notice] = []
     interrupted, stopped = False, ""
     for suite, tests in chosen:
         if stopped:
-            report = TargetReport(suite.file, counts=NO_CATALOG, tests=skipped(tests, suite, stopped))
+            report = TargetResult(suite.file, counts=NO_CATALOG, payload=SuitePayload(skipped(tests, suite, stopped)))
         else:
             report, interrupted, seen = _run(suite, tests, options)
             notices += seen
@@ -143,7 +144,7 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     from mcproof import __version__
 
     code = INTERRUPTED if interrupted else _exit_code(reports)
-    finished = RunReport(
+    finished = RunResult(
         command="run",
         version=__version__,
         targets=reports,
@@ -158,11 +159,9 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     return code
 
 
-def _exit_code(reports: list[TargetReport]) -> int:
+def _exit_code(reports: list[TargetResult]) -> int:
     """Tests that could not run outweigh failed tests."""
-    if any(report.trouble is not None for report in reports):
-        return FAILED
-    if any(test.outcome == "error" for report in reports for test in report.tests):
+    if not all(report.is_complete for report in reports):
         return FAILED
     return OK if all(report.passed for report in reports) else FINDINGS
 
@@ -199,9 +198,11 @@ def _chosen(suites: list[Suite], options: argparse.Namespace) -> list[tuple[Suit
     return chosen
 
 
-def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetReport, bool, list[Notice]]:
+def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetResult, bool, list[Notice]]:
     from mcproof.console import Counter, plural, tell
-    from mcproof.results.model import TargetReport, TestResult, Trouble
+    from mcproof.results.payloads import SuitePayload
+    from mcproof.results.run import TargetResult, Trouble
+    from mcproof.results.suite_tests import TestResult
     from mcproof.suite.run.runner import run_suite
     from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.snapshots import SnapshotStore, snapshot_names
@@ -211,7 +212,7 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     try:
         store.read()
     except McproofError as error:
-        return TargetReport(suite.file, Trouble.of(error)), False, []
+        return TargetResult(suite.file, Trouble.of(error), payload=SuitePayload()), False, []
     counter = Counter()
     ran = run_suite(
         suite,
@@ -233,5 +234,5 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
             tell(f"{store.file}: {listed}; {removed}")
     except McproofError as error:  # which is no reason to lose what the tests have shown
         results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
-    report = TargetReport(suite.file, counts=NO_CATALOG, tests=results, seconds=perf_counter() - start)
+    report = TargetResult(suite.file, counts=NO_CATALOG, payload=SuitePayload(results), seconds=perf_counter() - start)
     return report, ran.interrupted, ran.notices

@@ -69,7 +69,7 @@ def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
 
 
 def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
-    from mcproof.report.documents import SCHEMA_VERSION, encode, printable
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
     from mcproof.suite.parse.deprecated import warnings_of
 
     suites: list[dict[str, Any]] = [

@@ -8,12 +8,12 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.results.model import TestFailure
+from mcproof.results.suite_tests import TestFailure
 from mcproof.suite.run.server_under_test import LIVENESS_LIMIT
 
 if TYPE_CHECKING:
     from mcproof.client.session import Request, Response
-    from mcproof.results.model import TestResult
+    from mcproof.results.suite_tests import TestResult
     from mcproof.suite.definition import SuiteTest
     from mcproof.suite.run.server_under_test import ServerUnderTest
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client.failures import ConnectError
 from mcproof.errors import nearest
 from mcproof.prove.permission import Permission
-from mcproof.results.model import TestFailure, TestResult
+from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.definition import METHODS
 from mcproof.suite.matchers import shown
 from mcproof.suite.run.caller import CALLED
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.session import Response
     from mcproof.exchange.probe_facts import ItemProbes
-    from mcproof.results.model import ProbeResult, TestOutcome
+    from mcproof.results.proof import ProbeResult
+    from mcproof.results.suite_tests import TestOutcome
     from mcproof.suite.definition import FuzzBlock, NegativePathBlock, SuiteTest
     from mcproof.suite.run.caller import Caller
     from mcproof.suite.run.server_under_test import ServerUnderTest
@@ -210,7 +211,7 @@ async def _negative_path(
 ) -> Assessment:
     from mcproof.prove.probe_session import ProbePlan
     from mcproof.prove.proving import WEAK, prove_within
-    from mcproof.report.proof import negative_path
+    from mcproof.results.proof import negative_path
 
     catalog, permission, arguments = await _permitted(test, server)
     plan = ProbePlan(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.results.model import TestFailure
+from mcproof.results.suite_tests import TestFailure
 from mcproof.suite.definition import Expect, Expectation, SuiteLocation
 from mcproof.suite.matchers import Mismatch, compare, matcher_of, missing_message
 from mcproof.suite.snapshots import map_texts

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import Interruptible, all_of
 from mcproof.client.secrets import hiding_whole
-from mcproof.results.model import Notice, TestFailure, TestResult
+from mcproof.results.run import Notice
+from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.run.batching import batches, is_untimed, read_only_tests
 from mcproof.suite.run.caller import CALLED
 from mcproof.suite.run.execute_test import check_reply, parts_of, request_of, result_of

@@ -11,7 +11,8 @@ from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import hiding, hiding_whole
 from mcproof.client.transports.stdio import kill_marked
-from mcproof.results.model import Notice, TestResult
+from mcproof.results.run import Notice
+from mcproof.results.suite_tests import TestResult
 from mcproof.suite.run.caller import Caller
 from mcproof.suite.run.execute_test import execute_part, failure_message
 from mcproof.suite.run.server_under_test import CannotRunError, ServerUnderTest

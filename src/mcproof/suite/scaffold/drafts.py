@@ -106,7 +106,7 @@ class _Drafter:
         draft = self._start(tool, "tools", tool.name, "responds", why)
         if not draft.impossible:
             draft = self._of_tool(draft, permission)
-        tool.forget_tree()
+        tool.release_tree()
         return draft
 
     def resource(self, resource: Item) -> Draft:

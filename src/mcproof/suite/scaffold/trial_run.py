@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcproof.client.endpoints import Endpoint
-    from mcproof.results.model import TestResult
+    from mcproof.results.suite_tests import TestResult
     from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.scaffold.drafts import Draft
     from mcproof.suite.scaffold.server_entry import EntryOptions
