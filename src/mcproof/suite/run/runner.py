@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import Interruptible, all_of
 from mcproof.client.secrets import hiding_whole
-from mcproof.results.run import Notice
 from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.run.batching import batches, is_untimed, read_only_tests
 from mcproof.suite.run.caller import CALLED
@@ -23,6 +22,7 @@ from mcproof.suite.run.suite_runtime import SuiteRuntime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcproof.results.run import Notice
     from mcproof.suite.definition import Suite, SuiteTest
     from mcproof.suite.run.caller import Caller
     from mcproof.suite.run.suite_runtime import RunOptions
