@@ -66,7 +66,7 @@ def test_a_syntax_error_is_reported_and_hides_nothing_else(text: str, line: int,
     (problem,) = result.problems
     assert problem.file.endswith("broken.py")
     assert problem.line == line
-    assert problem.what.startswith("is no valid Python: ")
+    assert problem.what.startswith("not valid Python: ")
 
 
 NEWER = pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
@@ -88,14 +88,16 @@ def test_what_only_a_newer_python_reads_is_not_called_wrong(line: str, tmp_path:
     result = found(tmp_path, GOOD, newer=f"from fastmcp import FastMCP\n{line}\n")
     (problem,) = result.problems
     assert problem.line == 2
-    assert problem.what.startswith(f"is no Python {sys.version_info[0]}.{sys.version_info[1]}, which mcproof runs on: ")
+    assert problem.what.startswith(
+        f"not valid Python {sys.version_info[0]}.{sys.version_info[1]}, which mcproof runs on: "
+    )
     assert problem.what.endswith("; run mcproof with a newer Python")
 
 
 @pytest.mark.parametrize("line", ["type = = 3", 'x = f"{y"', "print 3", "def f(: ...", "class C(: ...", "except* x:"])
 def test_what_no_python_reads_is_called_wrong(line: str, tmp_path: Path) -> None:
     (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
-    assert problem.what.startswith("is no valid Python: ")
+    assert problem.what.startswith("not valid Python: ")
 
 
 def test_a_hostile_line_is_not_looked_at_for_long(tmp_path: Path) -> None:
@@ -113,10 +115,10 @@ def test_a_place_without_a_column_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "line", "what"),
     [
-        (b"from fastmcp import FastMCP\n\nx = '\xe4'\n", 3, "byte 0xe4 is no UTF-8"),
-        (b"# \xe4\nfrom fastmcp import FastMCP\n", 1, "byte 0xe4 is no UTF-8"),
-        (b"from fastmcp import FastMCP\r\rx = '\xe4'\r", 3, "byte 0xe4 is no UTF-8"),
-        (b"# coding: ascii\nfrom fastmcp import FastMCP\nx = '\xe4'\n", 3, "byte 0xe4 is no ascii"),
+        (b"from fastmcp import FastMCP\n\nx = '\xe4'\n", 3, "byte 0xe4 is not valid UTF-8"),
+        (b"# \xe4\nfrom fastmcp import FastMCP\n", 1, "byte 0xe4 is not valid UTF-8"),
+        (b"from fastmcp import FastMCP\r\rx = '\xe4'\r", 3, "byte 0xe4 is not valid UTF-8"),
+        (b"# coding: ascii\nfrom fastmcp import FastMCP\nx = '\xe4'\n", 3, "byte 0xe4 is not valid ascii"),
         (b"# coding: klingon\nfrom fastmcp import FastMCP\n", 1, "unknown encoding: klingon"),
     ],
 )
@@ -132,7 +134,7 @@ def test_a_file_that_is_too_large_is_reported(tmp_path: Path) -> None:
     (tmp_path / "large.py").write_bytes(b"# fastmcp\n" + b"x = 1\n" * (LARGEST_FILE // 6 + 1))
     result = discover(str(tmp_path))
     assert names(result) == ["a"]
-    assert [problem.what for problem in result.problems] == ["larger than 8 MB; not read"]
+    assert [problem.what for problem in result.problems] == ["larger than 8 MB; skipped"]
 
 
 @pytest.mark.parametrize(
@@ -346,7 +348,7 @@ def test_a_pipe_that_is_named_like_a_file_is_refused_and_not_waited_for(tmp_path
     os.mkfifo(tmp_path / "server.py")
     result = discover(str(tmp_path / "server.py"))
     assert names(result) == []
-    assert {problem.what for problem in result.problems} == {"is no regular file; not read"}
+    assert {problem.what for problem in result.problems} == {"not a regular file; skipped"}
 
 
 def test_a_schema_that_doubles_with_each_level_comes_to_an_end(tmp_path: Path) -> None:
@@ -422,7 +424,7 @@ def test_an_encoding_that_takes_ever_longer_is_refused(encoding: str, tmp_path: 
     )
     with cpu_limit():
         (problem,) = discover(str(tmp_path)).problems
-        assert problem.what == f"cannot be decoded: the encoding {encoding} is not read; save it as UTF-8"
+        assert problem.what == f"cannot be decoded: the encoding {encoding} is not supported; save it as UTF-8"
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "euc-kr", "gb18030", "big5", "koi8-r", "iso-8859-15", "mac-roman"])
@@ -451,7 +453,7 @@ def test_servers_that_are_mounted_many_times_come_to_an_end(more: str, tmp_path:
     assert "a" in names(result)
     assert "tools" in result.partial
     assert {each.what for each in result.omissions} == {
-        "this is too much to follow, so not all that it serves is checked"
+        "this code does too much to follow, so not all that it serves is checked"
     }
 
 
@@ -491,7 +493,7 @@ def test_work_that_grows_is_cut_and_told(form: str, tmp_path: Path) -> None:
     assert names(result) == ["a"]
     assert "tools" in result.partial
     assert [each.what for each in result.omissions] == [
-        "this takes too long to follow, so not all that it serves may be checked"
+        "this code takes too long to follow, so not all that it serves may be checked"
     ]
 
 
