@@ -108,8 +108,8 @@ class Outputs:
             shown = render_target(result, name, self._style, is_single=self._is_single)
             _print_if_read(lambda: print_lines(shown, sys.stdout))
 
-    def finish(self, run: RunResult) -> None:
-        """Write the files, then print the document of a machine format: if a file fails, nothing is printed."""
+    def write(self, run: RunResult) -> None:
+        """Write the files. This comes before `print`: if a file fails, only the error is printed."""
         for output in self._options.files:
             _write(output.file, harmless(run, output.format, Style()))
         if self._options.report is not None:
@@ -118,6 +118,9 @@ class Outputs:
             _write(self._options.report, run_document(run))
         if self._format.name == "github":
             _append_job_summary(run)
+
+    def print(self, run: RunResult) -> None:
+        """Print the document of a machine format."""
         if not self._format.is_text:
             pieces = list(harmless(run, self._format.name, self._style))
             _print_if_read(lambda: print_document(pieces))

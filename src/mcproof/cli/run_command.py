@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.outputs import Outputs
 from mcproof.console import Counter, plural, tell
+from mcproof.errors import INTERRUPTED
 from mcproof.execution.check_catalog import NO_TOOLS
+from mcproof.execution.clock import interrupts_deferred
 from mcproof.execution.events import (
     CallsPlanned,
     MessageSent,
@@ -29,11 +31,15 @@ if TYPE_CHECKING:
 
 def run_command(request: RunRequest, options: OutputOptions) -> int:
     """Execute a request and write its outputs; return the exit code."""
-    listener = ResultListener(Outputs(options))
+    outputs = Outputs(options)
+    listener = ResultListener(outputs)
     try:
-        return execute(request, listener).exit_code
+        result = execute(request, listener)
     finally:
         listener.clear()
+    with interrupts_deferred() as interrupts:
+        outputs.print(result)
+    return INTERRUPTED if interrupts else result.exit_code
 
 
 class ConsoleListener:
@@ -66,7 +72,7 @@ class ConsoleListener:
 
 
 class ResultListener(ConsoleListener):
-    """Also prints the result of each target as soon as it is finished, and writes the outputs at the end."""
+    """Also prints the result of each target as soon as it is finished, and writes the files at the end."""
 
     def __init__(self, outputs: Outputs) -> None:
         super().__init__()
@@ -79,7 +85,7 @@ class ResultListener(ConsoleListener):
             self._outputs.show(event.result)
             _tell_skipped(event.result)
         elif isinstance(event, RunFinished):
-            self._outputs.finish(event.result)
+            self._outputs.write(event.result)
         else:
             super()._show(event)
 

@@ -193,6 +193,6 @@ def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     without_server = [rule.id for rule in plan.rules if rule.traits.get("needs") == "server"]
     if without_server and not catalog.describes_server:
         of_source = catalog.source is not None or catalog.server_info
-        why = "source code leaves it to the framework" if of_source else "a list of tools says nothing of the server"
+        why = "source code leaves it to the framework" if of_source else "a list of tools has no server info"
         unobserved.append(Untested.of(without_server, why))
     return unobserved

@@ -16,7 +16,8 @@ from mcproof.results.payloads import SuitePayload
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.results.suite_tests import TestResult
 from mcproof.suite.parse.suite_parser import read_suite
-from mcproof.suite.run.runner import EARLIER, Running, run_suite, skipped
+from mcproof.suite.run.runner import EARLIER_FAILURE, run_suite, skipped
+from mcproof.suite.run.suite_runtime import RunOptions
 from mcproof.suite.snapshots import SnapshotStore, snapshot_file, snapshot_names
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def run_suites(request: SuiteRequest, listen: Listener) -> RunResult:
         if is_interrupted:
             stopped = "interrupted"
         elif request.fail_fast and not ran.result.passed:
-            stopped = EARLIER
+            stopped = EARLIER_FAILURE
     for notice in notices:
         listen(NoticeRaised(notice))
     run = RunResult(
@@ -101,9 +102,8 @@ def _selected(suites: list[Suite], request: SuiteRequest) -> list[tuple[Suite, l
         if tests:
             selected.append((suite, tests))
     if not selected:
-        there = f"there are {', '.join(sorted(known))}" if known else "the tests have no tags"
-        hint = f"; {there}" if tags else ""
-        raise InputError(f"nothing to check: no test matches --filter and --tag{hint}")
+        there = f"the suite has the tags {', '.join(sorted(known))}" if known else "the suite has no tags"
+        raise InputError(f"no tests match{f'; {there}' if tags else ''}")
     return selected
 
 
@@ -115,17 +115,17 @@ def _run(suite: Suite, tests: list[SuiteTest], request: SuiteRequest, listen: Li
         store.read()
     except McproofError as error:
         return _SuiteRun(TargetResult(suite.file, Trouble.of(error), payload=SuitePayload()))
-    running = Running(fails_fast=request.fail_fast, timeout=request.timeout, retries=request.retries)
-    ran = run_suite(suite, tests, running, store, lambda *made: listen(ProgressMade(*made)))
+    options = RunOptions(fails_fast=request.fail_fast, timeout=request.timeout, retries=request.retries)
+    ran = run_suite(suite, tests, options, store, lambda *made: listen(ProgressMade(*made)))
     results = ran.results
-    orphans = store.strays(snapshot_names(suite))
+    orphans = store.orphans(snapshot_names(suite))
     try:
         store.save()
         if store.written:
             listen(MessageSent(f"{store.file}: {plural(store.written, 'snapshot')} written"))
         if orphans:
             what = f"{plural(len(orphans), 'orphaned snapshot')}, such as `{orphans[0]}`"
-            done = "removed" if request.update_snapshots else "--update-snapshots removes it"
+            done = "removed" if request.update_snapshots else "use --update-snapshots to remove"
             listen(MessageSent(f"{store.file}: {what}; {done}"))
     except McproofError as error:  # the results of the tests still count
         results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcproof.execution.requests import TargetSelection
     from mcproof.suite.scaffold.drafts import Draft
     from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite
-    from mcproof.suite.scaffold.server_entry import Names, Variables, Way
+    from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
     from mcproof.targets.argument import Input
     from mcproof.targets.live_servers import LiveCatalogs
 
@@ -114,19 +114,18 @@ def _target(name: str) -> str:
 
 def _output(given: str | None, target: str | None, *, force: bool) -> str:
     """The suite to write. Raises a UsageError before a server is started if it cannot be written."""
-    from mcproof.suite.locate import USUAL
+    from mcproof.suite.locate import DEFAULT_NAMES
 
-    file = given if given is not None else USUAL[0]
+    file = given if given is not None else DEFAULT_NAMES[0]
     if file == "-":
         return file
     refuse_unwritable([file])
     if target is not None and os.path.realpath(target.partition("#")[0]) == os.path.realpath(file):
         raise UsageError(f"`{file}` is what is read; name another file to write to")
-    for existing in [file] if given is not None else USUAL:
+    for existing in [file] if given is not None else DEFAULT_NAMES:
         if os.path.lexists(existing) and not force:
-            raise UsageError(
-                f"`{existing}` exists; use --force to {'overwrite it' if existing == file else f'write `{file}`'}"
-            )
+            how = "overwrite it" if existing == file else f"write `{file}` too"
+            raise UsageError(f"`{existing}` exists; use --force to {how}")
     return file
 
 
@@ -169,15 +168,15 @@ def _catalog(source: Input, live: LiveCatalogs | None) -> Catalog:
     return catalog
 
 
-def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer], Variables]:
+def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer], SecretVariables]:
     """The servers with their entries and tests; the tests of live servers are tried."""
     from mcproof.suite.scaffold.first_suite import FirstServer
-    from mcproof.suite.scaffold.server_entry import Names, Variables, Way
+    from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
 
-    way = Way(options.targets.timeout, options.targets.protocol)
-    variables = Variables(os.environ, options.variables)
+    way = EntryOptions(options.targets.timeout, options.targets.protocol)
+    variables = SecretVariables(os.environ, options.variables)
     folder = "" if options.file == "-" else os.path.dirname(options.file)
-    server_names, test_names = Names(), Names()
+    server_names, test_names = UniqueNames(), UniqueNames()
     is_alone = sum(each.catalog is not None for each in found) == 1
     servers = []
     for each in found:
@@ -204,7 +203,9 @@ def _name(source: Input) -> str:
     return "remote" if isinstance(source.server, UrlEndpoint) else "local"
 
 
-def _entry(source: Input, catalog: Catalog, name: str, variables: Variables, folder: str, way: Way) -> list[str]:
+def _entry(
+    source: Input, catalog: Catalog, name: str, variables: SecretVariables, folder: str, way: EntryOptions
+) -> list[str]:
     from mcproof.suite.scaffold.server_entry import captured_lines, entry_lines, placeholder_lines
     from mcproof.text.yamlwriter import UnwritableError
 
@@ -218,7 +219,7 @@ def _entry(source: Input, catalog: Catalog, name: str, variables: Variables, fol
         raise InputError(f"the server entry cannot be written to a suite: {error}", file=source.title) from None
 
 
-def _drafts(found: _Found, names: Names, suffix: str) -> list[Draft]:
+def _drafts(found: _Found, names: UniqueNames, suffix: str) -> list[Draft]:
     from mcproof.client.secrets import hiding_whole
     from mcproof.execution.tool_calls import permissions_of
     from mcproof.suite.scaffold.drafts import drafts_of
@@ -229,21 +230,21 @@ def _drafts(found: _Found, names: Names, suffix: str) -> list[Draft]:
     return drafts_of(found.catalog, permissions_of(found.catalog, CallOptions()), names, hide, suffix)
 
 
-def _tried(servers: list[FirstServer], found: list[_Found], way: Way) -> list[FirstServer]:
+def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -> list[FirstServer]:
     """Try the tests of live servers; the calls are announced first."""
-    from mcproof.suite.run.runner import Running
-    from mcproof.suite.scaffold.trial_run import OnTrial, tried
+    from mcproof.suite.run.suite_runtime import RunOptions
+    from mcproof.suite.scaffold.trial_run import TrialServer, try_drafts
 
     live = [at for at, each in enumerate(found) if each.source.server is not None and each.catalog is not None]
     on_trial = [
-        OnTrial(servers[at].name, server, servers[at].drafts)
+        TrialServer(servers[at].name, server, servers[at].drafts)
         for at in live
         if (server := found[at].source.server) is not None
     ]
     for each in on_trial:
         _tell_calls(each.drafts, "" if len(servers) == 1 else f"{each.name}: ")
     counter = Counter()
-    drafts = tried(on_trial, way, Running(), counter.step) if on_trial else []
+    drafts = try_drafts(on_trial, way, RunOptions(), counter.step) if on_trial else []
     counter.clear()
     for at, of_server in zip(live, drafts, strict=True):
         servers[at] = servers[at]._replace(drafts=of_server)
@@ -279,12 +280,12 @@ def _refuse_unreadable(suite: FirstSuite, file: str) -> None:
 
 def _named(file: str) -> str:
     """The suite as an argument of `mcproof run`; empty for the default one."""
-    from mcproof.suite.locate import USUAL
+    from mcproof.suite.locate import DEFAULT_NAMES
 
-    return "" if file in ("-", USUAL[0]) else f" {shell_word(file)}"
+    return "" if file in ("-", DEFAULT_NAMES[0]) else f" {shell_word(file)}"
 
 
-def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: Variables, file: str) -> None:
+def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: SecretVariables, file: str) -> None:
     from mcproof.suite.scaffold.server_entry import PLACEHOLDER
 
     if file != "-":

@@ -28,5 +28,6 @@ def command(arguments: list[str]) -> int:
         outputs.show(result)
     for notice in run.notices:
         tell(str(notice))
-    outputs.finish(run)
+    outputs.write(run)
+    outputs.print(run)
     return OK
