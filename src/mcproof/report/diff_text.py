@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog
     from mcproof.console import Style
-    from mcproof.diff.catalog_changes import Change, Kind
+    from mcproof.diff.change_kinds import ChangeKind
+    from mcproof.diff.changes import CatalogChange
     from mcproof.results.model import TargetReport
 
 SEVERITIES = {True: "error", None: "warning", False: "note"}
@@ -26,7 +27,7 @@ BREAKING: dict[str, bool | None] = {severity: breaking for breaking, severity in
 WORDS = {"error": "breaking", "warning": "cannot tell", "note": "compatible"}
 
 
-def report_changes(old: Catalog, new: Catalog, changes: list[Change]) -> list[Reported]:
+def report_changes(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> list[Reported]:
     """Every change with its place: in the new catalog, or in the old one for what is gone."""
     places = {}
     for catalog in (old, new):
@@ -75,13 +76,13 @@ def report_changes(old: Catalog, new: Catalog, changes: list[Change]) -> list[Re
     return reported
 
 
-def _place(change: Change) -> str:
+def _place(change: CatalogChange) -> str:
     if not change.pointer and change.item.name:
         return f"{change.item.pointer}/name"
     return change.item.pointer + change.pointer
 
 
-def kind_facts(kind: Kind, breaking: bool | None) -> RuleFacts:
+def kind_facts(kind: ChangeKind, breaking: bool | None) -> RuleFacts:
     """A kind of change in the shape of a rule, as serious as this change is."""
     severity = SEVERITIES[breaking]
     return RuleFacts(

@@ -43,7 +43,7 @@ def command(arguments: list[str]) -> int:
         raise InputError("both catalogs cannot be standard input; name a file for one of them")
 
     from mcproof import __version__
-    from mcproof.diff.catalog_changes import compare
+    from mcproof.diff.compare_catalogs import compare_catalogs
     from mcproof.report.diff_text import report_changes
     from mcproof.results.model import RunReport, TargetReport, Trouble
 
@@ -59,7 +59,7 @@ def command(arguments: list[str]) -> int:
         report = TargetReport(
             new.name,
             counts=new.counts,
-            findings=report_changes(old, new, compare(old, new)),
+            findings=report_changes(old, new, compare_catalogs(old, new)),
             fail_on=options.fail_on or "error",
             seconds=perf_counter() - start,
             compared_with=old.name,
