@@ -6,11 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint format bench docs lock clean
+.PHONY: help demo test quick lint format bench docs lock clean
 
 help:
 	@echo "make demo    set up, then start an example server, lint and grade it"
 	@echo "make test    set up, then run everything that CI runs"
+	@echo "make quick   ruff and the tests that are not slow, with fewer examples of each property"
 	@echo "make lint    ruff, mypy and import-linter only"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed, as ratios"
@@ -35,6 +36,11 @@ demo: $(READY)
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+quick: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --hypothesis-profile quick
 
 lint: $(READY)
 	$(BIN)/ruff check .

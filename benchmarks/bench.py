@@ -27,7 +27,7 @@ from suites import SUITE_TOOL, suite_arguments, write_suite
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
 
@@ -138,13 +138,13 @@ def throughput(folder: pathlib.Path) -> None:
     First all rules but `polish`, then all: those of `polish` read every text, and may cost as much again.
     """
     from mcproof.linting.engine import check
-    from mcproof.linting.registry import choose
+    from mcproof.linting.registry import choose_rules
     from mcproof.targets.snapshot import read_snapshot
 
     sources = [(path.read_bytes(), path.name) for path in sorted(folder.glob("*.json"))]
     mcproof = str(pathlib.Path(sys.executable).parent / "mcproof")
     lint = (mcproof, "lint", "--ruleset", "all", "--format", "json", str(folder))
-    most, every = choose(["all"], ignore=["polish"]), choose(["all"])
+    most, every = choose_rules(["all"], ignore=["polish"]), choose_rules(["all"])
 
     def judge(rules: list[Rule]) -> list[list[Finding]]:
         return [check(read_snapshot(data, name), rules) for data, name in sources]
@@ -191,11 +191,11 @@ def captures(folder: pathlib.Path) -> None:
 def fuzzing() -> None:
     """(f) A case that is made, sent and judged, by one process, against a call with arguments that are ready."""
     import mcproof.demo
-    from mcproof.client.endpoints import Command
-    from mcproof.client.reach import Asking
+    from mcproof.client.connect import ConnectOptions
+    from mcproof.client.endpoints import CommandEndpoint
     from mcproof.prove.fuzz.campaign import fuzz_within
-    from mcproof.prove.fuzz.tool_campaign import Campaign, cases_of
-    from mcproof.prove.safety import Permission
+    from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan, cases_of
+    from mcproof.prove.permission import Permission
     from mcproof.targets.snapshot import read_snapshot
 
     weather = pathlib.Path(mcproof.demo.__file__).with_name("weather.json")
@@ -203,30 +203,30 @@ def fuzzing() -> None:
     tool = next(each for each in catalog.tools if each.name == FUZZED)
     count = 20_000
     ready = [case.arguments for case in islice(cases_of(tool.schema or {}, 0, tool.name), count)]
-    server = Command(DEMO_SERVER, {})
-    campaign = Campaign([Permission(tool, True, "")], {}, 0, count, 10.0)
+    server = CommandEndpoint(DEMO_SERVER, {})
+    campaign = FuzzPlan([Permission(tool, True, "")], {}, 0, count, 10.0)
     gc.disable()  # as the command does
     bare, fuzzed = best_of(
         7,
         lambda: asyncio.run(_call(server, FUZZED, ready)),
-        lambda: asyncio.run(fuzz_within(catalog, server, Asking(), campaign)),
+        lambda: asyncio.run(fuzz_within(catalog, server, ConnectOptions(), campaign)),
     )
     gc.enable()
     detail = f"{count / fuzzed:,.0f} cases a second against {count / bare:,.0f} calls"
     report("(f) a fuzz case : a bare call", fuzzed / bare, LIMITS["fuzz"], detail)
 
 
-async def _call(server: Server, name: str, ready: list[Any]) -> None:
+async def _call(server: Endpoint, name: str, ready: list[Any]) -> None:
     """Call a tool again and again, and do nothing else."""
-    from mcproof.client.calling import Session
-    from mcproof.client.reach import Asking
+    from mcproof.client.connect import ConnectOptions
+    from mcproof.client.session import Session
 
-    session = Session(server, Asking(), 10.0)
+    session = Session(server, ConnectOptions(), 10.0)
     try:
         for arguments in ready:
-            await session.ask("tools/call", {"name": name, "arguments": arguments})
+            await session.send("tools/call", {"name": name, "arguments": arguments})
     finally:
-        await session.leave()
+        await session.close()
 
 
 def fuzz_memory(folder: pathlib.Path) -> None:
@@ -243,20 +243,21 @@ def fuzz_memory(folder: pathlib.Path) -> None:
 
 def suites(folder: pathlib.Path) -> None:
     """(i) A suite of 1,000 tests, read, run and judged, against a bare loop of its calls; and how that grows."""
-    from mcproof.client.endpoints import Command
+    from mcproof.client.endpoints import CommandEndpoint
     from mcproof.suite.parse.suite_parser import read_suite
-    from mcproof.suite.run.runner import Running, run_suite
+    from mcproof.suite.run.runner import run_suite
+    from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.snapshots import SnapshotStore
 
     def run_tests(file: str) -> None:
         suite = read_suite(file, os.environ)
-        ran = run_suite(suite, list(suite.tests), Running(), SnapshotStore(file, updates=False), lambda *_: None)
+        ran = run_suite(suite, list(suite.tests), RunOptions(), SnapshotStore(file, updates=False), lambda *_: None)
         if any(each.outcome != "passed" for each in ran.results):
             raise SystemExit(f"a test of {file} does not pass")
 
     few, many = (str(write_suite(folder / f"{tests}.yaml", DEMO_SERVER, tests)) for tests in (1_000, 10_000))
     ready = [suite_arguments(number) for number in range(1_000)]
-    server = Command(DEMO_SERVER, {})
+    server = CommandEndpoint(DEMO_SERVER, {})
     gc.disable()  # as the command does
     bare, run, run_many = best_of(
         5,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import find_rule
@@ -32,6 +33,16 @@ for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     # Child processes inherit an ignored signal (`nohup`, a job in the background), but not a handler that does nothing.
     if signal.getsignal(_signal) == signal.SIG_IGN:
         signal.signal(_signal, lambda *_: None)
+
+_SLOW_GENERATORS = (HealthCheck.too_slow, HealthCheck.data_too_large)
+_PROFILES = {"quick": 15, "full": 100}
+"""Examples of each property; `full` is the default, `make quick` takes the other. Each run sees the same examples."""
+for _name, _examples in _PROFILES.items():
+    settings.register_profile(
+        _name, max_examples=_examples, deadline=None, derandomize=True, suppress_health_check=_SLOW_GENERATORS
+    )
+settings.register_profile("search", max_examples=2_000, deadline=None, suppress_health_check=_SLOW_GENERATORS)
+settings.load_profile("full")
 
 
 @pytest.fixture

@@ -9,10 +9,8 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from limits import HANG, hang_limit
 from mcproof.cli.main import main
 from mcproof.config import settings
 
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-TIMEOUT = 60
-"""Seconds after which a run hangs; far more than any run takes on a busy machine."""
+TIMEOUT = HANG
 _READ_BY_PYTHON = {"PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONSAFEPATH", "PYTHONUTF8"}
 COMMAND = [sys.executable, "-m", "mcproof"]
 
@@ -87,7 +85,12 @@ def run_bytes(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run mcproof in this process, with the streams, folder and variables that a child process would have."""
     assert not _READ_BY_PYTHON & set(env or {}), "Python reads it when it starts: use run_process"
-    with _streams(stdin) as (stdout, stderr), _environment(environment(**(env or {}))), _folder(cwd), deadline():
+    with (
+        _streams(stdin) as (stdout, stderr),
+        _environment(environment(**(env or {}))),
+        _folder(cwd),
+        hang_limit(),
+    ):
         settings._settings_in.cache_clear()  # a new process has read nothing
         try:
             code = main(list(args))
@@ -157,29 +160,6 @@ def _folder(folder: Path | None) -> Iterator[None]:
         yield
     finally:
         os.chdir(before)
-
-
-class HangError(BaseException):
-    """A call in this process did not end; no `except Exception` catches it."""
-
-
-@contextmanager
-def deadline(seconds: float = TIMEOUT) -> Iterator[None]:
-    """Raise HangError if the block does not end. Generous: it tells a hang from a slow machine, not fast from slow."""
-
-    def stop(*_: object) -> None:
-        raise HangError(f"not finished after {seconds} s")
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def fails(*args: str, stdin: str | bytes = b"", cwd: Path | None = None) -> str:

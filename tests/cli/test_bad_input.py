@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from limits import assert_linear
 from mcproof.cli.main import main
 from mcproof.linting.registry import find_rule
 
@@ -627,7 +627,8 @@ def test_an_error_inside_mcproof_is_one_line_that_asks_for_a_report(
 # --- hostile sizes ------------------------------------------------------------------------------------------------
 
 
-def test_50_megabytes_and_100_000_tools_are_answered_in_seconds(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_50_megabytes_and_100_000_tools_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "large.json"
     text = json.dumps({**CLEAN_TOOL, "name": "tool_#"}).replace("Words of the title.", "x" * 330)
     with path.open("w") as file:
@@ -636,30 +637,37 @@ def test_50_megabytes_and_100_000_tools_are_answered_in_seconds(tmp_path: Path) 
             file.write((",\n" if number else "") + text.replace("#", str(number)))
         file.write("]}")
     assert path.stat().st_size > 50_000_000
-    started = time.monotonic()
     done = run("lint", str(path), "--ruleset", "strict,grade,trust,catalog")
-    assert time.monotonic() - started < 15
     assert done.returncode == 0
     assert "no findings in 100,000 tools" in done.stdout
 
 
-def test_a_finding_at_the_end_of_a_large_file_is_found_in_seconds(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_finding_at_the_end_of_a_large_file_is_found(tmp_path: Path) -> None:
     path = tmp_path / "large.json"
     text = json.dumps(CLEAN_TOOL)
     path.write_text("[" + ",\n".join([text] * 60_000 + [json.dumps({**FAULTY_TOOL, "name": "last"})]) + "]")
-    started = time.monotonic()
     done = run("lint", str(path), "--format", "concise", "--select", "tool-no-description")
-    assert time.monotonic() - started < 15
     assert done.stdout == f"{path}:60001:2: error tool-no-description last: has no description\n"
 
 
-def test_50_000_references_are_answered_in_seconds() -> None:
-    properties = {f"p{number}": {"$ref": f"#/properties/p{(number + 1) % 50_000}"} for number in range(50_000)}
-    tool = {"name": "chain", "inputSchema": {"type": "object", "properties": properties}}
-    started = time.monotonic()
-    done = run("lint", "-", "--ruleset", "all", "--format", "json", stdin=json.dumps([tool]))
-    assert time.monotonic() - started < 30
-    assert "tool_input_schemas_well_formed" in document_of(done, "lint")["summary"]["by_rule"]
+def test_the_work_grows_with_the_number_of_references() -> None:
+    def work(count: int) -> subprocess.CompletedProcess[str]:
+        properties = {f"p{number}": {"$ref": f"#/properties/p{(number + 1) % count}"} for number in range(count)}
+        tool = {"name": "chain", "inputSchema": {"type": "object", "properties": properties}}
+        return run("lint", "-", "--ruleset", "all", "--format", "json", stdin=json.dumps([tool]))
+
+    assert_linear(work)
+    assert "tool_input_schemas_well_formed" in document_of(work(5_000), "lint")["summary"]["by_rule"]
+
+
+def test_the_work_grows_with_the_number_of_tools() -> None:
+    def work(count: int) -> None:
+        kinds = (CLEAN_TOOL, LOOSE_TOOL, FAULTY_TOOL)
+        tools = [{**tool, "name": f"{tool['name']}_{number}"} for number in range(count) for tool in kinds]
+        run("lint", "-", "--ruleset", "all", "--format", "json", stdin=json.dumps(tools))
+
+    assert_linear(work, 30)
 
 
 def test_a_number_of_many_digits_is_read() -> None:

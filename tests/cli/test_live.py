@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import xml.etree.ElementTree as ET
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -436,9 +435,7 @@ def test_the_configuration_is_shown_without_the_secrets_of_addresses(tmp_path: P
     ids=lambda value: value if isinstance(value, str) else None,
 )
 def test_a_server_that_does_not_answer_is_told_in_one_line(words: tuple[str, ...], said: str) -> None:
-    start = monotonic()
     assert said in fails("lint", *words)
-    assert monotonic() - start < 20
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,15 @@ import gc
 import json
 import os
 import sys
-from time import monotonic
+from time import sleep
 from typing import Any
 
+from limits import hang_limit
 from mcproof.client.captures import Capture, capture_all
+from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
-from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.failures import ConnectError
-from mcproof.client.reach import Asking
 from servers import raw
 
 PATIENT = Limits(start=30, request=30, total=60, grace=30)
@@ -22,16 +23,16 @@ PATIENT = Limits(start=30, request=30, total=60, grace=30)
 RAW = (sys.executable, "-I", "-S", raw.__file__)
 
 
-def command(fault: str, *arguments: str, **environment: str) -> Command:
-    return Command((*RAW, fault, *arguments), environment)
+def command(fault: str, *arguments: str, **environment: str) -> CommandEndpoint:
+    return CommandEndpoint((*RAW, fault, *arguments), environment)
 
 
 def outcome(
-    server: Command | Endpoint, limits: Limits = PATIENT, protocol: str | None = None
+    server: CommandEndpoint | UrlEndpoint, limits: Limits = PATIENT, protocol: str | None = None
 ) -> Capture | ConnectError:
     """What becomes of a server; whatever is left open shows now, and not in some other test."""
     finished: list[object] = []
-    (result,), interrupted = capture_all([server], Asking(limits, protocol), finished.append)
+    (result,), interrupted = capture_all([server], ConnectOptions(limits, protocol), finished.append)
     assert finished == [server]
     assert result is not None
     assert not interrupted
@@ -39,7 +40,7 @@ def outcome(
     return result
 
 
-def captured(server: Command | Endpoint, limits: Limits = PATIENT, protocol: str | None = None) -> Capture:
+def captured(server: CommandEndpoint | UrlEndpoint, limits: Limits = PATIENT, protocol: str | None = None) -> Capture:
     result = outcome(server, limits, protocol)
     assert isinstance(result, Capture), result
     json.loads(result.text.encode(), parse_constant=_no_constant)
@@ -50,7 +51,7 @@ def _no_constant(word: str) -> None:
     raise AssertionError(word)
 
 
-def refused(server: Command | Endpoint, limits: Limits = PATIENT, protocol: str | None = None) -> str:
+def refused(server: CommandEndpoint | UrlEndpoint, limits: Limits = PATIENT, protocol: str | None = None) -> str:
     result = outcome(server, limits, protocol)
     assert isinstance(result, ConnectError), result
     assert result.file == server.label
@@ -58,11 +59,11 @@ def refused(server: Command | Endpoint, limits: Limits = PATIENT, protocol: str 
 
 
 def noted(capture: Capture) -> list[tuple[str, str]]:
-    return [(each.kind, each.detail) for each in capture.wire.anomalies]
+    return [(each.kind, each.detail) for each in capture.connection.anomalies]
 
 
 def kinds(capture: Capture) -> list[str]:
-    return [each.kind for each in capture.wire.anomalies]
+    return [each.kind for each in capture.connection.anomalies]
 
 
 def document(capture: Capture) -> Any:
@@ -89,10 +90,9 @@ def processes(marker: str) -> list[str]:
 
 def assert_nothing_is_left(marker: str) -> None:
     """A process that was killed takes a moment to go."""
-    end = monotonic() + 5
-    while processes(marker) and monotonic() < end:
-        os.sched_yield()
-    assert processes(marker) == []
+    with hang_limit(30):
+        while processes(marker):
+            sleep(0.01)
 
 
 def children() -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.client.connection import HANDSHAKE, STATELESS, Connection
-from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.transports.stdio import Stdio
 from servers.web import FAULTS
 
@@ -24,7 +24,7 @@ HASTY = PATIENT._replace(grace=0.3)
 
 def spoken(capture: Capture) -> tuple[str, str, str | None]:
     assert tool_names(capture) == NAMES
-    return capture.wire.era, capture.wire.requested, capture.wire.agreed
+    return capture.connection.era, capture.connection.requested, capture.connection.agreed
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_first_answer_settles_the_era(fault: str, era: str) -> None:
     capture = captured(command(fault))
     revision = "2026-07-28" if era == "stateless" else "2025-11-25"
     assert spoken(capture) == (era, revision, revision)
-    assert capture.wire.anomalies == ()
+    assert capture.connection.anomalies == ()
     assert ("discover" if era == "stateless" else "initialize") in document(capture)
 
 
@@ -60,7 +60,7 @@ def test_the_first_answer_settles_the_era(fault: str, era: str) -> None:
 def test_a_server_that_is_asked_twice_is_not_blamed_for_the_second_answer(fault: str, era: str) -> None:
     capture = captured(command(fault), HASTY)
     assert spoken(capture)[0] == era
-    assert capture.wire.anomalies == ()
+    assert capture.connection.anomalies == ()
 
 
 def test_a_server_that_ignores_questions_and_ids_is_understood() -> None:
@@ -129,7 +129,7 @@ def test_a_modern_server_that_refuses_the_handshake_and_then_says_nothing_is_ref
         "        print(json.dumps({'jsonrpc': '2.0', 'id': message['id'], 'error': {'code': 1, 'message': 'no'}}),"
         " flush=True)\n"
     )
-    server = Command((sys.executable, "-I", "-S", "-c", code), {})
+    server = CommandEndpoint((sys.executable, "-I", "-S", "-c", code), {})
     assert refused(server, HASTY) == "the server refuses `initialize`: error 1: no"
 
 
@@ -158,16 +158,16 @@ def test_the_revision_that_a_server_answers_with_is_kept(fault: str, agreed: str
 )
 def test_the_era_is_settled_over_http(fault: str, protocol: str | None, era: str) -> None:
     with FAULTS[fault]() as web:
-        capture = captured(Endpoint(web.url, {}), protocol=protocol)
+        capture = captured(UrlEndpoint(web.url, {}), protocol=protocol)
     assert spoken(capture)[0] == era
-    assert capture.wire.anomalies == ()
+    assert capture.connection.anomalies == ()
     if protocol is not None:
-        assert capture.wire.requested == protocol
+        assert capture.connection.requested == protocol
 
 
 def test_every_message_of_the_newer_era_says_all_about_itself() -> None:
     with FAULTS["modern"]() as web:
-        captured(Endpoint(web.url, {}))
+        captured(UrlEndpoint(web.url, {}))
     assert [each.method for each in web.requests] == ["server/discover", "tools/list"]
     for each in web.requests:
         assert each.headers["mcp-protocol-version"] == "2026-07-28"
@@ -205,10 +205,10 @@ def test_a_message_of_the_newer_era_says_whom_it_is_for(
 
 def test_a_server_over_http_that_ignores_what_it_does_not_know_costs_a_moment() -> None:
     with FAULTS["hang-on-unknown"]() as web:
-        capture = captured(Endpoint(web.url, {}), PATIENT._replace(grace=0.1))
+        capture = captured(UrlEndpoint(web.url, {}), PATIENT._replace(grace=0.1))
     assert spoken(capture)[0] == "handshake"
-    assert capture.wire.anomalies == ()
-    assert capture.wire.seconds_to_answer < PATIENT.start
+    assert capture.connection.anomalies == ()
+    assert capture.connection.seconds_to_answer < PATIENT.start
 
 
 @pytest.mark.parametrize(
@@ -233,12 +233,12 @@ def test_a_server_over_http_that_does_not_speak_what_was_asked_for_is_refused(
     fault: str, protocol: str | None, message: str
 ) -> None:
     with FAULTS[fault]() as web:
-        assert refused(Endpoint(web.url, {}), protocol=protocol) == message
+        assert refused(UrlEndpoint(web.url, {}), protocol=protocol) == message
 
 
 def test_the_older_transport_speaks_the_revision_that_was_asked_for() -> None:
     with FAULTS["legacy"]() as web:
-        assert spoken(captured(Endpoint(web.url, {}), protocol="2025-03-26")) == (
+        assert spoken(captured(UrlEndpoint(web.url, {}), protocol="2025-03-26")) == (
             "handshake",
             "2025-03-26",
             "2025-03-26",

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from mcproof.client.endpoints import Endpoint
+from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.transports import http
 from mcproof.client.transports.sse import EventParser
 from servers.web import FAULTS, MessagesFirst, Web
@@ -16,8 +16,8 @@ from .running import PATIENT, captured, document, noted, refused, tool_names
 NAMES = ["find_book", "lend_book"]
 
 
-def endpoint(web: Web, query: str = "", **headers: str) -> Endpoint:
-    return Endpoint(web.url + query, headers)
+def endpoint(web: Web, query: str = "", **headers: str) -> UrlEndpoint:
+    return UrlEndpoint(web.url + query, headers)
 
 
 GOOD = [
@@ -40,7 +40,7 @@ def test_a_good_server_shows_nothing(fault: str) -> None:
     with FAULTS[fault]() as web:
         capture = captured(endpoint(web))
     assert tool_names(capture) == NAMES
-    assert capture.wire == capture.wire._replace(
+    assert capture.connection == capture.connection._replace(
         transport="http",
         era="handshake",
         requested="2025-11-25",
@@ -78,7 +78,7 @@ def test_a_session_is_kept_and_ended_and_asking_for_it_is_no_fault() -> None:
     with FAULTS["session"]() as web:
         capture = captured(endpoint(web))
     assert tool_names(capture) == NAMES
-    assert capture.wire.anomalies == ()
+    assert capture.connection.anomalies == ()
     assert [(each.verb, each.headers.get("mcp-session-id")) for each in web.requests] == [
         ("POST", None),
         ("POST", None),
@@ -92,7 +92,7 @@ def test_a_session_and_a_revision_that_no_header_can_carry_are_not_sent() -> Non
     with FAULTS["odd-session"]() as web:
         capture = captured(endpoint(web))
     assert tool_names(capture) == NAMES
-    assert capture.wire.agreed == "2025\r\nX-Evil: 1 \u2028"
+    assert capture.connection.agreed == "2025\r\nX-Evil: 1 \u2028"
     for each in web.requests[1:]:
         assert not {"mcp-session-id", "mcp-protocol-version", "x-evil"} & set(each.headers)
 
@@ -153,7 +153,7 @@ def test_a_fault_is_noted_and_the_tools_are_found(fault: str, expected: list[tup
 def test_a_list_that_is_not_served_is_no_end(fault: str, instead: str, expected: list[tuple[str, str]]) -> None:
     with FAULTS[fault]() as web:
         capture = captured(endpoint(web))
-    assert capture.wire.unserved == (("tools/list", instead),)
+    assert capture.connection.unserved == (("tools/list", instead),)
     assert noted(capture) == expected
     assert document(capture)["tools"] == []
 
@@ -162,7 +162,7 @@ def test_a_list_that_is_not_served_is_no_end(fault: str, instead: str, expected:
 def test_a_connection_that_breaks_is_said_to_break(fault: str) -> None:
     with FAULTS[fault]() as web:
         capture = captured(endpoint(web))
-    ((method, instead),) = capture.wire.unserved
+    ((method, instead),) = capture.connection.unserved
     assert (method, instead[:22]) == ("tools/list", "the connection broke: ")
 
 
@@ -170,7 +170,7 @@ def test_a_connection_that_breaks_is_said_to_break(fault: str) -> None:
 def test_a_request_that_is_given_up_is_taken_back(fault: str) -> None:
     with FAULTS[fault]() as web:
         capture = captured(endpoint(web), PATIENT._replace(request=0.5))
-    assert capture.wire.unserved == (("tools/list", "no answer within 0.5 seconds"),)
+    assert capture.connection.unserved == (("tools/list", "no answer within 0.5 seconds"),)
     assert web.requests[-1].message == {
         "jsonrpc": "2.0",
         "method": "notifications/cancelled",
@@ -183,7 +183,7 @@ def test_no_answer_is_read_beyond_its_limit(fault: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(http, "LARGEST_BODY", 100_000)
     with FAULTS[fault]() as web:
         capture = captured(endpoint(web))
-    assert capture.wire.unserved == (("tools/list", "the answer is larger than 100,000 bytes"),)
+    assert capture.connection.unserved == (("tools/list", "the answer is larger than 100,000 bytes"),)
 
 
 @pytest.mark.parametrize(
@@ -237,14 +237,14 @@ def test_a_port_where_nobody_listens_is_refused() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
-        assert refused(Endpoint(url, {})).startswith("the server cannot be reached: ")
+        assert refused(UrlEndpoint(url, {})).startswith("the server cannot be reached: ")
 
 
 @pytest.mark.parametrize(
     "url", ["ftp://host/x", "host/x", "http://", "http://[::1", "http://a\u0000b/", "", "http://\ud800/"]
 )
 def test_what_is_no_url_is_refused(url: str) -> None:
-    assert refused(Endpoint(url, {})) == "the server cannot be reached: this is no URL of HTTP"
+    assert refused(UrlEndpoint(url, {})) == "the server cannot be reached: this is no URL of HTTP"
 
 
 @pytest.mark.parametrize(("name", "value"), [("X-A", "a\nb"), ("X-A", "\ud800"), ("X A", "x"), ("X-\u00e9", "x")])
@@ -256,11 +256,13 @@ def test_what_is_no_header_is_refused(name: str, value: str) -> None:
 def test_secrets_are_in_no_evidence() -> None:
     with FAULTS["repeats-headers"]() as web:
         url = web.url.replace("http://", "http://me:hunter1@") + "?key=hunter2"
-        server = Endpoint(url, {"X-Key": "hunter3", "X-Long": "hunter4" * 40})
+        server = UrlEndpoint(url, {"X-Key": "hunter3", "X-Long": "hunter4" * 40})
         capture = captured(server)
     assert "hunter" not in f"{capture}"
     assert document(capture)["server"] == {"url": f"{web.url}?key=***"}
-    assert capture.wire.unserved[0][1].startswith("the server answers HTTP 500 (text/plain): /mcp?key=*** {'host'")
+    assert capture.connection.unserved[0][1].startswith(
+        "the server answers HTTP 500 (text/plain): /mcp?key=*** {'host'"
+    )
 
 
 # The older transport.
@@ -271,7 +273,7 @@ def test_the_older_transport_is_found(fault: str) -> None:
     with FAULTS[fault]() as web:
         capture = captured(endpoint(web))
     assert tool_names(capture) == NAMES
-    assert capture.wire == capture.wire._replace(
+    assert capture.connection == capture.connection._replace(
         transport="sse", era="handshake", requested="2024-11-05", agreed="2024-11-05", anomalies=(), unserved=()
     )
     assert [f"{each.verb} {each.method} {each.path}".strip() for each in web.requests] == [
@@ -307,14 +309,14 @@ def test_an_endpoint_that_cannot_be_trusted_is_refused(fault: str, message: str)
 def test_a_stream_that_ends_is_noted_at_once() -> None:
     with FAULTS["legacy-stream-ends"]() as web:
         capture = captured(endpoint(web))
-    assert capture.wire.unserved == (("tools/list", "the server ended its stream of events"),)
+    assert capture.connection.unserved == (("tools/list", "the server ended its stream of events"),)
     assert noted(capture) == [("truncated", "the stream of events ended inside one")]
 
 
 def test_a_message_that_is_refused_is_noted_at_once() -> None:
     with FAULTS["legacy-refuses-post"]() as web:
         capture = captured(endpoint(web))
-    assert capture.wire.unserved == (("tools/list", "the server answers HTTP 500 (text/plain): no books"),)
+    assert capture.connection.unserved == (("tools/list", "the server answers HTTP 500 (text/plain): no books"),)
 
 
 def test_an_event_without_end_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,4 +324,4 @@ def test_an_event_without_end_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(http, "LONGEST_EVENT", 100_000)
     with FAULTS["legacy-endless-event"]() as web:
         capture = captured(endpoint(web))
-    assert capture.wire.unserved == (("tools/list", "an event is larger than 100,000 bytes"),)
+    assert capture.connection.unserved == (("tools/list", "an event is larger than 100,000 bytes"),)

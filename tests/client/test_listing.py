@@ -15,8 +15,8 @@ def test_every_list_is_read_to_its_last_page() -> None:
     found = document(capture)
     for key in ("tools", "resources", "resourceTemplates", "prompts"):
         assert [each["name"] for each in found[key]] == [f"{key} 1", f"{key} 2", f"{key} 3"]
-    assert capture.wire.anomalies == ()
-    assert capture.wire.unserved == ()
+    assert capture.connection.anomalies == ()
+    assert capture.connection.unserved == ()
 
 
 def test_only_what_is_declared_is_asked_for() -> None:
@@ -29,7 +29,7 @@ def test_without_any_capabilities_the_tools_are_asked_for() -> None:
 
 def test_a_list_that_is_declared_and_not_served_is_reported_and_templates_are_optional() -> None:
     capture = captured(command("not-served"))
-    assert capture.wire.unserved == (
+    assert capture.connection.unserved == (
         ("resources/list", "error -32601: Method not found: resources/list"),
         ("prompts/list", "error -32601: Method not found: prompts/list"),
     )
@@ -46,7 +46,7 @@ def test_a_list_that_is_declared_and_not_served_is_reported_and_templates_are_op
 def test_paging_that_goes_wrong_keeps_what_came(fault: str, expected: tuple[str, str], names: list[str]) -> None:
     capture = captured(command(fault))
     assert noted(capture) == [expected]
-    assert capture.wire.anomalies[0].method == "tools/list"
+    assert capture.connection.anomalies[0].method == "tools/list"
     assert tool_names(capture) == names
 
 
@@ -73,7 +73,7 @@ def test_pages_without_end_are_left(
 )
 def test_an_answer_without_a_list_serves_nothing(fault: str, instead: str) -> None:
     capture = captured(command(fault))
-    assert capture.wire.unserved == (("tools/list", instead),)
+    assert capture.connection.unserved == (("tools/list", instead),)
     assert document(capture)["tools"] == []
 
 

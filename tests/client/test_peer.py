@@ -10,7 +10,7 @@ import pytest
 
 from mcproof.client import peer as peers
 from mcproof.client.failures import LostError
-from mcproof.client.peer import Answer, Peer
+from mcproof.client.peer import Peer, RpcResponse
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ class Recorder:
     def kinds(self) -> list[str]:
         return [each.kind for each in self.peer.anomalies]
 
-    async def asks(self, method: str = "tools/list") -> asyncio.Task[Answer]:
+    async def asks(self, method: str = "tools/list") -> asyncio.Task[RpcResponse]:
         """A request that has been sent and waits."""
         before = len(self.sent)
         task = asyncio.create_task(self.peer.request(method, None))
@@ -56,9 +56,9 @@ def run(scene: Callable[[Recorder], Awaitable[None]]) -> Recorder:
     return asyncio.run(play())
 
 
-def answered(*messages: bytes | str) -> tuple[Answer, Recorder]:
+def answered(*messages: bytes | str) -> tuple[RpcResponse, Recorder]:
     """What a single request makes of these messages."""
-    answers: list[Answer] = []
+    answers: list[RpcResponse] = []
 
     async def scene(recorder: Recorder) -> None:
         task = await recorder.asks()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.client.captures import Capture
+from mcproof.client.connect import ConnectOptions
 from mcproof.client.open_server import OpenServer
-from mcproof.client.reach import Asking
 from mcproof.client.transports import stdio
 from servers import driver
 
@@ -117,7 +117,7 @@ def test_a_second_interrupt_does_not_wait_for_servers_that_do_not_end(marker: st
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_between_two_steps_of_a_command_ends_the_server(number: signal.Signals) -> None:
     """No event loop runs then, so nothing else would close the process."""
-    with OpenServer(command("ignores-eof"), Asking(PATIENT), 1.0) as server:
+    with OpenServer(command("ignores-eof"), ConnectOptions(PATIENT), 1.0) as server:
         server.capture()
         assert len(children()) == 1
         with pytest.raises(KeyboardInterrupt):

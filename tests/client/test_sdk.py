@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.endpoints import Command, Endpoint
-from mcproof.exchange.connection_facts import Ending
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.exchange.connection_facts import ProcessEnd
 from servers import sdk
 
 from .running import captured, document
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcproof.client.captures import Capture
 
-SERVER = Command((sys.executable, sdk.__file__), {})
+SERVER = CommandEndpoint((sys.executable, sdk.__file__), {})
 LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
 
@@ -42,8 +42,8 @@ def expected() -> dict[str, Any]:
 
 
 def lists(capture: Capture) -> dict[str, Any]:
-    assert capture.wire.anomalies == ()
-    assert capture.wire.unserved == ()
+    assert capture.connection.anomalies == ()
+    assert capture.connection.unserved == ()
     return {key: document(capture)[key] for key in LISTS}
 
 
@@ -56,9 +56,9 @@ def test_it_lists_everything(expected: dict[str, Any]) -> None:
 def test_on_standard_output(protocol: str | None, era: str, expected: dict[str, Any]) -> None:
     capture = captured(SERVER, protocol=protocol)
     assert lists(capture) == expected
-    assert (capture.wire.transport, capture.wire.era) == ("stdio", era)
-    assert capture.wire.agreed == (protocol or "2026-07-28")
-    assert capture.wire.ending == Ending("by-itself", 0)
+    assert (capture.connection.transport, capture.connection.era) == ("stdio", era)
+    assert capture.connection.agreed == (protocol or "2026-07-28")
+    assert capture.connection.ending == ProcessEnd("by-itself", 0)
 
 
 @pytest.mark.parametrize(
@@ -72,15 +72,15 @@ def test_on_standard_output(protocol: str | None, era: str, expected: dict[str, 
     ],
 )
 def test_over_streamable_http(protocol: str | None, era: str, ports: tuple[int, int], expected: dict[str, Any]) -> None:
-    capture = captured(Endpoint(f"http://127.0.0.1:{ports[0]}/mcp", {}), protocol=protocol)
+    capture = captured(UrlEndpoint(f"http://127.0.0.1:{ports[0]}/mcp", {}), protocol=protocol)
     assert lists(capture) == expected
-    assert (capture.wire.transport, capture.wire.era) == ("http", era)
-    assert capture.wire.agreed == (protocol or "2026-07-28")
+    assert (capture.connection.transport, capture.connection.era) == ("http", era)
+    assert capture.connection.agreed == (protocol or "2026-07-28")
 
 
 @pytest.mark.parametrize("protocol", [None, "2025-06-18"])
 def test_over_the_older_transport(protocol: str | None, ports: tuple[int, int], expected: dict[str, Any]) -> None:
-    capture = captured(Endpoint(f"http://127.0.0.1:{ports[1]}/sse", {}), protocol=protocol)
+    capture = captured(UrlEndpoint(f"http://127.0.0.1:{ports[1]}/sse", {}), protocol=protocol)
     assert lists(capture) == expected
-    assert (capture.wire.transport, capture.wire.era) == ("sse", "handshake")
-    assert capture.wire.agreed == (protocol or "2024-11-05")
+    assert (capture.connection.transport, capture.connection.era) == ("sse", "handshake")
+    assert capture.connection.agreed == (protocol or "2024-11-05")

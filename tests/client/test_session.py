@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.calling import Reply, Session, is_refusal
-from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.connect import ConnectOptions
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.failures import ConnectError
-from mcproof.client.peer import Answer
-from mcproof.client.reach import Asking
-from mcproof.exchange.probe_facts import SHOWN
+from mcproof.client.peer import RpcResponse
+from mcproof.client.session import Response, Session, is_refusal
+from mcproof.exchange.probe_facts import LONGEST_EXCERPT
 from prove.running import command, http
 
 from .running import PATIENT, children
@@ -21,25 +21,25 @@ from .running import PATIENT, children
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
 
 VALID = {"name": "find_book", "arguments": {"query": "rose"}}
 OTHER = {"name": "list_shelves", "arguments": {"genre": "fiction"}}
 
 
-def server(fault: str, *arguments: str, **environment: str) -> Command:
-    return Command(tuple(command(fault, *arguments)), environment)
+def server(fault: str, *arguments: str, **environment: str) -> CommandEndpoint:
+    return CommandEndpoint(tuple(command(fault, *arguments)), environment)
 
 
-def with_session(server: Server, scene: Callable[[Session], Awaitable[Any]], limit: float = 30.0) -> Any:
+def with_session(server: Endpoint, scene: Callable[[Session], Awaitable[Any]], limit: float = 30.0) -> Any:
     """What a scene comes to; nothing is left of the server then."""
 
     async def play() -> Any:
-        session = Session(server, Asking(PATIENT), limit)
+        session = Session(server, ConnectOptions(PATIENT), limit)
         try:
             return await scene(session)
         finally:
-            await session.leave()
+            await session.close()
 
     before = children()
     result = asyncio.run(play())
@@ -47,14 +47,14 @@ def with_session(server: Server, scene: Callable[[Session], Awaitable[Any]], lim
     return result
 
 
-def asked(fault: str, params: dict[str, Any], limit: float = 30.0) -> Reply:
-    reply = with_session(server(fault), lambda session: session.ask("tools/call", params), limit)
-    assert isinstance(reply, Reply)
-    return reply
+def asked(fault: str, params: dict[str, Any], limit: float = 30.0) -> Response:
+    response = with_session(server(fault), lambda session: session.send("tools/call", params), limit)
+    assert isinstance(response, Response)
+    return response
 
 
-def answer(**envelope: Any) -> Answer:
-    return Answer(json.dumps(envelope).encode(), {"jsonrpc": "2.0", "id": 1, **envelope})
+def answer(**envelope: Any) -> RpcResponse:
+    return RpcResponse(json.dumps(envelope).encode(), {"jsonrpc": "2.0", "id": 1, **envelope})
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_each_answer_has_its_outcome(fault: str, params: dict[str, Any], outcome
     [("hang-on-valid", "hang"), ("answer-not-json", "malformed"), ("answer-half-json", "malformed")],
 )
 def test_what_comes_instead_of_an_answer_tells_a_hang_from_a_bad_one(fault: str, outcome: str) -> None:
-    reply = asked(fault, VALID, 1.5)
-    assert reply.outcome == outcome
-    assert reply.answer is None
-    assert reply.words == reply.why
+    response = asked(fault, VALID, 1.5)
+    assert response.outcome == outcome
+    assert response.message is None
+    assert response.text == response.why
 
 
 def test_the_words_of_a_crash_are_those_of_the_server() -> None:
@@ -114,9 +114,9 @@ def test_the_words_of_a_crash_are_those_of_the_server() -> None:
 
 def test_a_crashed_server_is_started_anew_by_the_next_request() -> None:
     async def scene(session: Session) -> list[Any]:
-        first = await session.ask("tools/call", VALID)
+        first = await session.send("tools/call", VALID)
         is_connected = session.is_connected
-        second = await session.ask("tools/call", OTHER)
+        second = await session.send("tools/call", OTHER)
         return [first.outcome, is_connected, second.outcome, session.starts]
 
     assert with_session(server("crash-on-valid"), scene) == ["crash", False, "accepted", 2]
@@ -124,8 +124,8 @@ def test_a_crashed_server_is_started_anew_by_the_next_request() -> None:
 
 def test_a_server_that_answers_is_not_absent_whatever_it_says() -> None:
     async def scene(session: Session) -> Any:
-        await session.ask("tools/call", VALID)
-        return await session.absence()
+        await session.send("tools/call", VALID)
+        return await session.ping_failure()
 
     for fault in ("good", "result-and-error"):
         assert with_session(server(fault), scene) is None
@@ -141,29 +141,29 @@ def test_a_server_that_answers_is_not_absent_whatever_it_says() -> None:
 )
 def test_a_server_that_has_gone_is_absent(fault: str, params: dict[str, Any], outcome: str) -> None:
     async def scene(session: Session) -> Any:
-        await session.ask("tools/call", params, 1.5)
-        return await session.absence(1.5)
+        await session.send("tools/call", params, 1.5)
+        return await session.ping_failure(1.5)
 
     assert with_session(server(fault), scene).outcome == outcome
 
 
 def test_a_server_that_cannot_be_started_is_an_error_without_secrets() -> None:
     secret = "hunter2-hunter2"  # noqa: S105
-    missing = Command(("mcproof-no-such-program", "--token", secret), {"KEY": secret})
+    missing = CommandEndpoint(("mcproof-no-such-program", "--token", secret), {"KEY": secret})
     with pytest.raises(ConnectError) as error:
-        with_session(missing, lambda session: session.ask("ping", None))
+        with_session(missing, lambda session: session.send("ping", None))
     assert secret not in str(error.value)
     assert error.value.file == missing.label
 
 
 def test_another_session_shares_nothing() -> None:
     async def scene(session: Session) -> tuple[int, int]:
-        other = session.another()
+        other = session.new_session()
         await session.connection()
         try:
-            await other.ask("tools/call", VALID)
+            await other.send("tools/call", VALID)
         finally:
-            await other.leave()
+            await other.close()
         return session.starts, other.starts
 
     assert with_session(server("good"), scene) == (1, 1)
@@ -183,35 +183,35 @@ def test_another_session_shares_nothing() -> None:
 )
 def test_each_answer_over_http_has_its_outcome(fault: str, outcome: str) -> None:
     with http(fault) as url:
-        reply = with_session(Endpoint(url, {}), lambda session: session.ask("tools/call", VALID))
-    assert reply.outcome == outcome
+        response = with_session(UrlEndpoint(url, {}), lambda session: session.send("tools/call", VALID))
+    assert response.outcome == outcome
 
 
 def test_only_what_we_start_can_be_started_anew() -> None:
-    asking = Asking(PATIENT)
+    asking = ConnectOptions(PATIENT)
     assert Session(server("good"), asking, 1).can_restart
-    assert not Session(Endpoint("http://127.0.0.1:1/", {}), asking, 1).can_restart
+    assert not Session(UrlEndpoint("http://127.0.0.1:1/", {}), asking, 1).can_restart
 
 
 def test_a_reply_tells_its_result_its_code_and_its_words() -> None:
-    refused = Reply("rejected", answer(error={"code": -32602, "message": "no"}))
+    refused = Response("rejected", answer(error={"code": -32602, "message": "no"}))
     assert (refused.code, refused.result) == (-32602, {})
-    accepted = Reply("accepted", answer(result={"content": []}))
+    accepted = Response("accepted", answer(result={"content": []}))
     assert (accepted.code, accepted.result) == (None, {"content": []})
-    assert Reply("accepted", answer(result=[])).result == {}
-    assert Reply("malformed", answer(error={"code": "E", "message": "no"})).code is None
-    assert Reply("hang", None, "no answer").words == "no answer"
-    assert accepted.words == '{"result": {"content": []}}'
+    assert Response("accepted", answer(result=[])).result == {}
+    assert Response("malformed", answer(error={"code": "E", "message": "no"})).code is None
+    assert Response("hang", None, "no answer").text == "no answer"
+    assert accepted.text == '{"result": {"content": []}}'
 
 
 def test_a_long_answer_is_cropped_and_says_so() -> None:
-    long = Reply("accepted", answer(result={"text": "a" * 5_000}))
-    assert len(long.words) < SHOWN + 50
-    assert long.words.endswith("… (5,024 bytes)")
+    long = Response("accepted", answer(result={"text": "a" * 5_000}))
+    assert len(long.text) < LONGEST_EXCERPT + 50
+    assert long.text.endswith("… (5,024 bytes)")
 
 
 def test_a_secret_is_hidden_in_what_a_report_keeps() -> None:
     secret = "hunter2-hunter2"  # noqa: S105
-    session = Session(server("good", KEY=secret), Asking(PATIENT), 1)
-    assert session.hidden(f"the key is {secret}") == "the key is ***"
-    assert len(session.hidden("a" * 5_000)) < SHOWN + 50
+    session = Session(server("good", KEY=secret), ConnectOptions(PATIENT), 1)
+    assert session.redacted(f"the key is {secret}") == "the key is ***"
+    assert len(session.redacted("a" * 5_000)) < LONGEST_EXCERPT + 50

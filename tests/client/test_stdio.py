@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.connection import Limits
-from mcproof.client.endpoints import Command
+from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports import stdio
-from mcproof.exchange.connection_facts import Ending
+from mcproof.exchange.connection_facts import ProcessEnd
 from mcproof.targets.snapshot import read_snapshot
 from servers.raw import TOOLS
 
@@ -28,16 +28,16 @@ ANSWER = '{"jsonrpc": "2.0", "id": 3, "result": {"tools": '
 def test_a_good_server_shows_nothing(fault: str) -> None:
     capture = captured(command(fault))
     assert tool_names(capture) == NAMES
-    assert capture.wire == capture.wire._replace(
+    assert capture.connection == capture.connection._replace(
         transport="stdio",
         era="handshake",
         requested="2025-11-25",
         agreed="2025-11-25",
         anomalies=(),
         unserved=(),
-        ending=Ending("by-itself", 0),
+        ending=ProcessEnd("by-itself", 0),
     )
-    assert 0 < capture.wire.seconds_to_answer < PATIENT.start
+    assert 0 < capture.connection.seconds_to_answer < PATIENT.start
 
 
 def test_a_capture_is_a_snapshot() -> None:
@@ -80,7 +80,7 @@ def test_a_fault_is_noted_and_the_tools_are_found(fault: str, expected: list[tup
     capture = captured(command(fault))
     assert noted(capture) == expected
     assert tool_names(capture) == NAMES
-    assert capture.wire.unserved == ()
+    assert capture.connection.unserved == ()
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_a_faulty_message_is_kept_as_evidence_and_understood(fault: str, kind: s
 )
 def test_an_answer_that_is_none_serves_nothing(fault: str, kind: str, instead: str) -> None:
     capture = captured(command(fault))
-    assert [(each.kind, each.method) for each in capture.wire.anomalies] == [(kind, "tools/list")]
-    assert capture.wire.unserved == (("tools/list", instead),)
+    assert [(each.kind, each.method) for each in capture.connection.anomalies] == [(kind, "tools/list")]
+    assert capture.connection.unserved == (("tools/list", instead),)
     assert document(capture)["tools"] == []
 
 
@@ -130,7 +130,7 @@ def test_a_lone_surrogate_is_written_as_it_came() -> None:
 @pytest.mark.parametrize("depth", [100, 400, 900, 950, 960, 970, 975, 980, 985, 990, 2000, 100_000])
 def test_depth_is_listed_or_refused_and_never_more(depth: int) -> None:
     capture = captured(command("deep", str(depth)), PATIENT._replace(request=0.5 if depth >= 900 else 30))
-    if capture.wire.unserved:
+    if capture.connection.unserved:
         assert depth >= 900
         assert kinds(capture) == ["not-json"]
     else:
@@ -140,7 +140,7 @@ def test_depth_is_listed_or_refused_and_never_more(depth: int) -> None:
 def test_a_line_of_twenty_megabytes_is_a_line() -> None:
     capture = captured(command("huge-line"))
     assert len(document(capture)["tools"][0]["description"]) == 20_000_000
-    assert capture.wire.anomalies == ()
+    assert capture.connection.anomalies == ()
 
 
 def test_a_line_beyond_the_limit_is_noted_and_the_next_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,14 +155,14 @@ def test_a_line_without_end_is_noted_once_and_costs_no_memory(monkeypatch: pytes
     monkeypatch.setattr(stdio, "GRACE", 0.1)
     capture = captured(command("endless-line"), PATIENT._replace(request=0.5))
     assert noted(capture) == [("line-too-long", "more than 100,000 bytes")]
-    assert capture.wire.unserved == (("tools/list", "no answer within 0.5 seconds"),)
+    assert capture.connection.unserved == (("tools/list", "no answer within 0.5 seconds"),)
 
 
 def test_a_message_on_several_lines_is_no_message() -> None:
     capture = captured(command("multi-line"), PATIENT._replace(request=0.3))
     assert noted(capture)[:2] == [("not-json", "{"), ("not-json", ' "jsonrpc": "2.0",')]
     assert set(kinds(capture)) <= {"not-json", "not-an-object"}
-    assert capture.wire.unserved == (("tools/list", "no answer within 0.3 seconds"),)
+    assert capture.connection.unserved == (("tools/list", "no answer within 0.3 seconds"),)
 
 
 def test_a_flood_before_the_answer_is_waded_through() -> None:
@@ -175,8 +175,8 @@ def test_a_flood_without_end_is_left_when_the_time_is_up(monkeypatch: pytest.Mon
     monkeypatch.setattr(stdio, "GRACE", 0.1)
     capture = captured(command("endless-flood"), PATIENT._replace(request=0.3))
     assert noted(capture) == [("not-json", "noise")] * 1000
-    assert capture.wire.unserved == (("tools/list", "no answer within 0.3 seconds"),)
-    assert capture.wire.ending == Ending("terminated", -15)
+    assert capture.connection.unserved == (("tools/list", "no answer within 0.3 seconds"),)
+    assert capture.connection.ending == ProcessEnd("terminated", -15)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_server_that_hangs_at_its_start_is_given_up_with_its_last_words() -> N
 
 
 def test_a_server_that_sends_no_message_is_given_up_with_what_it_sends() -> None:
-    server = Command((sys.executable, "-I", "-S", "-c", "print('hello', flush=True); input(); input()"), {})
+    server = CommandEndpoint((sys.executable, "-I", "-S", "-c", "print('hello', flush=True); input(); input()"), {})
     assert refused(server, PATIENT._replace(start=1.2, grace=0.1)) == (
         "no answer within 1.2 seconds; what it sent begins: hello"
     )
@@ -215,58 +215,58 @@ def test_everything_together_has_a_limit() -> None:
 def test_a_server_that_dies_inside_an_answer_leaves_the_evidence() -> None:
     capture = captured(command("exit-mid-answer"))
     assert noted(capture) == [("truncated", ANSWER + '[{"name": "f')]
-    assert capture.wire.unserved == (
+    assert capture.connection.unserved == (
         ("tools/list", "the server exited with code 5; its standard error ends: out of books"),
     )
-    assert capture.wire.ending == Ending("died", 5)
+    assert capture.connection.ending == ProcessEnd("died", 5)
 
 
 def test_a_server_that_dies_between_two_lists_keeps_the_first() -> None:
     capture = captured(command("exit-on-prompts"))
     assert tool_names(capture) == NAMES
-    assert capture.wire.unserved == (("prompts/list", "the server exited with code 5"),)
-    assert capture.wire.ending == Ending("died", 5)
+    assert capture.connection.unserved == (("prompts/list", "the server exited with code 5"),)
+    assert capture.connection.ending == ProcessEnd("died", 5)
 
 
 def test_a_server_that_closes_its_output_is_not_waited_for() -> None:
     capture = captured(command("closes-output"))
-    assert capture.wire.unserved == (("tools/list", "the server closed its output"),)
-    assert capture.wire.ending == Ending("by-itself", 0)
+    assert capture.connection.unserved == (("tools/list", "the server closed its output"),)
+    assert capture.connection.ending == ProcessEnd("by-itself", 0)
 
 
 @pytest.mark.parametrize("fault", ["hang-on-list", "late-answer"])
 def test_a_request_that_is_given_up_is_taken_back_and_its_late_answer_no_fault(fault: str) -> None:
     capture = captured(command(fault), PATIENT._replace(request=0.5))
-    assert capture.wire.unserved == (("tools/list", "no answer within 0.5 seconds"),)
+    assert capture.connection.unserved == (("tools/list", "no answer within 0.5 seconds"),)
     assert document(capture)["prompts"] == [{"name": "cancelled"}]
-    assert capture.wire.anomalies == ()
+    assert capture.connection.anomalies == ()
 
 
 def test_a_server_may_ask_and_gets_an_answer() -> None:
     capture = captured(command("asks-client"))
     refusal = {"code": -32601, "message": "this client has no such method"}
     assert document(capture)["tools"] == [
-        {"name": "s0", "reply": {"jsonrpc": "2.0", "id": "s0", "result": {}}},
-        {"name": "s1", "reply": {"jsonrpc": "2.0", "id": "s1", "error": refusal}},
-        {"name": "s2", "reply": {"jsonrpc": "2.0", "id": "s2", "error": refusal}},
+        {"name": "s0", "response": {"jsonrpc": "2.0", "id": "s0", "result": {}}},
+        {"name": "s1", "response": {"jsonrpc": "2.0", "id": "s1", "error": refusal}},
+        {"name": "s2", "response": {"jsonrpc": "2.0", "id": "s2", "error": refusal}},
     ]
     assert noted(capture) == [("unexpected-request", "sampling/createMessage"), ("unexpected-request", "roots/list")]
 
 
 @pytest.mark.parametrize(
-    ("fault", "ending"), [("ignores-eof", Ending("terminated", -15)), ("ignores-sigterm", Ending("killed", -9))]
+    ("fault", "ending"), [("ignores-eof", ProcessEnd("terminated", -15)), ("ignores-sigterm", ProcessEnd("killed", -9))]
 )
-def test_a_server_that_does_not_end_is_ended(fault: str, ending: Ending, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_end_is_ended(fault: str, ending: ProcessEnd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "GRACE", 0.2)
     capture = captured(command(fault))
-    assert capture.wire.ending == ending
+    assert capture.connection.ending == ending
     assert tool_names(capture) == NAMES
 
 
 def test_a_process_that_a_server_leaves_behind_does_not_blame_the_server() -> None:
     capture = captured(command("grandchild"))
-    assert capture.wire.ending == Ending("by-itself", 0)
-    assert capture.wire.anomalies == ()
+    assert capture.connection.ending == ProcessEnd("by-itself", 0)
+    assert capture.connection.anomalies == ()
 
 
 # What a process is started with.
@@ -281,7 +281,7 @@ def test_a_process_that_a_server_leaves_behind_does_not_blame_the_server() -> No
     ],
 )
 def test_what_cannot_be_started_is_refused(words: tuple[str, ...], message: str) -> None:
-    assert refused(Command(words, {})) == message
+    assert refused(CommandEndpoint(words, {})) == message
 
 
 def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_server_starts_in_the_directory_that_was_asked_for(tmp_path: Path) -> None:
     code = "import os, sys; sys.exit(os.getcwd())"
-    server = Command((sys.executable, "-I", "-S", "-c", code), {}, str(tmp_path))
+    server = CommandEndpoint((sys.executable, "-I", "-S", "-c", code), {}, str(tmp_path))
     assert refused(server) == f"the server exited with code 1; its standard error ends: {tmp_path}"
 
 
@@ -312,7 +312,7 @@ def test_a_server_gets_the_least_environment_and_what_was_named(monkeypatch: pyt
 def test_a_named_variable_wins_over_an_inherited_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANG", "xx")
     code = "import os, sys; sys.exit(os.environ['LANG'])"
-    assert refused(Command((sys.executable, "-I", "-S", "-c", code), {"LANG": "C"})).endswith("ends: C")
+    assert refused(CommandEndpoint((sys.executable, "-I", "-S", "-c", code), {"LANG": "C"})).endswith("ends: C")
 
 
 # What is never repeated.
@@ -325,7 +325,7 @@ def test_secrets_are_in_no_evidence_and_in_no_capture() -> None:
     everything = f"{capture}{document(capture)}"
     assert "hunt" not in everything
     assert noted(capture)[:2] == [("not-json", "using ***"), ("not-json", "x" * 195 + "***…")]
-    assert capture.wire.unserved == (("prompts/list", "error 1: *** is wrong"),)
+    assert capture.connection.unserved == (("prompts/list", "error 1: *** is wrong"),)
     assert document(capture)["tools"][0]["description"] == "Uses ***."
     assert document(capture)["tools"][0]["***"] == {"default": "***"}
 
@@ -343,11 +343,11 @@ def test_secrets_are_in_no_error() -> None:
 
 def test_several_servers_are_asked_at_once_and_come_back_in_order() -> None:
     from mcproof.client.captures import Capture, capture_all
-    from mcproof.client.reach import Asking
+    from mcproof.client.connect import ConnectOptions
 
     servers = [command("good" if number % 3 else "exit-at-start", f"n{number}") for number in range(12)]
     finished: list[Any] = []
-    results, _ = capture_all(servers, Asking(PATIENT), finished.append)
+    results, _ = capture_all(servers, ConnectOptions(PATIENT), finished.append)
     assert [isinstance(each, Capture) for each in results] == [number % 3 != 0 for number in range(12)]
     assert sorted(finished) == sorted(servers)
     for server, result in zip(servers, results, strict=True):
@@ -357,6 +357,6 @@ def test_several_servers_are_asked_at_once_and_come_back_in_order() -> None:
 
 def test_no_servers_are_no_work() -> None:
     from mcproof.client.captures import capture_all
-    from mcproof.client.reach import Asking
+    from mcproof.client.connect import ConnectOptions
 
-    assert capture_all([], Asking(Limits()), lambda _: None) == ([], False)
+    assert capture_all([], ConnectOptions(Limits()), lambda _: None) == ([], False)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import tracemalloc
-from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from limits import cpu_limit
 from mcproof.discovery import discover
 from mcproof.discovery.project.source_files import LARGEST_FILE
 
@@ -66,7 +66,7 @@ def test_a_syntax_error_is_reported_and_hides_nothing_else(text: str, line: int,
     (problem,) = result.problems
     assert problem.file.endswith("broken.py")
     assert problem.line == line
-    assert problem.what.startswith("is no valid Python: ")
+    assert problem.what.startswith("not valid Python: ")
 
 
 NEWER = pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
@@ -88,22 +88,23 @@ def test_what_only_a_newer_python_reads_is_not_called_wrong(line: str, tmp_path:
     result = found(tmp_path, GOOD, newer=f"from fastmcp import FastMCP\n{line}\n")
     (problem,) = result.problems
     assert problem.line == 2
-    assert problem.what.startswith(f"is no Python {sys.version_info[0]}.{sys.version_info[1]}, which mcproof runs on: ")
+    assert problem.what.startswith(
+        f"not valid Python {sys.version_info[0]}.{sys.version_info[1]}, which mcproof runs on: "
+    )
     assert problem.what.endswith("; run mcproof with a newer Python")
 
 
 @pytest.mark.parametrize("line", ["type = = 3", 'x = f"{y"', "print 3", "def f(: ...", "class C(: ...", "except* x:"])
 def test_what_no_python_reads_is_called_wrong(line: str, tmp_path: Path) -> None:
     (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
-    assert problem.what.startswith("is no valid Python: ")
+    assert problem.what.startswith("not valid Python: ")
 
 
 def test_a_hostile_line_is_not_looked_at_for_long(tmp_path: Path) -> None:
     line = 'f"' * 20_000 + "{" + '"' * 40_000
-    started = process_time()
-    (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
-    assert problem.line == 2
-    assert process_time() - started < 15
+    with cpu_limit():
+        (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
+        assert problem.line == 2
 
 
 def test_a_place_without_a_column_has_none(tmp_path: Path) -> None:
@@ -114,10 +115,10 @@ def test_a_place_without_a_column_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "line", "what"),
     [
-        (b"from fastmcp import FastMCP\n\nx = '\xe4'\n", 3, "byte 0xe4 is no UTF-8"),
-        (b"# \xe4\nfrom fastmcp import FastMCP\n", 1, "byte 0xe4 is no UTF-8"),
-        (b"from fastmcp import FastMCP\r\rx = '\xe4'\r", 3, "byte 0xe4 is no UTF-8"),
-        (b"# coding: ascii\nfrom fastmcp import FastMCP\nx = '\xe4'\n", 3, "byte 0xe4 is no ascii"),
+        (b"from fastmcp import FastMCP\n\nx = '\xe4'\n", 3, "byte 0xe4 is not valid UTF-8"),
+        (b"# \xe4\nfrom fastmcp import FastMCP\n", 1, "byte 0xe4 is not valid UTF-8"),
+        (b"from fastmcp import FastMCP\r\rx = '\xe4'\r", 3, "byte 0xe4 is not valid UTF-8"),
+        (b"# coding: ascii\nfrom fastmcp import FastMCP\nx = '\xe4'\n", 3, "byte 0xe4 is not valid ascii"),
         (b"# coding: klingon\nfrom fastmcp import FastMCP\n", 1, "unknown encoding: klingon"),
     ],
 )
@@ -133,7 +134,7 @@ def test_a_file_that_is_too_large_is_reported(tmp_path: Path) -> None:
     (tmp_path / "large.py").write_bytes(b"# fastmcp\n" + b"x = 1\n" * (LARGEST_FILE // 6 + 1))
     result = discover(str(tmp_path))
     assert names(result) == ["a"]
-    assert [problem.what for problem in result.problems] == ["larger than 8 MB; not read"]
+    assert [problem.what for problem in result.problems] == ["larger than 8 MB; skipped"]
 
 
 @pytest.mark.parametrize(
@@ -347,7 +348,7 @@ def test_a_pipe_that_is_named_like_a_file_is_refused_and_not_waited_for(tmp_path
     os.mkfifo(tmp_path / "server.py")
     result = discover(str(tmp_path / "server.py"))
     assert names(result) == []
-    assert {problem.what for problem in result.problems} == {"is no regular file; not read"}
+    assert {problem.what for problem in result.problems} == {"not a regular file; skipped"}
 
 
 def test_a_schema_that_doubles_with_each_level_comes_to_an_end(tmp_path: Path) -> None:
@@ -408,9 +409,8 @@ def test_choices_of_choices_come_to_an_end(tmp_path: Path) -> None:
     """Each round makes a list that is one of two, of which each is one of two."""
     choices = "xs = a if flag() else xs; ys = xs if flag() else a; ys.append(str(i)); xs.append(str(i))"
     source = f"{GOOD}from x import flag\na, xs = [], ['q']\nfor i in range(300):\n    {choices}\n"
-    started = process_time()
-    assert names(found(tmp_path, source)) == ["a"]
-    assert process_time() - started < 15
+    with cpu_limit():
+        assert names(found(tmp_path, source)) == ["a"]
 
 
 NOT_READ = ("punycode", "idna", "utf-7", "unicode_escape")
@@ -422,10 +422,9 @@ def test_an_encoding_that_takes_ever_longer_is_refused(encoding: str, tmp_path: 
     (tmp_path / "odd.py").write_bytes(
         f"# coding: {encoding}\nfrom fastmcp import FastMCP\n".encode() + b"a" * 4_000_000
     )
-    started = process_time()
-    (problem,) = discover(str(tmp_path)).problems
-    assert problem.what == f"cannot be decoded: the encoding {encoding} is not read; save it as UTF-8"
-    assert process_time() - started < 5
+    with cpu_limit():
+        (problem,) = discover(str(tmp_path)).problems
+        assert problem.what == f"cannot be decoded: the encoding {encoding} is not supported; save it as UTF-8"
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "euc-kr", "gb18030", "big5", "koi8-r", "iso-8859-15", "mac-roman"])
@@ -449,13 +448,12 @@ def a(): ...
 
 @pytest.mark.parametrize("more", ["", "@servers[3].tool(tags={'b'})\ndef b(): ...\nmcp.disable(tags={'b'})\n"])
 def test_servers_that_are_mounted_many_times_come_to_an_end(more: str, tmp_path: Path) -> None:
-    started = process_time()
-    result = found(tmp_path, MOUNTED + more)
-    assert process_time() - started < 15
+    with cpu_limit():
+        result = found(tmp_path, MOUNTED + more)
     assert "a" in names(result)
     assert "tools" in result.partial
     assert {each.what for each in result.omissions} == {
-        "this is too much to follow, so not all that it serves is checked"
+        "this code does too much to follow, so not all that it serves is checked"
     }
 
 
@@ -490,22 +488,20 @@ HEAVY = {
 def test_work_that_grows_is_cut_and_told(form: str, tmp_path: Path) -> None:
     """Few steps, each of which goes through very much."""
     heavy = f"import copy\nimport json\nimport os\n{GOOD}{HEAVY[form]}\n@mcp.tool\ndef last(): ...\n"
-    started = process_time()
-    result = found(tmp_path, heavy)
-    assert process_time() - started < 10
+    with cpu_limit():
+        result = found(tmp_path, heavy)
     assert names(result) == ["a"]
     assert "tools" in result.partial
     assert [each.what for each in result.omissions] == [
-        "this takes too long to follow, so not all that it serves may be checked"
+        "this code takes too long to follow, so not all that it serves may be checked"
     ]
 
 
 def test_large_schemas_of_many_tools_are_cut_and_told(tmp_path: Path) -> None:
     members = "".join(f"    A{i} = {i}\n" for i in range(20_000))
     tools = "".join(f"@mcp.tool\ndef t{i}(x: E, y: list[E], z: dict[E, E]) -> E: ...\n" for i in range(100))
-    started = process_time()
-    result = found(tmp_path, f"import enum\n{GOOD}class E(enum.Enum):\n{members}{tools}")
-    assert process_time() - started < 10
+    with cpu_limit():
+        result = found(tmp_path, f"import enum\n{GOOD}class E(enum.Enum):\n{members}{tools}")
     assert names(result)[:3] == ["a", "t0", "t1"]
     assert len(names(result)) < 101
     assert "tools" in result.partial

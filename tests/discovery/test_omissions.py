@@ -22,7 +22,7 @@ mcp = FastMCP("demo")
 def f(): ...
 """
 LINES = SERVER.count("\n")
-NO_NAME = "the name of a tool is not settled by the source, so it is not checked"
+NO_NAME = "the name of a tool is not known statically, so it is not checked"
 
 
 def told(folder: Path, text: str, **files: str) -> list[tuple[int | None, str]]:
@@ -78,7 +78,7 @@ async def listed():
 """
     result = found(tmp_path, text)
     (omission,) = result.omissions
-    assert (omission.line, omission.what.partition(",")[0]) == (7, "the source does not settle all that is listed here")
+    assert (omission.line, omission.what.partition(",")[0]) == (7, "the contents of this list are not known statically")
 
 
 def test_resources_prompts_and_mounted_servers_are_told(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_resources_prompts_and_mounted_servers_are_told(tmp_path: Path) -> None:
 def test_many_are_told_at_once(tmp_path: Path) -> None:
     text = "mcp.tool(name=os.environ['A'])(f)\n" * 5
     assert told(tmp_path, text) == [
-        (1, "the names of 5 tools are not settled by the source, so they are not checked; the first one is here")
+        (1, "the names of 5 tools are not known statically, so they are not checked; this is the first")
     ]
 
 
@@ -111,7 +111,7 @@ def test_a_loop_that_is_too_long_is_told_where_it_registers_something(tmp_path: 
     text = 'many = [str(each) for each in range(1500)]\nmany += ["x" + each for each in many]\n'
     register = "for each in many:\n    mcp.tool(name=each)(f)\n"
     assert told(tmp_path / "one", text + register) == [
-        (3, "this is too much to follow, so not all that it serves is checked")
+        (3, "this code does too much to follow, so not all that it serves is checked")
     ]
     assert told(tmp_path / "two", f"{text}mcp.tool()(f)\nfor each in many:\n    print(each)\n") == []
 
@@ -119,14 +119,14 @@ def test_a_loop_that_is_too_long_is_told_where_it_registers_something(tmp_path: 
 def test_what_takes_too_long_is_told(tmp_path: Path) -> None:
     text = "mcp.tool()(f)\nfor a in range(999):\n    for b in range(999):\n        print(a, b)\n"
     result = found(tmp_path, SERVER + text)
-    assert [each.what.partition(",")[0] for each in result.omissions] == ["this takes too long to follow"]
+    assert [each.what.partition(",")[0] for each in result.omissions] == ["this code takes too long to follow"]
     assert "tools" in result.partial
 
 
 def test_more_functions_than_are_followed_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entry_points, "MOST_ENTRIES", 2)
     text = "".join(f"def r{each}():\n    mcp.tool(name='t{each}')(f)\n" for each in range(3))
-    assert told(tmp_path, text) == [(5, "this is too much to follow, so not all that it serves is checked")]
+    assert told(tmp_path, text) == [(5, "this code does too much to follow, so not all that it serves is checked")]
 
 
 def test_of_one_file_only_its_own_is_told(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.discovery import discover
-from mcproof.discovery.project.source_files import may_register
+from mcproof.discovery import discover, may_register
 
 from .sources import names, write
 

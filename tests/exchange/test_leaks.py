@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 
+from limits import cpu_limit
 from mcproof.exchange.leaks import LOOKED_AT, leak_in
 
 RANDOM = "k3Vd9QzLm2Xw7RtYb5Nc8HsJf4Gp6TaEu1Wo"
@@ -181,6 +180,5 @@ HOSTILE = [
 @pytest.mark.parametrize("part", HOSTILE)
 def test_a_hostile_text_takes_no_longer_than_any_other(part: str) -> None:
     text = (part * LOOKED_AT)[:LOOKED_AT]
-    start = process_time()
-    leak_in(text, "")
-    assert process_time() - start < 2, "it takes a tenth of a second at most"
+    with cpu_limit():
+        leak_in(text, "")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from limits import cpu_limit
 from mcproof.generation.cases import deterministic_cases
 from mcproof.generation.patterns import seeded_random
 from mcproof.generation.random_cases import Sampler
@@ -77,25 +78,17 @@ HOSTILE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_schema_neither_crashes_nor_takes_long(name: str) -> None:
+def test_a_hostile_schema_neither_crashes_nor_hangs(name: str) -> None:
     schema = HOSTILE[name]
-    made = valid_arguments(schema)
+    with cpu_limit():
+        made = valid_arguments(schema)
+        cases = list(deterministic_cases(schema, structural=True))
+        sampler, choose = Sampler(schema), seeded_random(1)
+        drawn = [sampler.case(choose) for _ in range(50)]
     assert (made.value is None) == bool(made.problem)
-    cases = list(deterministic_cases(schema, structural=True))
-    sampler, choose = Sampler(schema), seeded_random(1)
-    drawn = [sampler.case(choose) for _ in range(50)]
     if made.value is None:
         assert not any(case.is_valid for case in cases)
         assert drawn == [None] * 50
     else:
         assert cases[0].arguments == made.value
         assert any(case is not None for case in drawn)
-
-
-def test_hostile_schemas_take_bounded_time() -> None:
-    from time import process_time
-
-    for name, schema in HOSTILE.items():
-        start = process_time()
-        list(deterministic_cases(schema))
-        assert process_time() - start < 5, name

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import jsonschema_rs
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from mcproof.generation.cases import deterministic_cases
 from mcproof.generation.patterns import seeded_random
@@ -16,14 +16,11 @@ from properties.schemas import input_schemas as entangled_schemas
 
 from .random_schemas import input_schemas
 
-relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-
 
 def fresh(schema: Any, *, formats: bool) -> Any:
     return jsonschema_rs.validator_for(schema, validate_formats=formats, offline=True)
 
 
-@relaxed
 @given(input_schemas() | entangled_schemas())
 def test_valid_arguments_pass_a_fresh_validator(schema: Any) -> None:
     made = valid_arguments(schema)
@@ -32,7 +29,6 @@ def test_valid_arguments_pass_a_fresh_validator(schema: Any) -> None:
     assert made == valid_arguments(json.loads(json.dumps(schema)))
 
 
-@settings(relaxed, derandomize=True, max_examples=200)  # contrived unions may hide a value from a search
 @given(input_schemas())
 def test_a_schema_without_valid_arguments_is_not_known_to_be_satisfiable(schema: Any) -> None:
     if valid_arguments(schema).value is None:
@@ -40,7 +36,6 @@ def test_a_schema_without_valid_arguments_is_not_known_to_be_satisfiable(schema:
         assert canonical.satisfiability() != jsonschema_rs.canonical.Satisfiability.YES
 
 
-@relaxed
 @given(input_schemas() | entangled_schemas())
 def test_every_case_is_as_valid_as_it_claims(schema: Any) -> None:
     strict, lenient = fresh(schema, formats=True), fresh(schema, formats=False)

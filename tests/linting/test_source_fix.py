@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from cli.running import document_of, fails, run, run_bytes
@@ -524,7 +524,6 @@ def test_an_object_with_a_property_that_is_never_there_is_left_alone(shop: Path)
     assert (shop / "src" / "server.py").read_text(encoding="utf-8") == text
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
 @given(schema=input_schemas(), random=st.randoms(use_true_random=True))
 def test_whatever_the_layout_a_fix_does_what_the_rules_ask_and_a_second_one_nothing(
     tmp_path_factory: pytest.TempPathFactory, schema: Any, random: Random

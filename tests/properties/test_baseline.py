@@ -7,11 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from mcproof.linting.engine import check
-from mcproof.linting.registry import choose
+from mcproof.linting.registry import choose_rules
 from mcproof.linting.suppression.baseline import Baseline
 from mcproof.targets.snapshot import read_snapshot
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from mcproof.linting.finding import Finding
 
-RULES = choose(["all"])
-thorough = settings(max_examples=100, deadline=None, derandomize=True)
+RULES = choose_rules(["all"])
 seeds = st.randoms(use_true_random=False)
 
 names = st.sampled_from(("find_book", "find_book", "listBooks", "burn book", "", "tools[0]", "é/~0", "\ud800"))
@@ -116,7 +115,6 @@ def look(baseline: Baseline, text: str) -> list[Finding]:
     return [finding for finding, answer in zip(found, answers, strict=True) if answer is None]
 
 
-@thorough
 @given(catalogs(), seeds)
 def test_order_and_layout_make_nothing_new_and_nothing_stale(catalog: dict[str, Any], random: Random) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +123,6 @@ def test_order_and_layout_make_nothing_new_and_nothing_stale(catalog: dict[str, 
         assert baseline.stale() == []
 
 
-@thorough
 @given(catalogs(), input_schemas(), seeds)
 def test_a_new_tool_brings_exactly_its_own_findings(catalog: dict[str, Any], schema: Any, random: Random) -> None:
     new = {"name": "brand new", "inputSchema": schema}
@@ -144,7 +141,6 @@ def test_a_new_tool_brings_exactly_its_own_findings(catalog: dict[str, Any], sch
         assert baseline.stale() == []
 
 
-@thorough
 @given(catalogs(), tools())
 def test_a_tool_that_goes_leaves_exactly_its_own_findings_behind(catalog: dict[str, Any], tool: Any) -> None:
     text, left = (json.dumps({**catalog, "tools": [*more, *catalog["tools"]]}) for more in ([tool], []))

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
-from hypothesis import assume, event, given, note, settings
+from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 
 from mcproof.diff.compare_catalogs import compare_catalogs
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.diff.changes import CatalogChange
 
-thorough = settings(max_examples=300, deadline=None, derandomize=True)
 seeds = st.randoms(use_true_random=True)
 
 COMBINING = {"allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "$ref", "$dynamicRef"}
@@ -268,13 +267,11 @@ def validator(schema: Any) -> jsonschema_rs.Validator:
         raise
 
 
-@thorough
 @given(schemas, schemas, seeds)
 def test_whoever_sends_what_is_refused_now_has_been_warned(old: Any, other: Any, random: Random) -> None:
     assert_that_senders_are_warned(*pair_of(old, other, random), random)
 
 
-@thorough
 @given(demanding_pairs(), seeds)
 def test_whoever_sends_what_is_required_but_not_declared_has_been_warned(pair: tuple[Any, Any], random: Random) -> None:
     assert_that_senders_are_warned(*pair, random)
@@ -296,7 +293,6 @@ def assert_that_senders_are_warned(old: Any, new: Any, random: Random) -> None:
     assert any(change.breaking is not False for change in found)
 
 
-@thorough
 @given(schemas, schemas, seeds)
 def test_whoever_reads_what_was_not_promised_has_been_warned(old: Any, other: Any, random: Random) -> None:
     old, new = pair_of(old, other, random)
@@ -313,14 +309,12 @@ def test_whoever_reads_what_was_not_promised_has_been_warned(old: Any, other: An
     assert any(change.breaking is not False for change in found)
 
 
-@thorough
 @given(schemas)
 def test_a_catalog_against_itself_has_no_change(schema: Any) -> None:
     assert changes(schema, schema) == []
     assert changes(schema, schema, "outputSchema") == []
 
 
-@thorough
 @given(schemas, schemas, seeds)
 def test_the_order_of_tools_and_keys_and_the_layout_are_no_change(one: Any, other: Any, random: Random) -> None:
     tools = [
@@ -344,7 +338,6 @@ def shuffled(value: Any, random: Random) -> Any:
     return [shuffled(each, random) for each in value] if isinstance(value, list) else value
 
 
-@thorough
 @given(schemas, schemas, seeds)
 def test_every_change_has_a_place_in_the_catalog_that_it_names(one: Any, other: Any, random: Random) -> None:
     old, new = (catalog_of(schema) for schema in pair_of(one, other, random))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import jsonschema_rs
-from hypothesis import assume, event, given, note, settings
+from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 
 from mcproof.linting.engine import check
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from mcproof.linting.finding import Finding
 
-thorough = settings(max_examples=300, deadline=None, derandomize=True)
 COMBINING = {"allOf", "anyOf", "oneOf", "not", "if", "$ref", "$dynamicRef"}
 seeds = st.randoms(use_true_random=True)
 
@@ -79,7 +78,6 @@ def layouts(draw: st.DrawFn, schema: Any) -> str:
     return text.replace("\n", "\r\n") if draw(st.booleans()) else text
 
 
-@thorough
 @given(st.one_of(input_schemas(friendly=True), input_schemas()), seeds)
 def test_what_the_tightened_schema_accepts_the_original_accepted(schema: Any, random: Random) -> None:
     tightened = fix_schema(schema).schema
@@ -94,7 +92,6 @@ def test_what_the_tightened_schema_accepts_the_original_accepted(schema: Any, ra
                 assert before.is_valid(instance)
 
 
-@thorough
 @given(input_schemas(unions=False, friendly=True), seeds)
 def test_an_instance_with_every_declared_property_and_nothing_else_keeps_its_verdict(
     schema: Any, random: Random
@@ -111,7 +108,6 @@ def test_an_instance_with_every_declared_property_and_nothing_else_keeps_its_ver
     assert jsonschema_rs.Draft202012Validator(tightened).is_valid(instance) == verdict
 
 
-@thorough
 @given(input_schemas())
 def test_untyped_and_unbounded_properties_are_the_same_before_and_after(schema: Any) -> None:
     fixed = fix_schema(schema)
@@ -119,7 +115,6 @@ def test_untyped_and_unbounded_properties_are_the_same_before_and_after(schema: 
     assert _of(fixed.found, "SCH-003", "SCH-004") == _of(fixed.left, "SCH-003", "SCH-004")
 
 
-@thorough
 @given(input_schemas())
 def test_nothing_is_left_that_could_be_fixed_and_fixing_again_changes_nothing(schema: Any) -> None:
     fixed = fix_schema(schema)
@@ -130,7 +125,6 @@ def test_nothing_is_left_that_could_be_fixed_and_fixing_again_changes_nothing(sc
     assert _of(unfixable, "SCH-001", "SCH-002") == _of(fixed.left, "SCH-001", "SCH-002")
 
 
-@thorough
 @given(input_schemas())
 def test_only_closing_members_are_added_and_only_open_ones_replaced(schema: Any) -> None:
     fixed = fix_schema(schema)
@@ -150,7 +144,6 @@ def test_only_closing_members_are_added_and_only_open_ones_replaced(schema: Any)
             assert at_finding[finding.fix.key] == finding.fix.value
 
 
-@thorough
 @given(st.data())
 def test_every_byte_outside_the_edits_stays_as_it_was(data: st.DataObject) -> None:
     text = data.draw(input_schemas().flatmap(layouts))
@@ -160,7 +153,6 @@ def test_every_byte_outside_the_edits_stays_as_it_was(data: st.DataObject) -> No
     assert _without_edits(fixed) == text
 
 
-@thorough
 @given(st.data())
 def test_the_layout_makes_no_difference_to_what_is_fixed(data: st.DataObject) -> None:
     schema = data.draw(input_schemas())
@@ -168,7 +160,6 @@ def test_the_layout_makes_no_difference_to_what_is_fixed(data: st.DataObject) ->
     assert fix(data.draw(layouts(schema))).schema == fix_schema(schema).schema
 
 
-@thorough
 @given(input_schemas())
 def test_keep_optional_requires_only_what_has_no_default_and_does_not_admit_null(schema: Any) -> None:
     fixed = fix_schema(schema, keep_optional=True)
@@ -189,7 +180,6 @@ def test_keep_optional_requires_only_what_has_no_default_and_does_not_admit_null
                 assert accepts_null or "default" in each
 
 
-@thorough
 @given(input_schemas())
 def test_keep_optional_changes_nothing_but_the_new_lists(schema: Any) -> None:
     def without_lists(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.text.jsontext import JsonText
@@ -12,14 +12,11 @@ from mcproof.text.pointers import escape, resolve, unescape
 
 from .layouts import Written, strings, written_documents
 
-thorough = settings(max_examples=250, deadline=None, derandomize=True)
-
 
 def parsed(document: Written) -> JsonText:
     return JsonText.parse(document.text, "any.json")
 
 
-@thorough
 @given(written_documents())
 def test_every_value_is_found_where_it_was_written(document: Written) -> None:
     text = parsed(document)
@@ -28,7 +25,6 @@ def test_every_value_is_found_where_it_was_written(document: Written) -> None:
     assert text.spans(document.spans) == document.spans
 
 
-@thorough
 @given(written_documents())
 def test_a_span_holds_the_text_of_the_value_and_its_key_offset_the_quote_of_the_key(document: Written) -> None:
     for pointer, span in parsed(document).spans(document.spans).items():
@@ -44,7 +40,6 @@ def test_a_span_holds_the_text_of_the_value_and_its_key_offset_the_quote_of_the_
             assert span.anchor == span.start
 
 
-@thorough
 @given(written_documents())
 def test_line_and_column_are_counted_from_the_line_feeds_before_the_offset(document: Written) -> None:
     text = parsed(document)
@@ -61,7 +56,6 @@ def test_line_and_column_are_counted_from_the_line_feeds_before_the_offset(docum
     assert text.positions(offsets) == [text.positions([offset])[0] for offset in offsets]
 
 
-@thorough
 @given(written_documents(repeat_keys=True), st.data())
 def test_some_pointers_stand_where_they_stand_among_all(document: Written, data: st.DataObject) -> None:
     some = data.draw(st.lists(st.sampled_from(sorted(document.spans)), max_size=4))
@@ -69,7 +63,6 @@ def test_some_pointers_stand_where_they_stand_among_all(document: Written, data:
     assert parsed(document).spans(some) == {pointer: document.spans[pointer] for pointer in some}
 
 
-@thorough
 @given(written_documents(repeat_keys=True), st.data())
 def test_pointers_that_the_document_does_not_have_are_left_out(document: Written, data: st.DataObject) -> None:
     known = st.sampled_from(sorted(document.spans))
@@ -83,7 +76,6 @@ def test_pointers_that_the_document_does_not_have_are_left_out(document: Written
     assert found == {pointer: document.spans[pointer] for pointer in pointers if pointer in document.spans}
 
 
-@thorough
 @given(written_documents(repeat_keys=True))
 def test_of_a_repeated_key_the_last_one_is_found(document: Written) -> None:
     text = parsed(document)
@@ -92,7 +84,6 @@ def test_of_a_repeated_key_the_last_one_is_found(document: Written) -> None:
     assert text.spans(document.spans) == document.spans
 
 
-@thorough
 @given(written_documents(repeat_keys=True))
 def test_exactly_the_repeated_keys_are_reported(document: Written) -> None:
     text = parsed(document)
@@ -101,7 +92,6 @@ def test_exactly_the_repeated_keys_are_reported(document: Written) -> None:
     assert text.duplicate_keys() == document.repeated
 
 
-@thorough
 @given(strings)
 def test_a_key_survives_being_written_into_a_pointer(key: str) -> None:
     assert unescape(escape(key)) == key

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.prove import blame, protocol_probes
-from mcproof.prove.fuzz import shrinking, tool_campaign
+from mcproof.prove.fuzz import shrinking, tool_fuzzer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,5 +31,5 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little is spent on servers that do not answer; for tests in which one never does."""
     monkeypatch.setattr(blame, "QUICK", 1.0)
-    monkeypatch.setattr(tool_campaign, "MOST_HANGS", 1)
+    monkeypatch.setattr(tool_fuzzer, "MOST_HANGS", 1)
     monkeypatch.setattr(shrinking, "MOST_SLOW_CALLS", 2)

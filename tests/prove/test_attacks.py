@@ -19,13 +19,13 @@ import pytest
 from cli.running import environment
 from client.running import processes
 from mcproof.catalog.model import Tool
-from mcproof.client.calling import Reply
-from mcproof.client.peer import Answer
+from mcproof.client.peer import RpcResponse
 from mcproof.client.secrets import hiding
+from mcproof.client.session import Response
 from mcproof.errors import InputError
-from mcproof.prove.failure_store import Failed, store
+from mcproof.prove.failure_store import StoredFailure, store
 from mcproof.prove.fuzz.shrinking import shrunk
-from mcproof.prove.safety import permission
+from mcproof.prove.permission import permission
 from servers import spiteful
 
 from .running import PATIENCE, mcproof, refused, small_server, tool, tried
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.client.calling import Session
+    from mcproof.client.session import Session
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -82,7 +82,7 @@ def valid_cases(number: int) -> int:
     """How many of the first cases of the schema are valid."""
     from itertools import islice
 
-    from mcproof.prove.fuzz.tool_campaign import cases_of
+    from mcproof.prove.fuzz.tool_fuzzer import cases_of
 
     return sum(case.is_valid for case in islice(cases_of(spiteful.SCHEMA, 0, "get_first"), number))
 
@@ -152,11 +152,11 @@ class Counting:
 
     asked = 0
 
-    async def ask(self, *_: Any) -> Reply:
+    async def send(self, *_: Any) -> Response:
         self.asked += 1
-        return Reply("crash", None)
+        return Response("crash", None)
 
-    async def leave(self, *, at_once: bool) -> None:
+    async def close(self, *, at_once: bool) -> None:
         """Nothing is there to be left."""
 
 
@@ -209,7 +209,7 @@ def test_of_two_tools_with_one_name_neither_is_called_where_one_may_not_be(
 
 # --- failures that a stranger has stored --------------------------------------------------------------------------
 
-FAILURE = Failed(
+FAILURE = StoredFailure(
     "0123456789ab", {"command": ["true"], "env": []}, None, "fuzz", "tools/call", {}, "crash", "nothing", False, "", 1
 )
 STORED = ".mcproof/failures/0123456789ab.json"
@@ -310,7 +310,7 @@ def test_a_report_does_not_tell_how_many_requests_came_before() -> None:
 def test_answers_that_differ_in_their_numbers_alone_are_shown_alike(padding: int) -> None:
     def words(number: int) -> str:
         envelope = {"id": number, "result": {"id": 7, "text": "x" * padding}}
-        return Reply("accepted", Answer(json.dumps(envelope).encode(), envelope)).words
+        return Response("accepted", RpcResponse(json.dumps(envelope).encode(), envelope)).text
 
     assert words(9) == words(12_345)
     assert '"id": 7' in words(9)

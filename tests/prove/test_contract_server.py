@@ -360,8 +360,8 @@ def questions(client: Client) -> Iterator[tuple[str, list[bytes]]]:
     yield "no message", [b"[]", b'{"jsonrpc": "2.0", "method": "notifications/cancelled"}']
 
 
-def replies(fault: str, era: str, messages: list[bytes]) -> list[object]:
-    """What a server of its own does with these messages; its end is a reply, too."""
+def responses(fault: str, era: str, messages: list[bytes]) -> list[object]:
+    """What a server of its own does with these messages; its end is a response, too."""
     server, seen = FAULTS[fault](era), list[object]()
     for message in messages:
         try:
@@ -389,7 +389,7 @@ def test_each_fault_is_in_one_place(fault: str, monkeypatch: pytest.MonkeyPatch)
         places = {
             place
             for place, messages in questions(Client(era))
-            if replies(fault, era, messages) != replies("good", era, messages)
+            if responses(fault, era, messages) != responses("good", era, messages)
         }
         assert len(places - ELSEWHERE.get(fault, set())) == 1, (era, places)
 

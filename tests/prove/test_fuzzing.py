@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import run_process, validator
-from mcproof.prove.fuzz.tool_campaign import cases_of
+from mcproof.prove.fuzz.tool_fuzzer import cases_of
 from servers.library import SCHEMAS
 
 from .running import command, mcproof, refused, small_server, tool, tried

@@ -10,7 +10,7 @@ import pytest
 from mcproof.errors import InputError
 from mcproof.prove import blame
 from mcproof.prove.blame import SETTLE
-from mcproof.prove.failure_store import Failed, failure_id, load, store, stored
+from mcproof.prove.failure_store import StoredFailure, failure_id, load, store, stored
 
 from .running import SMALL, command, http, mcproof, refused, small_server, tool, tried
 
@@ -268,7 +268,7 @@ def test_a_server_is_started_in_the_same_folder_again(here: Path) -> None:
 
 # --- the store ----------------------------------------------------------------------------------------------------
 
-FAILURE = Failed(
+FAILURE = StoredFailure(
     failure_id({"command": ["x"]}, "read", "fuzz", "crash", {}),
     {"command": ["x"], "env": [], "complete": True},
     "read",

@@ -9,7 +9,14 @@ import pytest
 
 from mcproof.catalog.model import Tool
 from mcproof.catalog.tool_names import words_of
-from mcproof.prove.safety import DESTRUCTIVE, MUTATING, MUTATING_AT_THE_END, MUTATING_IN_FRONT, Permission, permission
+from mcproof.prove.permission import (
+    DESTRUCTIVE,
+    MUTATING,
+    MUTATING_AT_THE_END,
+    MUTATING_IN_FRONT,
+    Permission,
+    permission,
+)
 from mcproof.report.formats import FORMATS
 
 from .running import command, http, mcproof, small_server, tried

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.prove.safety import Permission, permission
+from mcproof.prove.permission import Permission, permission
 from mcproof.targets.snapshot import read_snapshot
 
 CHANGING = {

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from mcproof.client.calling import Reply
-from mcproof.client.peer import Answer
+from mcproof.client.peer import RpcResponse
+from mcproof.client.session import Response
 from mcproof.prove import blame
 from mcproof.prove.blame import Sender
 
 if TYPE_CHECKING:
-    from mcproof.client.calling import Session
+    from mcproof.client.session import Session
 
-ANSWERED = Reply("accepted", Answer(b"{}", {"result": {}}))
-CRASHED = Reply("crash", None, "the server exited with code 3")
-HUNG = Reply("hang", None, "no answer within 1 second")
+ANSWERED = Response("accepted", RpcResponse(b"{}", {"result": {}}))
+CRASHED = Response("crash", None, "the server exited with code 3")
+HUNG = Response("hang", None, "no answer within 1 second")
 
 
 class Played:
@@ -30,13 +30,13 @@ class Played:
         self._after = after
         self._left: int | None = None
 
-    def another(self) -> Played:
+    def new_session(self) -> Played:
         return Played(self._deadly, self._after, can_restart=self.can_restart)
 
-    async def ask(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Reply:
+    async def send(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Response:
         self.is_connected = True
         if self._left is not None and self._left <= 0:
-            await self.leave()
+            await self.close()
             return CRASHED
         if self._left is not None:
             self._left -= 1
@@ -44,11 +44,11 @@ class Played:
             self._left = self._after
         return ANSWERED
 
-    async def absence(self, limit: float | None = None) -> Reply | None:
-        reply = await self.ask("ping", None)
-        return reply if reply.outcome == "crash" else None
+    async def ping_failure(self, limit: float | None = None) -> Response | None:
+        response = await self.send("ping", None)
+        return response if response.outcome == "crash" else None
 
-    async def leave(self, *, at_once: bool = False) -> None:
+    async def close(self, *, at_once: bool = False) -> None:
         self.is_connected = False
         self._left = None
 
@@ -61,12 +61,12 @@ def outcomes(session: Played, names: str, *, looks: bool) -> tuple[dict[str, str
         said: dict[str, str] = {}
         numbers: dict[int, str] = {}
         for name in names:
-            number, reply = await sender.send("tools/call", {"name": name})
+            number, response = await sender.send("tools/call", {"name": name})
             numbers[number] = name
-            said[name] = "not sent" if reply is None else reply.outcome
+            said[name] = "not sent" if response is None else response.outcome
         await sender.finish()
-        for number, reply in sender.corrections.items():
-            said[numbers[number]] = reply.outcome
+        for number, response in sender.corrections.items():
+            said[numbers[number]] = response.outcome
         return said, [f"{end.outcome}: {end.why}" for end in sender.unexplained]
 
     return asyncio.run(play())
@@ -88,34 +88,34 @@ def test_a_server_that_ends_right_after_an_answer_is_blamed_on_that_request(dead
 class Tired(Played):
     """It comes to its end at its twentieth request, whatever that is: it crashes, or answers nothing any more."""
 
-    def __init__(self, end: Reply) -> None:
+    def __init__(self, end: Response) -> None:
         super().__init__("", 0)
         self._end = end
         self._asked = 0
 
-    def another(self) -> Played:
+    def new_session(self) -> Played:
         return Tired(self._end)
 
-    async def ask(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Reply:
+    async def send(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Response:
         self._asked += 1
         if self._asked < 20:
-            return await super().ask(method, params)
+            return await super().send(method, params)
         if self._end.outcome == "crash":
-            await self.leave()
+            await self.close()
         return self._end
 
-    async def absence(self, limit: float | None = None) -> Reply | None:
-        reply = await self.ask("ping", None)
-        return reply if reply.outcome != "accepted" else None
+    async def ping_failure(self, limit: float | None = None) -> Response | None:
+        response = await self.send("ping", None)
+        return response if response.outcome != "accepted" else None
 
-    async def leave(self, *, at_once: bool = False) -> None:
-        await super().leave()
+    async def close(self, *, at_once: bool = False) -> None:
+        await super().close()
         self._asked = 0
 
 
 @pytest.mark.parametrize("looks", [True, False])
 @pytest.mark.parametrize("end", [CRASHED, HUNG])
-def test_a_server_that_ends_for_no_single_request_is_blamed_as_a_whole(end: Reply, looks: bool) -> None:
+def test_a_server_that_ends_for_no_single_request_is_blamed_as_a_whole(end: Response, looks: bool) -> None:
     said, unexplained = outcomes(Tired(end), "abcdefghijklmnopqrstuvwxy", looks=looks)
     assert set(said.values()) == {"accepted"}
     assert len(unexplained) >= 1
@@ -126,7 +126,7 @@ def test_a_server_that_ends_for_no_single_request_is_blamed_as_a_whole(end: Repl
 class Slow(Played):
     """It takes two further requests until it ends, but ends soon where it is left alone."""
 
-    def another(self) -> Played:
+    def new_session(self) -> Played:
         return Played(self._deadly, 0)
 
 

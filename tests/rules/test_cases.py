@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.peer import Peer
-from mcproof.exchange.connection_facts import Ending, Wire
+from mcproof.exchange.connection_facts import ConnectionFacts, ProcessEnd
 from mcproof.linting.engine import RuleCrash, check
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import Rule, all_rules
@@ -46,13 +46,13 @@ def each_fixed() -> pytest.MarkDecorator:
 
 def rules_to_run(rule: Rule) -> list[Rule]:
     """The rule alone, or, where it speaks of how others fared, all of them."""
-    return all_rules() if rule.looks_at == "RuleCrash" else [rule]
+    return all_rules() if rule.scope == "RuleCrash" else [rule]
 
 
 def findings(rule: Rule, text: str) -> list[Finding]:
     catalog = read_snapshot(text.encode(), "case.json")
     if rule.ruleset == "wire":
-        catalog.wire = asyncio.run(wire_of({}))
+        catalog.connection = asyncio.run(connection_of({}))
     found = check(catalog, rules_to_run(rule))
     return [finding for finding in found if finding.rule is rule]
 
@@ -62,7 +62,7 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
     if case.crash is not None:
         return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
     if case.wire is not None:
-        return [problem.at for problem in rule.check(asyncio.run(wire_of(case.wire)))]
+        return [problem.at for problem in rule.check(asyncio.run(connection_of(case.wire)))]
     if case.trial is not None:
         return [problem.at for problem in rule.check(tried(case.trial))]
     if case.source is not None:
@@ -82,7 +82,7 @@ def source_catalog(text: str) -> Catalog:
         return read_source(folder)
 
 
-async def wire_of(shown: dict[str, Any]) -> Wire:
+async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:
     """What a connection shows on which a server sends these lines, in answer to one request."""
 
     async def drop(_: bytes) -> None:
@@ -99,7 +99,7 @@ async def wire_of(shown: dict[str, Any]) -> Wire:
     for kind, detail in shown.get("anomalies", {}).items():
         peer.note(kind, detail)
     ending = shown.get("ending")
-    return Wire(
+    return ConnectionFacts(
         "stdio",
         "handshake",
         "2025-11-25",
@@ -107,7 +107,7 @@ async def wire_of(shown: dict[str, Any]) -> Wire:
         shown.get("seconds_to_answer", 0.1),
         tuple(peer.anomalies),
         tuple(shown.get("unserved", {}).items()),
-        None if ending is None else Ending(ending, 0),
+        None if ending is None else ProcessEnd(ending, 0),
     )
 
 
@@ -212,7 +212,7 @@ def test_a_trial_is_shown_as_what_was_sent_and_what_came_back() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "shown"),
-    [("crash", "(none: the server has ended)"), ("hang", "(none in time)"), ("oops", "oops")],
+    [("crash", "(none: the server exited)"), ("hang", "(none before the timeout)"), ("oops", "oops")],
 )
 def test_a_trial_without_an_answer_says_what_came_instead(answer: str, shown: str) -> None:
     trial = {"probe": "not_json", "sent": "this is not JSON", "answer": answer}

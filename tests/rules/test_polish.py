@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from time import process_time
 from typing import Any
 
 import pytest
 
+from limits import cpu_limit
 from mcproof.catalog.model import SourceTool, Tool
 from mcproof.linting.engine import check
 from mcproof.linting.registry import Rule, find_rule, rules_of
@@ -16,7 +16,6 @@ from mcproof.schema.dialects import objections
 
 from .helpers import catalog_of, findings_in, findings_on_tool, pointers
 
-SECONDS = 15
 """Far more than an answer takes, far less than anything that unfolds or goes back and forth."""
 
 TITLE = {"title": {"type": "string", "description": "A short summary."}}
@@ -115,7 +114,7 @@ def test_every_dialect_is_judged_by_its_own_meta_schema_at_every_depth(address: 
     deep = {"type": "object", "properties": {"a": {"type": "array", "items": {"anyOf": [{"type": "int"}]}}}}
     [(pointer, message)] = objections({"$schema": address, **deep})
     assert pointer == "/properties/a/items/anyOf/0/type"
-    assert message == '"int" is no type of JSON Schema'
+    assert message == '"int" is not a JSON Schema type'
     assert objections({"$schema": address, "type": "object", "properties": {"a": {"type": "integer"}}}) == []
 
 
@@ -349,9 +348,8 @@ LONG = [
 @pytest.mark.parametrize("text", LONG, ids=lambda text: ascii(text[:12]))
 def test_a_long_text_is_read_in_time(text: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "description": text}, text[:1000]: {}}}
-    started = process_time()
-    found = findings_on_tool({"name": text[:1000], "description": text, "inputSchema": schema}, *POLISH_AND_CRASHES)
-    assert process_time() - started < SECONDS
+    with cpu_limit():
+        found = findings_on_tool({"name": text[:1000], "description": text, "inputSchema": schema}, *POLISH_AND_CRASHES)
     assert "CAT-004" not in {finding.rule.id for finding in found}
 
 
@@ -392,16 +390,14 @@ def test_a_tool_that_nests_deep_is_searched_as_far_as_rules_go() -> None:
 
 def test_many_descriptions_that_begin_alike_are_compared_in_time() -> None:
     tools = [{"name": f"t{number}", "description": f"Find tickets by their text {number}."} for number in range(20_000)]
-    started = process_time()
-    assert findings_in({"tools": tools}, "MP033") == []
-    assert process_time() - started < SECONDS
+    with cpu_limit():
+        assert findings_in({"tools": tools}, "MP033") == []
 
 
 def test_many_twins_are_told_in_time_and_in_a_short_message() -> None:
     tools = [{"name": f"t{number}", "description": "Find tickets by their text."} for number in range(5_000)]
-    started = process_time()
-    found = findings_in({"tools": tools}, "MP033")
-    assert process_time() - started < SECONDS
+    with cpu_limit():
+        found = findings_in({"tools": tools}, "MP033")
     assert len(found) == 5_000
     assert found[0].message == "the description is the same as that of `t1`, `t2`, `t3` and 4996 more"
 

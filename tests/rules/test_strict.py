@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from time import process_time
 from typing import Any
 
 import pytest
 
+from limits import assert_linear, cpu_limit
 from mcproof.linting.registry import rules_of
 
 from .helpers import catalog_of, findings_in, findings_on_schema, pointers
 
 STRICT = ("SCH-001", "SCH-002", "SCH-003", "SCH-004")
-MANY = 50_000
-SECONDS = 15
+MANY = 5_000
 """Far more than an answer takes, far less than anything that unfolds or goes back and forth."""
 
 LOOSE: dict[str, Any] = {"type": "object", "properties": {"value": {}}}
@@ -146,7 +145,7 @@ def test_a_finding_that_is_not_fixed_says_why() -> None:
     for rule in ("SCH-001", "SCH-002"):
         [finding] = findings_on_schema(schema, rule)
         assert finding.fix is None
-        assert "not fixed by machine" in finding.message
+        assert "not auto-fixable" in finding.message
         assert "`allOf`" in finding.message
 
 
@@ -334,26 +333,28 @@ def unfolding(end: dict[str, Any], levels: int = 200) -> dict[str, Any]:
 
 @pytest.mark.parametrize("shape", [chain, unfolding])
 def test_the_end_of_a_long_way_decides(shape: Any) -> None:
-    start = process_time()
-    assert where(shape(UNTYPED), "SCH-003") == ["/properties/value"]
-    assert where(shape(TYPED), "SCH-003") == []
-    assert where(shape(TEXT), "SCH-004") == ["/properties/value"]
-    assert where(shape(SHORT_TEXT), "SCH-004") == []
-    assert process_time() - start < SECONDS
+    with cpu_limit():
+        assert where(shape(UNTYPED), "SCH-003") == ["/properties/value"]
+        assert where(shape(TYPED), "SCH-003") == []
+        assert where(shape(TEXT), "SCH-004") == ["/properties/value"]
+        assert where(shape(SHORT_TEXT), "SCH-004") == []
 
 
 def test_a_circle_of_many_definitions_is_answered() -> None:
-    start = process_time()
-    assert findings_on_schema(chain({"$ref": "#/$defs/d0"}), "SCH-003", "SCH-004", "CAT-004") == []
-    assert process_time() - start < SECONDS
+    def work(length: int) -> list[Any]:
+        return findings_on_schema(chain({"$ref": "#/$defs/d0"}, length), "SCH-003", "SCH-004", "CAT-004")
+
+    assert work(MANY) == []
+    assert_linear(work)
 
 
 def test_many_properties_with_one_definition_are_answered() -> None:
-    start = process_time()
-    properties = {f"p{number}": {"$ref": "#/$defs/text"} for number in range(MANY)}
-    found = findings_on_schema({"properties": properties, "$defs": {"text": TEXT}}, *STRICT, "CAT-004")
-    assert [finding.rule.id for finding in found] == ["SCH-001", "SCH-002"] + ["SCH-004"] * MANY
-    assert process_time() - start < SECONDS
+    def work(count: int) -> list[Any]:
+        properties = {f"p{number}": {"$ref": "#/$defs/text"} for number in range(count)}
+        return findings_on_schema({"properties": properties, "$defs": {"text": TEXT}}, *STRICT, "CAT-004")
+
+    assert [finding.rule.id for finding in work(MANY)] == ["SCH-001", "SCH-002"] + ["SCH-004"] * MANY
+    assert_linear(work)
 
 
 def nested(schema: dict[str, Any], levels: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A trial from the data of a case: a server that answers so is asked, and the product says what came of it."""
+"""A record from the data of a case: a server that answers so is asked, and the product says what came of it."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from mcproof.catalog.model import Server, Tool
-from mcproof.client.calling import Session
+from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Connection, Limits
-from mcproof.client.endpoints import Command
+from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.failures import LostError
 from mcproof.client.peer import Peer
-from mcproof.client.reach import Asking
-from mcproof.exchange.probe_facts import Trials
+from mcproof.client.session import Session
+from mcproof.exchange.probe_facts import ItemProbes
 from mcproof.generation.cases import GeneratedCase
 from mcproof.linting.rulebook import METHODS
 from mcproof.prove import protocol_probes
 from mcproof.prove.blame import Sender
-from mcproof.prove.fuzz.tool_campaign import Called, Campaign
+from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan, ToolFuzzer
 from mcproof.prove.probe_session import NO_SUCH_TOOL
-from mcproof.prove.probes import Case
-from mcproof.prove.proving import trial_of
+from mcproof.prove.probes import ProbeCase
+from mcproof.prove.proving import record_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from mcproof.exchange.connection_facts import Ending
+    from mcproof.exchange.connection_facts import ProcessEnd
 
 REVISION = "2025-11-25"
 STATELESS = "2026-07-28"
@@ -70,7 +70,7 @@ class Scripted:
     def kill(self) -> None:
         pass
 
-    async def close(self) -> Ending | None:
+    async def close(self) -> ProcessEnd | None:
         return None
 
 
@@ -87,17 +87,17 @@ class ScriptedSession(Session):
     """A session with such a server."""
 
     def __init__(self, answer: Any, revision: str) -> None:
-        super().__init__(Command(("server",), {}), Asking(), PATIENCE)
+        super().__init__(CommandEndpoint(("server",), {}), ConnectOptions(), PATIENCE)
         self.transport = Scripted(answer)
         self._connection = Connection(self.transport, Limits(start=PATIENCE))
         era = "stateless" if revision >= STATELESS else "handshake"
         self._connection.settle(era, revision, {"protocolVersion": revision})
 
-    def another(self) -> Session:
+    def new_session(self) -> Session:
         return self
 
 
-def tried(data: dict[str, Any]) -> Trials:
+def tried(data: dict[str, Any]) -> ItemProbes:
     """What the rules are shown of a case."""
     return asyncio.run(_tried(**data))
 
@@ -115,31 +115,31 @@ async def _tried(
     keyword: str = "",
     pointer: str = "",
     place: str = "",
-) -> Trials:
+) -> ItemProbes:
     session = ScriptedSession(answer, revision)
     method = method or METHODS.get(probe, "tools/call")
     special = next((each.ask for each in protocol_probes.PROBES if each.name == probe), None)
     if special is not None:
-        with mock.patch.object(protocol_probes, "unintroduced", return_value=_opened(session.transport)):
-            case, reply = await special(session)
+        with mock.patch.object(protocol_probes, "open_transport", return_value=_opened(session.transport)):
+            case, response = await special(session)
         _check_shown(method, sent, session.transport.sent[0])
-        return Trials(Server({}, ""), [trial_of(Server({}, ""), case, reply, probe, revision)], revision)
+        return ItemProbes(Server({}, ""), [record_of(Server({}, ""), case, response, probe, revision)], revision)
     if probe in OF_SERVER:
         assert (what, method, sent) == REQUESTS[probe], "a page shows what is really sent"
-        reply = await session.ask(method, sent)
-        case = Case(probe, what, "rejection", sent)
-        return Trials(Server({}, ""), [trial_of(Server({}, ""), case, reply, method, revision)], revision)
+        response = await session.send(method, sent)
+        case = ProbeCase(probe, what, "rejection", sent)
+        return ItemProbes(Server({}, ""), [record_of(Server({}, ""), case, response, method, revision)], revision)
     item = Tool({"name": sent["name"], **(tool or {})}, "/tools/0")
     arguments = sent["arguments"]
-    reply = await session.ask(method, sent)
+    response = await session.send(method, sent)
     if probe == "fuzz":
-        called = Called(item, revision, Campaign([], {}, 0, 1, PATIENCE), [])
+        called = ToolFuzzer(item, revision, FuzzPlan([], {}, 0, 1, PATIENCE), [])
         generated = GeneratedCase(arguments, not keyword, what, keyword, pointer)
-        called._count(1, generated, reply, Sender(session))
-        return Trials(item, called.trials(), revision)
+        called._count(1, generated, response, Sender(session))
+        return ItemProbes(item, called.records(), revision)
     expects = expects or ("success" if probe == "baseline" else "rejection")
-    case = Case(probe, what, expects, arguments, keyword=keyword, pointer=pointer, place=place)
-    return Trials(item, [trial_of(item, case, reply, method, revision)], revision)
+    case = ProbeCase(probe, what, expects, arguments, keyword=keyword, pointer=pointer, place=place)
+    return ItemProbes(item, [record_of(item, case, response, method, revision)], revision)
 
 
 def _check_shown(method: str, shown: Any, really: bytes) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from limits import assert_linear, cpu_limit
 from mcproof.catalog.model import Tool
 from mcproof.scores.description import describe_score, description_scores
 from mcproof.targets.snapshot import read_snapshot
@@ -130,7 +130,6 @@ def test_any_text_has_a_score_between_nothing_and_one(description: str, name: st
 
 
 @given(descriptions)
-@settings(max_examples=20)
 def test_the_same_description_has_the_same_score(description: str) -> None:
     assert score_of(description) == score_of(description)
 
@@ -155,34 +154,28 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_text_is_read_in_no_time(kind: str) -> None:
-    start = process_time()
-    score_of(HOSTILE[kind])
-    score_of("Reads a file.", name=HOSTILE[kind])
-    assert process_time() - start < 1
+def test_hostile_text_is_scored(kind: str) -> None:
+    with cpu_limit():
+        score_of(HOSTILE[kind])
+        score_of("Reads a file.", name=HOSTILE[kind])
 
 
-def test_hostile_parameters_are_read_in_no_time() -> None:
+def test_hostile_parameters_are_scored() -> None:
     properties = {f"{'p' * 300}{number}": {"description": "a " * 5_000} for number in range(5_000)}
     tool = Tool(
         {"name": "t", "description": " ".join(properties), "inputSchema": {"properties": properties}}, "/tools/0"
     )
-    start = process_time()
-    describe_score(tool)
-    assert process_time() - start < 1
+    with cpu_limit():
+        describe_score(tool)
 
 
-def test_the_time_grows_with_the_number_of_tools() -> None:
-    def seconds(count: int) -> float:
+def test_the_work_grows_with_the_number_of_tools() -> None:
+    def work(count: int) -> None:
         tools = [
             {"name": f"read_{number}", "description": " ".join(SENTENCES[number % 9 :]), "inputSchema": SCHEMA}
             for number in range(count)
         ]
         catalog = read_snapshot(json.dumps({"tools": tools}).encode(), "case.json")
-        start = process_time()
         description_scores(catalog)
-        return process_time() - start
 
-    seconds(100)
-    few, many = min(seconds(300) for _ in range(3)), min(seconds(2_400) for _ in range(2))
-    assert many < 3 * 8 * few
+    assert_linear(work, 30)

@@ -11,9 +11,9 @@ import sys
 
 from client.running import children, command
 from mcproof.client.captures import Capture, capture_all
+from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
-from mcproof.client.endpoints import Command, Server
-from mcproof.client.reach import Asking
+from mcproof.client.endpoints import CommandEndpoint, Endpoint
 from mcproof.client.transports import stdio
 
 LIMITS = Limits(start=60, request=60, total=60, grace=60)
@@ -22,16 +22,16 @@ LIMITS = Limits(start=60, request=60, total=60, grace=60)
 def main(grace: str, folder: str, *faults_and_marker: str) -> None:
     stdio.GRACE = float(grace)
     *faults, marker = faults_and_marker
-    servers: list[Server] = [
+    servers: list[Endpoint] = [
         command(fault, marker, READY=os.path.join(folder, str(number))) for number, fault in enumerate(faults)
     ]
 
-    def done(server: Server) -> None:
-        if isinstance(server, Command) and "good" in server.words:
+    def done(server: Endpoint) -> None:
+        if isinstance(server, CommandEndpoint) and "good" in server.words:
             with open(server.environment["READY"], "w", encoding="utf-8") as ready:
                 ready.write("ready")
 
-    results, interrupted = capture_all(servers, Asking(LIMITS), done)
+    results, interrupted = capture_all(servers, ConnectOptions(LIMITS), done)
     for result in results:
         print("captured" if isinstance(result, Capture) else result)  # noqa: T201
     print(f"interrupted: {interrupted}")  # noqa: T201

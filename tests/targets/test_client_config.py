@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.errors import InputError
 from mcproof.targets.client_config import ConfiguredServer, pick, read_servers, server_of
 
-FILES = Command(("npx", "-y", "files", "/data"), {"DEBUG": "1"})
-REMOTE = Endpoint("https://host/mcp", {"X-Team": "a"})
+FILES = CommandEndpoint(("npx", "-y", "files", "/data"), {"DEBUG": "1"})
+REMOTE = UrlEndpoint("https://host/mcp", {"X-Team": "a"})
 FILES_ENTRY = {"command": "npx", "args": ["-y", "files", "/data"], "env": {"DEBUG": "1"}}
 REMOTE_ENTRY = {"url": "https://host/mcp", "headers": {"X-Team": "a"}}
 
@@ -57,7 +57,7 @@ def servers(text: str, file: str = "mcp.json") -> list[ConfiguredServer]:
     return found
 
 
-def server(entry: Any, file: str = "mcp.json") -> Command | Endpoint:
+def server(entry: Any, file: str = "mcp.json") -> CommandEndpoint | UrlEndpoint:
     (configured,) = servers(json.dumps({"mcpServers": {"x": entry}}), file)
     return server_of(configured)
 
@@ -96,8 +96,8 @@ def test_comments_and_commas_too_many_are_allowed_and_lines_stay_where_they_are(
 """
     first, second = servers(text)
     assert (first.name, first.line, second.name, second.line) == ("a//b", 6, "c", 7)
-    assert server_of(first) == Command(("x", "http://host/*", "},", '"//'), {})
-    assert server_of(second) == Endpoint("https://host/a,]", {})
+    assert server_of(first) == CommandEndpoint(("x", "http://host/*", "},", '"//'), {})
+    assert server_of(second) == UrlEndpoint("https://host/a,]", {})
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_variables_are_filled_in_everywhere(text: str, filled: str, monkeypatch:
     monkeypatch.setenv("MCPROOF_B", "${MCPROOF_A}")
     monkeypatch.delenv("MCPROOF_MISSING", raising=False)
     started = server({"command": text or "x", "args": [text], "env": {"E": text}, "cwd": text})
-    assert started._replace(filled=()) == Command((filled, filled), {"E": filled}, filled)
-    assert server({"url": text, "headers": {"H": text}})._replace(filled=()) == Endpoint(filled, {"H": filled})
+    assert started._replace(filled=()) == CommandEndpoint((filled, filled), {"E": filled}, filled)
+    assert server({"url": text, "headers": {"H": text}})._replace(filled=()) == UrlEndpoint(filled, {"H": filled})
 
 
 def test_a_value_of_the_environment_is_a_secret_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,8 +153,10 @@ def test_a_value_of_the_environment_is_a_secret_wherever_it_stands(monkeypatch: 
 
 
 def test_the_workspace_is_the_folder_of_the_file_and_not_that_of_the_editor() -> None:
-    assert server({"command": "${workspaceFolder}/x"}, "/home/me/app/.mcp.json") == Command(("/home/me/app/x",), {})
-    assert server({"command": "${workspaceFolder}/x"}, "/home/me/app/.vscode/mcp.json") == Command(
+    assert server({"command": "${workspaceFolder}/x"}, "/home/me/app/.mcp.json") == CommandEndpoint(
+        ("/home/me/app/x",), {}
+    )
+    assert server({"command": "${workspaceFolder}/x"}, "/home/me/app/.vscode/mcp.json") == CommandEndpoint(
         ("/home/me/app/x",), {}
     )
 
@@ -197,14 +199,14 @@ def test_a_member_of_the_wrong_type_is_refused(entry: Any, message: str) -> None
 
 
 def test_numbers_and_booleans_of_an_environment_are_written_as_people_mean_them() -> None:
-    assert server({"command": "x", "env": {"A": 1, "B": True, "C": 1.5}}) == Command(
+    assert server({"command": "x", "env": {"A": 1, "B": True, "C": 1.5}}) == CommandEndpoint(
         ("x",), {"A": "1", "B": "true", "C": "1.5"}
     )
 
 
 def test_a_directory_is_kept() -> None:
-    assert server({"command": "x", "cwd": "/srv"}) == Command(("x",), {}, "/srv")
-    assert server({"command": "x", "cwd": None}) == Command(("x",), {})
+    assert server({"command": "x", "cwd": "/srv"}) == CommandEndpoint(("x",), {}, "/srv")
+    assert server({"command": "x", "cwd": None}) == CommandEndpoint(("x",), {})
 
 
 def test_a_server_is_picked_by_its_name() -> None:

@@ -10,7 +10,7 @@ from mcproof.cli.execute import check_targets
 from mcproof.cli.options import words
 from mcproof.console import plural, tell
 from mcproof.errors import InputError, UsageError, nearest
-from mcproof.prove.safety import Permission, permission
+from mcproof.prove.permission import Permission, permission
 
 if TYPE_CHECKING:
     import argparse
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from mcproof.cli.planning import Command
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth
-    from mcproof.prove.failure_store import Failed
-    from mcproof.results.model import Gate, TargetReport
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.results.run import Gate, TargetResult
 
 MOST_NAMED = 12
 """How many tools a sentence names."""
@@ -44,7 +44,7 @@ class Prepared(NamedTuple):
 
 
 def call_one(
-    command: Command, options: argparse.Namespace, look: Callable[[Work, Depth, Prepared], TargetReport]
+    command: Command, options: argparse.Namespace, look: Callable[[Work, Depth, Prepared], TargetResult]
 ) -> int:
     """Call one live server, and report; what is called should be looked at one by one."""
     if options.all or len(options.targets) + bool(options.server_command) > 1:
@@ -119,7 +119,7 @@ def named(names: Iterable[str]) -> str:
     return ", ".join(shown) + more or "none"
 
 
-def keep_failures(failed: list[Failed]) -> None:
+def keep_failures(failed: list[StoredFailure]) -> None:
     """Store what failed; where that is not possible it is said, and the report is no worse for it."""
     from mcproof.errors import McproofError
     from mcproof.prove.failure_store import store
@@ -132,7 +132,7 @@ def keep_failures(failed: list[Failed]) -> None:
 
 def gates_of(tested: int) -> list[Gate]:
     """The gate of a server of which nothing was tested: that does not pass."""
-    from mcproof.results.model import Gate
+    from mcproof.results.run import Gate
 
     return [] if tested else [Gate("tested", 1, 0, False)]
 

@@ -12,7 +12,7 @@ from mcproof.targets.argument import LiveOptions
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.client.reach import Asking
+    from mcproof.client.connect import ConnectOptions
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)", re.DOTALL)
@@ -63,10 +63,10 @@ def header_variables(options: argparse.Namespace) -> list[str]:
     return [found[1] for text in options.header for found in _VARIABLE.finditer(text)]
 
 
-def asking(options: argparse.Namespace, timeout: float | None = None) -> Asking:
+def asking(options: argparse.Namespace, timeout: float | None = None) -> ConnectOptions:
     """How patient to be, by the command line or else as configured, and which protocol revision to speak."""
+    from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import REVISIONS, Limits
-    from mcproof.client.reach import Asking
 
     if options.protocol is not None and options.protocol not in REVISIONS:
         hint = nearest(options.protocol, list(REVISIONS))
@@ -75,4 +75,4 @@ def asking(options: argparse.Namespace, timeout: float | None = None) -> Asking:
     timeout = options.timeout if options.timeout is not None else timeout
     if timeout is not None:
         limits = Limits(timeout, timeout, max(limits.total, 20 * timeout))
-    return Asking(limits, options.protocol)
+    return ConnectOptions(limits, options.protocol)

@@ -8,23 +8,23 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.client.connect import connect
 from mcproof.client.connection import in_seconds
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.interrupts import Interruptible
 from mcproof.client.listing import list_everything
-from mcproof.client.reach import reach
 from mcproof.client.secrets import hiding, hiding_in_catalogs
-from mcproof.exchange.connection_facts import Wire, cropped
+from mcproof.exchange.connection_facts import ConnectionFacts, cropped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcproof.client.calling import Session
+    from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import Connection
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
     from mcproof.client.listing import Listing
-    from mcproof.client.reach import Asking
-    from mcproof.exchange.connection_facts import Ending
+    from mcproof.client.session import Session
+    from mcproof.exchange.connection_facts import ProcessEnd
 
 AT_ONCE = 8
 """How many servers are asked at the same time."""
@@ -37,16 +37,16 @@ class Capture(NamedTuple):
     """What a server serves, as the text of a snapshot, and what its connection showed."""
 
     text: str
-    wire: Wire
+    connection: ConnectionFacts
 
 
-async def capture(server: Server, asking: Asking) -> Capture:
+async def capture(server: Endpoint, options: ConnectOptions) -> Capture:
     """Connect, list everything, disconnect. Raises ConnectError, with no secret in it."""
     try:
-        async with asyncio.timeout(asking.limits.total):
-            return await _capture(server, asking)
+        async with asyncio.timeout(options.limits.total):
+            return await _capture(server, options)
     except TimeoutError:
-        raise ConnectError(f"not done within {in_seconds(asking.limits.total)}", file=server.label) from None
+        raise ConnectError(f"not done within {in_seconds(options.limits.total)}", file=server.label) from None
     except (ConnectError, LostError) as error:
         raise ConnectError(hiding(server.secrets)(error.message), file=server.label) from None
 
@@ -61,7 +61,7 @@ async def capture_session(session: Session) -> Capture:
         async with asyncio.timeout(limits.total):
             connection = await session.connection()
             listing = await list_everything(connection)
-            ending = None if listing.is_complete else await session.leave()
+            ending = None if listing.is_complete else await session.close()
             return _captured(server, connection, listing, ending)
     except TimeoutError:
         raise ConnectError(f"not done within {in_seconds(limits.total)}", file=server.label) from None
@@ -69,8 +69,8 @@ async def capture_session(session: Session) -> Capture:
         raise ConnectError(hiding(server.secrets)(error.message), file=server.label) from None
 
 
-async def _capture(server: Server, asking: Asking) -> Capture:
-    connection = await reach(server, asking)
+async def _capture(server: Endpoint, options: ConnectOptions) -> Capture:
+    connection = await connect(server, options)
     try:
         listing = await list_everything(connection)
     finally:
@@ -78,14 +78,14 @@ async def _capture(server: Server, asking: Asking) -> Capture:
     return _captured(server, connection, listing, ending)
 
 
-async def capture_over(server: Server, connection: Connection) -> Capture:
+async def capture_over(server: Endpoint, connection: Connection) -> Capture:
     """List everything over a connection that stays open. Raises ConnectError or LostError."""
     return _captured(server, connection, await list_everything(connection), None)
 
 
-def _captured(server: Server, connection: Connection, listing: Listing, ending: Ending | None) -> Capture:
+def _captured(server: Endpoint, connection: Connection, listing: Listing, ending: ProcessEnd | None) -> Capture:
     hide = hiding(server.secrets)
-    wire = Wire(
+    wire = ConnectionFacts(
         connection.transport.name,
         connection.era,
         connection.requested,
@@ -98,7 +98,7 @@ def _captured(server: Server, connection: Connection, listing: Listing, ending: 
     return Capture(_document(server, connection, listing), wire)
 
 
-def _document(server: Server, connection: Connection, listing: Listing) -> str:
+def _document(server: Endpoint, connection: Connection, listing: Listing) -> str:
     """What the server serves, as JSON that any reader reads."""
     key = "discover" if connection.era == "stateless" else "initialize"
     served = {key: connection.introduction, **listing.lists}
@@ -149,7 +149,7 @@ class Captures(NamedTuple):
     interrupted: bool
 
 
-def capture_all(servers: Iterable[Server], asking: Asking, done: Callable[[Server], None]) -> Captures:
+def capture_all(servers: Iterable[Endpoint], options: ConnectOptions, done: Callable[[Endpoint], None]) -> Captures:
     """Capture several servers at once.
 
     An interrupt, or a request to terminate, ends them all, leaves no process behind, and keeps what was there by then.
@@ -161,7 +161,7 @@ def capture_all(servers: Iterable[Server], asking: Asking, done: Callable[[Serve
     async def one(number: int, room: asyncio.Semaphore) -> None:
         async with room:
             try:
-                results[number] = await capture(listed[number], asking)
+                results[number] = await capture(listed[number], options)
             except ConnectError as error:
                 results[number] = error
             except Exception as error:  # one server must not take the others down with it

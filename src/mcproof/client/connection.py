@@ -19,9 +19,9 @@ from mcproof.exchange.connection_facts import cropped
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.client.peer import Answer, Peer
+    from mcproof.client.peer import Peer, RpcResponse
     from mcproof.client.transports.http import StreamableHttp
-    from mcproof.exchange.connection_facts import Ending
+    from mcproof.exchange.connection_facts import ProcessEnd
 
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 STATELESS = ("2026-07-28",)
@@ -61,7 +61,7 @@ class Transport(Protocol):
 
     def kill(self) -> None: ...
 
-    async def close(self) -> Ending | None: ...
+    async def close(self) -> ProcessEnd | None: ...
 
 
 class Connection:
@@ -88,7 +88,9 @@ class Connection:
         revision = self.introduction.get("protocolVersion")
         return revision if isinstance(revision, str) else None
 
-    async def request(self, method: str, params: dict[str, Any] | None = None, *, limit: float | None = None) -> Answer:
+    async def request(
+        self, method: str, params: dict[str, Any] | None = None, *, limit: float | None = None
+    ) -> RpcResponse:
         """Send a request as the era asks for. Raises TimeoutError where no answer comes in time."""
         async with asyncio.timeout(limit or self.limits.request):
             return await self.transport.peer.request(method, self._parameters(params))
@@ -188,7 +190,7 @@ def _signs(transport: Transport) -> str:
 
 
 async def _introduce(connection: Connection, protocol: str | None) -> None:
-    """Find out which era a server speaks by asking it in both, the newer first, and settle it."""
+    """Find out which era a server speaks by options it in both, the newer first, and settle it."""
     if protocol in HANDSHAKE:
         await _handshake(connection, protocol)
     elif protocol is not None:

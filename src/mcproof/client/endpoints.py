@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Command(NamedTuple):
+class CommandEndpoint(NamedTuple):
     """A server to start."""
 
     words: tuple[str, ...]
@@ -43,7 +43,7 @@ class Command(NamedTuple):
         return {"command": [hide(word) for word in redacted_command(self.words)]}
 
 
-class Endpoint(NamedTuple):
+class UrlEndpoint(NamedTuple):
     """A server to reach."""
 
     url: str
@@ -71,4 +71,4 @@ class Endpoint(NamedTuple):
         return {"url": self.label}
 
 
-Server = Command | Endpoint
+Endpoint = CommandEndpoint | UrlEndpoint

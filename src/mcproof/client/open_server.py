@@ -6,18 +6,18 @@ import asyncio
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
-from mcproof.client.calling import Session
 from mcproof.client.captures import capture_session
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import Interruptible, raising_on_signals
+from mcproof.client.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from mcproof.client.captures import Capture
-    from mcproof.client.endpoints import Server
-    from mcproof.client.reach import Asking
-    from mcproof.exchange.connection_facts import Wire
+    from mcproof.client.connect import ConnectOptions
+    from mcproof.client.endpoints import Endpoint
+    from mcproof.exchange.connection_facts import ConnectionFacts
 
 
 class OpenServer:
@@ -27,11 +27,11 @@ class OpenServer:
     the end of the process shows. Leaving the context without `close()` kills the process.
     """
 
-    def __init__(self, server: Server, asking: Asking, limit: float) -> None:
-        self.session = Session(server, asking, limit)
+    def __init__(self, server: Endpoint, options: ConnectOptions, limit: float) -> None:
+        self.session = Session(server, options, limit)
         self._runner = asyncio.Runner()
         self._work = Interruptible(self._runner)
-        self._wire: Wire | None = None
+        self._facts: ConnectionFacts | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -57,14 +57,14 @@ class OpenServer:
 
         if not self.run(capture):
             raise KeyboardInterrupt
-        self._wire = captured[0].wire
+        self._facts = captured[0].connection
         return captured[0]
 
     def run(self, *jobs: Callable[[], Coroutine[Any, Any, None]]) -> bool:
         """Run these jobs concurrently; False if an interrupt ended them."""
         return self._work.run(*jobs)
 
-    def close(self) -> Wire | None:
+    def close(self) -> ConnectionFacts | None:
         """Close the session and return the facts of its connection, those that the end of the process shows included.
 
         If a call ended the process, another is started, to see how it ends by itself. After an interrupt the process
@@ -74,12 +74,12 @@ class OpenServer:
             self._kill()
         else:
             self.run(self._end)
-        return self._wire
+        return self._facts
 
     async def _end(self) -> None:
-        wire, session = self._wire, self.session
-        if wire is None or wire.ending is not None or not session.can_restart:
-            await session.leave()
+        facts, session = self._facts, self.session
+        if facts is None or facts.ending is not None or not session.can_restart:
+            await session.close()
             return
         try:
             connection = await session.connection()
@@ -87,10 +87,10 @@ class OpenServer:
             return
         anomalies = connection.transport.peer.anomalies
         anomalies.clear()
-        ending = await session.leave()
-        late = tuple(each._replace(detail=session.hidden(each.detail)) for each in anomalies)
-        self._wire = wire._replace(ending=ending, anomalies=(*wire.anomalies, *late))
+        ending = await session.close()
+        late = tuple(each._replace(detail=session.redacted(each.detail)) for each in anomalies)
+        self._facts = facts._replace(ending=ending, anomalies=(*facts.anomalies, *late))
 
     def _kill(self) -> None:
         if self.session.is_connected:
-            self._runner.run(self.session.leave(at_once=True))
+            self._runner.run(self.session.close(at_once=True))

@@ -35,7 +35,7 @@ _NOTHING: Any = object()
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class Answer(NamedTuple):
+class RpcResponse(NamedTuple):
     """What came back for a request."""
 
     raw: bytes
@@ -66,7 +66,7 @@ class Peer:
 
     def __init__(self, send: Callable[[bytes], Awaitable[None]]) -> None:
         self._send = send
-        self._pending: dict[int, tuple[str, asyncio.Future[Answer]]] = {}
+        self._pending: dict[int, tuple[str, asyncio.Future[RpcResponse]]] = {}
         self._abandoned: set[int] = set()
         self._replies: set[asyncio.Task[None]] = set()
         self._last_id = 0
@@ -82,7 +82,7 @@ class Peer:
         if len(self.anomalies) < MOST_ANOMALIES:
             self.anomalies.append(Anomaly(kind, cropped(detail), method))
 
-    async def request(self, method: str, params: dict[str, Any] | None) -> Answer:
+    async def request(self, method: str, params: dict[str, Any] | None) -> RpcResponse:
         """Send a request and wait for its answer. Whoever waits sets the limit; giving up tells the server."""
         if isinstance(self._lost, LostError):
             raise UnsentError(self._lost.message)
@@ -90,7 +90,7 @@ class Peer:
             raise self._lost
         self._last_id += 1
         number = self._last_id
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[RpcResponse] = asyncio.get_running_loop().create_future()
         self._pending[number] = (method, future)
         try:
             await self._send(encoded({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
@@ -306,7 +306,7 @@ class Peer:
         elif error is not None and not _is_error(error):
             self.note("malformed-error", _shown(raw), method)
         if not future.done():
-            future.set_result(Answer(raw, message))
+            future.set_result(RpcResponse(raw, message))
 
 
 def _is_error(error: Any) -> bool:

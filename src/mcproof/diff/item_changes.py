@@ -46,11 +46,11 @@ def text_changes(old: Item, new: Item) -> Iterator[CatalogChange]:
     )
     if before != after:
         message = text_change("title", before, after)
-        yield CatalogChange.of("title-changed", False, message, new, new.place_of("title"))
+        yield CatalogChange.of("title-changed", False, message, new, new.pointer_to("title"))
     before, after = (as_text(item.fields.get("description")) for item in (old, new))
     if before != after:
         message = text_change("description", before, after)
-        yield CatalogChange.of("description-changed", False, message, new, new.place_of("description"))
+        yield CatalogChange.of("description-changed", False, message, new, new.pointer_to("description"))
 
 
 def member_changes(old: Item, new: Item, compared: frozenset[str]) -> Iterator[CatalogChange]:

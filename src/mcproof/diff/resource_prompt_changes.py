@@ -69,7 +69,7 @@ def _changes_of_resource(old: Item, new: Item) -> Iterator[CatalogChange]:
     if before != after:
         breaking = (True if after else None) if before else False
         message = text_change("type", before, after)
-        yield CatalogChange.of("mime-type-changed", breaking, message, new, new.place_of("mimeType"))
+        yield CatalogChange.of("mime-type-changed", breaking, message, new, new.pointer_to("mimeType"))
     yield from member_changes(old, new, _RESOURCE_MEMBERS)
 
 

@@ -20,14 +20,14 @@ def server_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
     yield from _identity_changes(old, new)
     yield from _instructions_changes(old, new)
     yield from _protocol_changes(old, new)
-    if old.speaks_of_server and new.speaks_of_server:
+    if old.describes_server and new.describes_server:
         yield from _capability_changes(old, new)
 
 
 def _identity_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
     pointer = new.server_info_pointer.removeprefix(new.server.pointer)
     for key in ("name", "version"):
-        if not (old.tells(key) and new.tells(key)):
+        if not (old.knows_server_info(key) and new.knows_server_info(key)):
             continue
         before, after = (as_text(catalog.server_info.get(key)) for catalog in (old, new))
         if before != after:
@@ -38,7 +38,7 @@ def _identity_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
 
 def _instructions_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
     (before, _), (after, pointer) = _instructions(old), _instructions(new)
-    is_known = all(catalog.speaks_of_server or text for catalog, text in ((old, before), (new, after)))
+    is_known = all(catalog.describes_server or text for catalog, text in ((old, before), (new, after)))
     if is_known and before != after:
         message = text_change("text of the instructions", before, after)
         yield CatalogChange.of("instructions-changed", False, message, new.server, pointer)

@@ -88,13 +88,13 @@ def _annotation_changes(old: Tool, new: Tool) -> Iterator[CatalogChange]:
         message = f"`{hint}` changed from {value_text(before[hint])} to {value_text(after[hint])}"
         if hint not in annotations:
             message += ", the default"
-        pointer = f"/annotations/{hint}" if hint in annotations else new.place_of("annotations")
+        pointer = f"/annotations/{hint}" if hint in annotations else new.pointer_to("annotations")
         yield CatalogChange.of(kind, breaking, message, new, pointer)
     changed = changed_keys(annotations_of(old), annotations)
     others = [key for key in changed if key not in _HINT_DEFAULTS and key != "title"]
     if others:
         message = f"{names_text(others)} of the annotations changed"
-        yield CatalogChange.of("annotation-changed", None, message, new, new.place_of("annotations"))
+        yield CatalogChange.of("annotation-changed", None, message, new, new.pointer_to("annotations"))
 
 
 def _effective_hints(tool: Tool) -> dict[str, bool]:
@@ -114,7 +114,7 @@ def _execution_changes(old: Tool, new: Tool) -> Iterator[CatalogChange]:
         message = "can be called only as a task now: `taskSupport` is `required`"
         yield CatalogChange.of("execution-changed", True, message, new, "/execution/taskSupport")
     else:
-        yield CatalogChange.of("execution-changed", None, "`execution` changed", new, new.place_of("execution"))
+        yield CatalogChange.of("execution-changed", None, "`execution` changed", new, new.pointer_to("execution"))
 
 
 def _execution(tool: Tool) -> Any:
@@ -137,7 +137,7 @@ def _schema_changes(old: Tool, new: Tool, direction: Direction, budget: Containm
     before, after = (_EMPTY_INPUT if schema is None else {} if schema is True else schema for schema in (before, after))
     if not isinstance(before, dict) or not isinstance(after, dict):
         message = f"`{key}` was {kind_of(before)} and is {kind_of(after)}"
-        yield CatalogChange.of("constraint-changed", None, message, new, new.place_of(key))
+        yield CatalogChange.of("constraint-changed", None, message, new, new.pointer_to(key))
         return
     for found in compare_schemas(before, after, direction, budget):
         yield CatalogChange.of(

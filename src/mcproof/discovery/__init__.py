@@ -1,10 +1,21 @@
-"""Python source as a target: the catalog that it would serve, read without importing or running it."""
+"""Python source as a target: the catalog that it would serve, discovered without importing or running it."""
 
 from __future__ import annotations
 
 from mcproof.catalog.model import SourceTool
-from mcproof.discovery.document.node_locations import Place
+from mcproof.discovery.frameworks.registration_patterns import may_register
+from mcproof.discovery.locations import SourceLocation, SourceProblem
 from mcproof.discovery.pipeline import Discovered, discover
-from mcproof.discovery.project.source_files import Problem
+from mcproof.discovery.project.source_files import decoded, python_files, read_bytes
 
-__all__ = ["Discovered", "Place", "Problem", "SourceTool", "discover"]
+__all__ = [
+    "Discovered",
+    "SourceLocation",
+    "SourceProblem",
+    "SourceTool",
+    "decoded",
+    "discover",
+    "may_register",
+    "python_files",
+    "read_bytes",
+]

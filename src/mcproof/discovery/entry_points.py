@@ -15,43 +15,25 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.document.omissions import TOO_MANY
+from mcproof.discovery.frameworks.registration_patterns import CALL_PATTERNS
+from mcproof.discovery.frameworks.tables import DECORATORS, REGISTERING_NAMES
 from mcproof.discovery.interp.modules import Module, stem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.frameworks.mcp_domain import McpDomain
 
 MOST_ENTRIES = 400
 """How many functions that nothing calls are followed."""
 
-_KINDS = frozenset(("tool", "resource", "prompt"))
-_REGISTERS = frozenset(
-    (
-        "tool",
-        "add_tool",
-        "add_resource",
-        "add_prompt",
-        "list_tools",
-        "mount",
-        "import_server",
-        "Tool",
-        "FastMCP",
-        "MCPServer",
-    )
-)
-_ACTS = {
-    word: re.compile(rf"{word}(?<=\b{word})\b(?:[\s\\)]*\({rf'|(?<=[@.]{word})' if word in _KINDS else ''})")
-    for word in sorted(_REGISTERS | _KINDS)
-}
-"""How a call or a decorator looks. The word comes first: a pattern that starts with fixed letters is found fast."""
 _LEAVES = frozenset((ast.Name, ast.Constant))
 _NOTHING = frozenset((ast.Load, ast.Store, ast.Del, str, int, type(None)))
 _WORD = re.compile(r"\w+")
 _IMPORT = re.compile(r"\n[ \t]+(?:from|import)\b")
 
 
-class Definition(NamedTuple):
+class FunctionDefinition(NamedTuple):
     """A function of a module or a method of one of its classes."""
 
     name: str
@@ -62,35 +44,35 @@ class Definition(NamedTuple):
     registers: bool
 
 
-def entries(run: Interpreter, loaded: list[Module]) -> Iterator[Definition]:
+def entry_points(domain: McpDomain, loaded: list[Module]) -> Iterator[FunctionDefinition]:
     """The functions to follow, those first that stand at the top: they know the arguments of those below."""
-    holders = {stem_of(item.module.file) for each in run.servers.made for item in each.items if item.module is not None}
-    definitions = [each for module in loaded for each in _definitions(module, holders, run.followed)]
+    run = domain.run
+    holders = {stem_of(item.module.file) for each in domain.servers for item in each.items if item.module is not None}
+    definitions = [each for module in loaded for each in _definitions(module, holders, run.functions.followed)]
     registering = [each for each in definitions if each.registers]
     found = [*_roots(definitions, registering), *registering] if registering else []
     done = 0
     for each in {id(each.node): each for each in found}.values():
-        if id(each.node) in run.followed or _is_dead(run, each):
+        if id(each.node) in run.functions.followed or _is_dead(domain, each):
             continue
         if done == MOST_ENTRIES:
-            run.omissions.note(TOO_MANY, each.module, each.node)
-            run.servers.is_partial = True
+            domain.omit(TOO_MANY, each.module, each.node, partial=True)
             break
         done += 1
         yield each
 
 
-def _is_dead(run: Interpreter, each: Definition) -> bool:
+def _is_dead(domain: McpDomain, each: FunctionDefinition) -> bool:
     """Whether a function that needs arguments is named nowhere, in a project that registers without it."""
-    node = each.node
+    modules, node = domain.run.modules, each.node
     needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
     if each.owner is not None and each.name != "__init__":
         needed = 1  # an object is needed, and somebody to make it
-    is_alone = os.path.isfile(run.modules.top) and len(run.modules.files) == 1
-    if needed <= 0 or is_alone or not any(server.items for server in run.servers.made):
+    is_alone = os.path.isfile(modules.top) and len(modules.files) == 1
+    if needed <= 0 or is_alone or not any(server.items for server in domain.servers):
         return False
     name = each.owner or each.name
-    if run.modules.mentions(name, besides=each.module):
+    if modules.mentions(name, besides=each.module):
         return False
     return len(re.findall(rf"\b{re.escape(name)}\b", each.module.text)) <= 1
 
@@ -110,7 +92,7 @@ def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
                         waiting.append(value)
 
 
-def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Definition]:
+def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[FunctionDefinition]:
     """The functions of a module and the methods of its classes that were not followed, none nested in a function."""
     found = []
     lines = _lines_that_may_register(module)
@@ -123,7 +105,7 @@ def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[De
             next_line = bisect_right(lines, node.lineno - 1)
             last = node.end_lineno or node.lineno
             registers = next_line < len(lines) and lines[next_line] <= last and _registers(node, stems)
-            found.append(Definition(node.name, node, owner, module, registers))
+            found.append(FunctionDefinition(node.name, node, owner, module, registers))
         elif isinstance(node, ast.ClassDef):
             waiting.extend((each, node.name) for each in node.body)
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
@@ -134,7 +116,7 @@ def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[De
 def _lines_that_may_register(module: Module) -> list[int]:
     """The lines, in order, that seem to call what registers or to import something in a function."""
     text = module.text
-    found = [match.start() for word, act in _ACTS.items() if word in text for match in act.finditer(text)]
+    found = [match.start() for word, act in CALL_PATTERNS.items() if word in text for match in act.finditer(text)]
     found += [match.start() + 1 for match in _IMPORT.finditer(text)]
     return sorted(map(module.line_at, found))
 
@@ -146,11 +128,11 @@ def _registers(node: Any, stems: set[str]) -> bool:
             return True
         if isinstance(each, ast.Call):
             inner = each.func.func if isinstance(each.func, ast.Call) else None
-            if _name_of(each.func) in _REGISTERS or (inner is not None and _name_of(inner) in _KINDS):
+            if _name_of(each.func) in REGISTERING_NAMES or (inner is not None and _name_of(inner) in DECORATORS):
                 return True
         elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
             decorators = [one.func if isinstance(one, ast.Call) else one for one in each.decorator_list]
-            if any(_name_of(one) in _KINDS for one in decorators):
+            if any(_name_of(one) in DECORATORS for one in decorators):
                 return True
     return False
 
@@ -170,14 +152,14 @@ def _name_of(node: ast.expr) -> str:
 class _Callers:
     """Who names whom: found in the text, confirmed by the tree."""
 
-    def __init__(self, definitions: list[Definition]) -> None:
-        self._mentions: dict[str, list[Definition]] = {}
+    def __init__(self, definitions: list[FunctionDefinition]) -> None:
+        self._mentions: dict[str, list[FunctionDefinition]] = {}
         self._named: dict[int, set[str]] = {}
         for each in definitions:
             for word in set(_WORD.findall(each.module.between(each.node.lineno, each.node.end_lineno))):
                 self._mentions.setdefault(word, []).append(each)
 
-    def of(self, name: str) -> list[Definition]:
+    def of(self, name: str) -> list[FunctionDefinition]:
         """The functions whose bodies mention or call this name."""
         return [each for each in self._mentions.get(name, ()) if name in self._names_in(each.node)]
 
@@ -193,10 +175,10 @@ class _Callers:
         return self._named[id(node)]
 
 
-def _roots(definitions: list[Definition], registering: list[Definition]) -> list[Definition]:
+def _roots(definitions: list[FunctionDefinition], registering: list[FunctionDefinition]) -> list[FunctionDefinition]:
     """From the functions that register something up to those that nothing in the project names."""
     callers = _Callers(definitions)
-    roots: dict[int, Definition] = {}
+    roots: dict[int, FunctionDefinition] = {}
     seen: set[int] = set()
     waiting = deque(registering)
     while waiting:

@@ -1,4 +1,4 @@
-"""From source to catalog: follow the project, then write down what its servers would serve."""
+"""Discovery: follow the source of a project, then render what its servers would serve."""
 
 from __future__ import annotations
 
@@ -7,142 +7,203 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.document import rendering
+from mcproof.discovery.document.assembly import LISTS, assemble, without_duplicates
 from mcproof.discovery.document.omissions import NO_END
-from mcproof.discovery.entry_points import Definition, entries
-from mcproof.discovery.frameworks.registrations import Servers
+from mcproof.discovery.entry_points import FunctionDefinition, entry_points
+from mcproof.discovery.frameworks.mcp_domain import McpDomain
+from mcproof.discovery.frameworks.registration_patterns import may_register
+from mcproof.discovery.frameworks.tables import INSTALLED_PACKAGES
+from mcproof.discovery.interp.budget import MOST_STEPS, STEPS_OF_ONE_ROOT
 from mcproof.discovery.interp.call_user_function import follow
 from mcproof.discovery.interp.instances import instantiate
-from mcproof.discovery.interp.interpreter import MOST_STEPS, STEPS_OF_ONE_ROOT, Interpreter
-from mcproof.discovery.interp.modules import Module, Modules
+from mcproof.discovery.interp.interpreter import Interpreter
+from mcproof.discovery.interp.modules import Modules
 from mcproof.discovery.interp.values import (
     MOST_WRAPPERS,
     UNKNOWN,
+    BudgetExceededError,
     Call,
     Class,
     Function,
     Instance,
-    TooMuchError,
 )
-from mcproof.discovery.project.source_files import Problem, comments_about_us, python_files
+from mcproof.discovery.locations import SourceProblem
+from mcproof.discovery.project.source_files import mcproof_comments, python_files
+from mcproof.discovery.rendering.render_items import render_items, server_numbers
+from mcproof.discovery.rendering.render_server_info import render_server_info
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcproof.catalog.model import SourceTool
-    from mcproof.discovery.document.node_locations import Place
+    from mcproof.discovery.interp.modules import Module
+    from mcproof.discovery.locations import SourceLocation
+
+_LOADS_BY_NAME = re.compile(rb"\b(?:import_module|iter_modules|walk_packages|__import__|spec_from_file_location)\b")
+_STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
 
 
 class Discovered(NamedTuple):
-    """Everything that the source tells about the servers in it."""
+    """The catalog in a source tree, and where its parts are."""
 
     document: dict[str, Any]
-    """The catalog, in the shape of a capture."""
-    places: dict[str, Place]
-    """Where each part of the document is written, by its JSON pointer."""
+    """The catalog, in the format of a capture."""
+    places: dict[str, SourceLocation]
+    """The location of each part of the document, by JSON pointer."""
     tools: list[SourceTool]
-    """What only the source knows, in the order of the document's tools."""
+    """Facts that only the source has, in the order of the document's tools."""
     lines: dict[str, tuple[tuple[str, int], ...]]
-    """The lines that register each tool, resource and prompt, by its pointer: a decorator, a `def`, a constructor.
-
-    Each with its file.
-    """
+    """File and line of the decorator, `def` or constructor that registers each item, by the item's pointer."""
     comments: dict[str, list[tuple[int, str]]]
     """Comments that mention mcproof, by file: line and text."""
-    problems: list[Problem]
-    """What could not be read."""
+    problems: list[SourceProblem]
+    """Files that could not be read."""
     files: list[str]
-    """The files that hold something."""
+    """The files that define an item."""
     partial: frozenset[str]
-    """The lists of the document that may lack something: what registers it could not be followed to the end."""
+    """The lists of the document that may be incomplete."""
     continued: dict[str, dict[tuple[str, int], int]]
-    """Of each item, the further lines of what takes several, as a parameter or a docstring, each with the line that it
-    begins on."""
-    omissions: list[Problem]
-    """What is not checked, because the source does not settle it or because it is too much."""
+    """For each item, the further lines of a parameter or docstring, with the line that it starts on."""
+    omissions: list[SourceProblem]
+    """What is not checked, because discovery could not follow it."""
 
 
 def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:
-    """The catalog that the Python source at `target` would serve. Nothing of it is imported or run.
+    """Return the catalog that the Python source at `target` would serve, without importing or running it.
 
-    Of a file it is what is written in that file; with `whole`, what the modules that it imports register as well, and
-    all servers that there are make one catalog.
-    `instead` is what to read as the content of files, by their real paths, to see what a change would do.
+    For a file, that is what the file itself defines; with `whole`, also what the modules that it imports register, and
+    all servers make one catalog. `instead` replaces the content of files, by their real paths, to preview a change.
     """
-    collecting = gc.isenabled()
-    gc.disable()  # syntax trees are large, and nothing of them is garbage before the end
+    was_enabled = gc.isenabled()
+    gc.disable()  # syntax trees are large, and none of them is garbage before the end
     try:
-        return _discovered(target, instead, whole=whole)
+        return _discover(target, instead, whole=whole)
     finally:
-        if collecting:
+        if was_enabled:
             gc.enable()
 
 
-def _discovered(target: str, instead: Mapping[str, bytes] | None, *, whole: bool) -> Discovered:
-    problems: list[Problem] = []
+def _discover(target: str, instead: Mapping[str, bytes] | None, *, whole: bool) -> Discovered:
+    problems: list[SourceProblem] = []
     files = python_files(target, problems)
-    modules = Modules(files, target, problems, instead)
+    modules = Modules(files, target, problems, may_register, INSTALLED_PACKAGES, instead)
     if whole and not os.path.isdir(target):
         modules.add_imported()
     candidates = modules.candidates()
-    speaks_of_mcp = any(b"mcp" in (modules.data(path) or b"").lower() for path in candidates)
-    servers = Servers()
-    run = Interpreter(modules, servers)
-    servers.run = run
-    if speaks_of_mcp:
-        _follow_everything(run, candidates, problems, target)
+    domain = McpDomain()
+    run = domain.run = Interpreter(modules, domain)
+    if any(b"mcp" in (modules.data(path) or b"").lower() for path in candidates):
+        _Roots(domain, problems, target).follow(candidates)
     only = None if whole or os.path.isdir(target) else os.path.abspath(target)
-    rendered = rendering.render(run, servers, only, as_one=whole)
+    partial = set(LISTS.values()) if domain.is_partial else set()
+    items = without_duplicates(render_items(domain, only, partial), as_one=whole)
+    made = assemble(items, render_server_info(domain), server_numbers(domain), domain.omissions, partial)
     comments = {}
-    for file in rendered.files:
-        module = modules.load(os.path.abspath(file))
-        if module is not None and (found := comments_about_us(module.text)):
+    for file in made.files:
+        module = run.modules.load(os.path.abspath(file))
+        if module is not None and (found := mcproof_comments(module.text)):
             comments[file] = found
-    problems = sorted(set(problems), key=_order)
+    omissions = domain.omissions.reported()
     return Discovered(
-        rendered.document,
-        rendered.places,
-        rendered.tools,
-        rendered.lines,
-        comments,
-        problems,
-        rendered.files,
-        frozenset(rendered.partial),
-        rendered.continued,
-        [each for each in run.omissions.told() if only is None or os.path.abspath(each.file) == only],
+        document=made.document,
+        places=made.locations,
+        tools=made.tools,
+        lines=made.lines,
+        comments=comments,
+        problems=sorted(set(problems), key=lambda problem: (problem.file, problem.line or 0)),
+        files=made.files,
+        partial=frozenset(partial),
+        continued=made.continued,
+        omissions=[each for each in omissions if only is None or os.path.abspath(each.file) == only],
     )
 
 
-def _order(problem: Problem) -> tuple[str, int]:
-    return problem.file, problem.line or 0
+class _Roots:
+    """Follows the modules of a project, then the functions that register something and that nothing calls."""
+
+    def __init__(self, domain: McpDomain, problems: list[SourceProblem], target: str) -> None:
+        self._domain = domain
+        self._run = domain.run
+        self._problems = problems
+        self._target = target
+
+    def follow(self, candidates: list[str]) -> None:
+        run, domain = self._run, self._domain
+        loaded: list[Module] = []
+        for path in (*candidates, *run.modules.importers(candidates)):
+            module = run.modules.load(path)
+            if module is not None:
+                loaded.append(module)
+                self._follow_root(module, None, lambda path=path: run.module(path))  # type: ignore[misc]
+        items = (item for server in domain.servers for item in server.items)
+        tools = {id(item.exposed_function.node) for item in items if item.exposed_function is not None}
+        run.functions.followed |= tools  # calling a tool registers nothing
+        for each in entry_points(domain, loaded):
+            self._follow_root(each.module, each.node, lambda each=each: _enter(run, each))  # type: ignore[misc]
+        domain.register_unapplied()
+        _doubt_imports(domain)
+
+    def _follow_root(self, module: Module, node: Any, follow: Callable[[], Any]) -> None:
+        """Follow one module or function within its budget."""
+        run = self._run
+        run.budget.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.budget.work))
+        try:
+            follow()
+        except (BudgetExceededError, RecursionError) as error:
+            if isinstance(error, BudgetExceededError) and run.budget.work >= MOST_STEPS:
+                self._report("the source is too large to follow; some of it was skipped")
+            self._domain.omit(NO_END, module, node, partial=True)
+        except Exception as error:
+            self._report(f"internal error, some of the source was skipped: {type(error).__name__}: {error}")
+        run.reset()
+
+    def _report(self, message: str) -> None:
+        self._problems.append(SourceProblem(self._target, None, None, message))
 
 
-def _follow_everything(run: Interpreter, candidates: list[str], problems: list[Problem], target: str) -> None:
-    """Follow the modules, then the functions that register something and that nothing has called so far."""
-    loaded: list[Module] = []
-    for path in (*candidates, *run.modules.importers(candidates)):
-        module = run.modules.load(path)
-        if module is not None:
-            loaded.append(module)
-            _root(run, problems, target, (module, None), lambda path=path: run.module(path))
-    tools = {
-        id(item.function.face().node) for each in run.servers.made for item in each.items if item.function is not None
-    }
-    run.followed |= tools  # a tool that runs is no part of what registers it
-    for each in entries(run, loaded):
-        _root(run, problems, target, (each.module, each.node), lambda each=each: _enter(run, each))
-    run.servers.take_unapplied()
-    _doubt_imports(run)
+def _enter(run: Interpreter, each: FunctionDefinition) -> None:
+    """Follow a function that is called from outside the project, with unknown arguments."""
+    holder = run.settle(each.module.scope.names.get(each.owner or each.name))
+    if each.owner is None:
+        if isinstance(holder, Function):
+            follow(run, _unwrapped(holder, each.node), Call([], {}))
+        return
+    if not isinstance(holder, Class):
+        return
+    made: Any = run.instances.get(id(holder))
+    if made is None:
+        made = instantiate(run, holder, Call([], {}))
+    method = holder.attribute(each.name)
+    if id(each.node) in run.functions.followed or not isinstance(method, Function):
+        return
+    bound = _unwrapped(method, each.node).copy()
+    if "staticmethod" not in method.decorators:
+        bound.bound_to = (
+            holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
+        )
+    follow(run, bound, Call([], {}))
 
 
-def _doubt_imports(run: Interpreter) -> None:
-    """What a module registers is in doubt where every import of it stands under a condition.
+def _unwrapped(function: Function, node: Any) -> Function:
+    """The function with this node, under its wrappers."""
+    steps = 0
+    while function.node is not node and isinstance(function.wrapped, Function) and steps < MOST_WRAPPERS:
+        function, steps = function.wrapped, steps + 1
+    return function
 
-    Whatever the module needs itself may import it again: that does not say how the module came to be there.
+
+# --- conditional imports
+
+
+def _doubt_imports(domain: McpDomain) -> None:
+    """Mark the items of a module as doubtful if every import of the module is conditional.
+
+    Imports by modules that it needs itself do not count: they do not explain how it was imported first.
     """
+    graph = domain.run.import_graph
     others: dict[str, list[tuple[str, bool]]] = {}
-    for path, imports in run.imports.items():
-        needed = _needed_by(path, run.needs) if all(unsure for _, unsure in imports) else ()
+    for path, imports in graph.importers.items():
+        needed = _needed_by(path, graph.imported) if all(unsure for _, unsure in imports) else ()
         others[path] = [(importer, unsure) for importer, unsure in imports if importer not in needed]
     doubtful: set[str] = set()
     while True:
@@ -154,90 +215,35 @@ def _doubt_imports(run: Interpreter) -> None:
         if not more:
             break
         doubtful |= more
-    doubtful |= _never_imported(run)
-    for server in run.servers.made:
+    doubtful |= _never_imported(domain)
+    for server in domain.servers:
         for item in server.items:
             if item.module is not None and item.module.path in doubtful:
                 item.doubtful = True
 
 
-_LOADS_BY_NAME = re.compile(rb"\b(?:import_module|iter_modules|walk_packages|__import__|spec_from_file_location)\b")
-_STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
-
-
-def _never_imported(run: Interpreter) -> set[str]:
-    """The files whose tools are for the server of another file, that nothing imports and that start nothing."""
-    modules = run.modules
-    made_in = {
-        item.module.path
-        for server in run.servers.made
-        for item in server.items
-        if item.module is not None and server.module is not None and server.module is not item.module
-    }
-    lonely = {path for path in made_in if path not in run.imports and not _STARTS.search(modules.data(path) or b"")}
-    if not lonely or any(_LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
-        return set()
-    return lonely
-
-
-def _needed_by(path: str, needs: Mapping[str, set[str]]) -> set[str]:
-    """Every file that a file imports, directly or not."""
+def _needed_by(path: str, imported: Mapping[str, set[str]]) -> set[str]:
+    """Every file that a file imports, directly or indirectly."""
     found: set[str] = set()
     waiting = [path]
     while waiting:
-        more = needs.get(waiting.pop(), set()) - found
+        more = imported.get(waiting.pop(), set()) - found
         found |= more
         waiting.extend(more)
     return found
 
 
-def _root(run: Interpreter, problems: list[Problem], target: str, place: tuple[Module, Any], follow: Any) -> None:
-    """Follow one thing, which stands at a place, within its bounds."""
-    run.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.work))
-    try:
-        follow()
-    except TooMuchError:
-        if run.work >= MOST_STEPS:
-            problems.append(Problem(target, None, None, "too much to follow; some of it was not looked at"))
-        run.omissions.note(NO_END, *place)
-        run.servers.is_partial = True
-    except RecursionError:  # nested beyond what is followed; what was seen so far stands
-        run.omissions.note(NO_END, *place)
-        run.servers.is_partial = True
-    except Exception as error:
-        problems.append(Problem(target, None, None, f"a part could not be followed: {type(error).__name__}: {error}"))
-    run.depth = run.doubt = run.calls = 0
-    del run.frames[1:]
-    run.active.clear()
-    run.class_under_way = None
-
-
-def _enter(run: Interpreter, each: Definition) -> None:
-    """Follow a function that something outside calls, its arguments unknown."""
-    holder = run.settle(each.module.scope.names.get(each.owner or each.name))
-    if each.owner is None:
-        if isinstance(holder, Function):
-            follow(run, _original(holder, each.node), Call([], {}))
-        return
-    if not isinstance(holder, Class):
-        return
-    made: Any = run.instances.get(id(holder))
-    if made is None:
-        made = instantiate(run, holder, Call([], {}))
-    method = holder.attribute(each.name)
-    if id(each.node) in run.followed or not isinstance(method, Function):
-        return
-    bound = _original(method, each.node).copy()
-    if "staticmethod" not in method.decorators:
-        bound.bound_to = (
-            holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
-        )
-    follow(run, bound, Call([], {}))
-
-
-def _original(function: Function, node: Any) -> Function:
-    """The function under its wrappers."""
-    steps = 0
-    while function.node is not node and isinstance(function.wrapped, Function) and steps < MOST_WRAPPERS:
-        function, steps = function.wrapped, steps + 1
-    return function
+def _never_imported(domain: McpDomain) -> set[str]:
+    """Files that register items on the server of another file, that nothing imports and that start nothing."""
+    modules = domain.run.modules
+    registering = {
+        item.module.path
+        for server in domain.servers
+        for item in server.items
+        if item.module is not None and server.module is not None and server.module is not item.module
+    }
+    importers = domain.run.import_graph.importers
+    unused = {path for path in registering if path not in importers and not _STARTS.search(modules.data(path) or b"")}
+    if not unused or any(_LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
+        return set()
+    return unused

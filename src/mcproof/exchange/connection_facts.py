@@ -19,7 +19,7 @@ class Anomaly(NamedTuple):
     """The request that was being answered, where that is known."""
 
 
-class Ending(NamedTuple):
+class ProcessEnd(NamedTuple):
     """How a server's process came to its end."""
 
     how: str
@@ -27,7 +27,7 @@ class Ending(NamedTuple):
     exit_code: int | None
 
 
-class Wire(NamedTuple):
+class ConnectionFacts(NamedTuple):
     """What a connection showed from its start to its end."""
 
     transport: str
@@ -43,7 +43,7 @@ class Wire(NamedTuple):
     anomalies: tuple[Anomaly, ...]
     unserved: tuple[tuple[str, str], ...]
     """Methods that the capabilities promise, each with what came instead."""
-    ending: Ending | None
+    ending: ProcessEnd | None
     """None where there is no process."""
 
 

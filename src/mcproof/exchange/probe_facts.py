@@ -20,18 +20,18 @@ Expectation = Literal["success", "rejection", "answer", "nothing"]
 CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
 """The five probes of the negative path, in the order in which they are sent."""
 
-Kind = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
-KINDS: tuple[Kind, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
+CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
+CASE_OUTCOMES: tuple[CaseOutcome, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
 """What a case of fuzzing can come to; a leak beside whatever else an answer is."""
 
 SEVERAL = "several calls in a row"
 """What was sent where no single request explains what became of the server."""
 
-SHOWN = 400
+LONGEST_EXCERPT = 400
 """How many characters of a request or an answer a report keeps; many servers send a megabyte back."""
 
 
-class Flaw(NamedTuple):
+class ResponseFlaw(NamedTuple):
     """Something in an answer that should not be there, or is missing."""
 
     kind: str
@@ -40,7 +40,7 @@ class Flaw(NamedTuple):
     """What was seen, cropped."""
 
 
-class Trial(NamedTuple):
+class ProbeRecord(NamedTuple):
     """One case that was sent, and what the server made of it."""
 
     probe: str
@@ -59,11 +59,11 @@ class Trial(NamedTuple):
     """The place inside the tool where the promise stands, or should."""
     request: str = ""
     """The parameters as they were sent, cropped."""
-    answer: str = ""
+    response: str = ""
     """The answer as it came, cropped; or why there is none."""
     code: int | None = None
     """The code of a JSON-RPC error."""
-    flaws: tuple[Flaw, ...] = ()
+    flaws: tuple[ResponseFlaw, ...] = ()
     failure: str | None = None
     """The id under which it is stored, to be sent again."""
     times: int = 1
@@ -79,40 +79,40 @@ class Trial(NamedTuple):
         return self.outcome in ("accepted", "rejected")
 
 
-class Trials(NamedTuple):
+class ItemProbes(NamedTuple):
     """All that was tried on one tool, or on the server as a whole."""
 
     item: Item
-    trials: list[Trial]
+    records: list[ProbeRecord]
     revision: str | None
     """The protocol revision that the server speaks, by which its answers are judged."""
 
 
-def shown(value: str) -> str:
+def excerpt(value: str) -> str:
     """What was sent or came back, as much of it as a report keeps, with how much there was."""
-    if len(value) <= SHOWN:
+    if len(value) <= LONGEST_EXCERPT:
         return value
-    return f"{value[:SHOWN]}… ({len(value):,} characters)"
+    return f"{value[:LONGEST_EXCERPT]}… ({len(value):,} characters)"
 
 
-def spelt(value: Any) -> str:
+def as_json(value: Any) -> str:
     """A value as JSON, as much of it as a report keeps."""
     import json
 
     try:
-        return shown(json.dumps(value, ensure_ascii=False))
+        return excerpt(json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
-        return "(nested too deeply to be shown)"
+        return "(nested too deeply to be excerpt)"
 
 
-def bounded(value: Any, depth: int = 6) -> Any:
+def cropped_value(value: Any, depth: int = 6) -> Any:
     """A value with its long texts and lists cropped, for a report."""
     if isinstance(value, str):
         return value if len(value) <= 200 else f"{value[:200]}… ({len(value):,} characters)"
     if isinstance(value, (dict, list)) and depth == 0:
         return "…"
     if isinstance(value, dict):
-        return {bounded(key): bounded(each, depth - 1) for key, each in list(value.items())[:50]}
+        return {cropped_value(key): cropped_value(each, depth - 1) for key, each in list(value.items())[:50]}
     if isinstance(value, list):
-        return [bounded(each, depth - 1) for each in value[:50]]
+        return [cropped_value(each, depth - 1) for each in value[:50]]
     return value

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.probe_facts import Flaw
+from mcproof.exchange.probe_facts import ResponseFlaw
 from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
@@ -79,17 +79,17 @@ class OutputContract:
         return cropped(message) + (f" at {cropped(where)}" if where else "")
 
 
-def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[Flaw]:
+def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[ResponseFlaw]:
     """What is wrong with the result of a call, by the revision that the server speaks."""
     if not isinstance(result, dict):
-        return [Flaw("malformed-content", f"the result is {kind_of(result)}")]
+        return [ResponseFlaw("malformed-content", f"the result is {kind_of(result)}")]
     revision = revision or ""
-    flaws = [Flaw("malformed-content", each) for each in _content(result, revision)]
+    flaws = [ResponseFlaw("malformed-content", each) for each in _content(result, revision)]
     if result.get("isError"):
         return flaws
     flaws += structured_flaws(result, revision, output)
     if (text := _error_text(result)) is not None:
-        flaws.append(Flaw("error-as-success", cropped(" ".join(text[:1_000].split()))))
+        flaws.append(ResponseFlaw("error-as-success", cropped(" ".join(text[:1_000].split()))))
     return flaws
 
 
@@ -141,19 +141,19 @@ def _resource(resource: Any) -> str | None:
     return None
 
 
-def structured_flaws(result: dict[str, Any], revision: str, output: OutputContract) -> Iterator[Flaw]:
+def structured_flaws(result: dict[str, Any], revision: str, output: OutputContract) -> Iterator[ResponseFlaw]:
     """What is wrong with the structured content of a success; older revisions have none, whatever a tool declares."""
     if revision < STRUCTURED or result.get("resultType", "complete") != "complete":
         return
     if "structuredContent" not in result:
         if output.is_declared:
-            yield Flaw("structured-missing", "the result has no `structuredContent`")
+            yield ResponseFlaw("structured-missing", "the result has no `structuredContent`")
         return
     value = result["structuredContent"]
     if (breach := output.breach(value)) is not None:
-        yield Flaw("structured-invalid", breach)
+        yield ResponseFlaw("structured-invalid", breach)
     elif revision < STATELESS and not isinstance(value, dict):
-        yield Flaw("malformed-content", f"`structuredContent` is {kind_of(value)}")
+        yield ResponseFlaw("malformed-content", f"`structuredContent` is {kind_of(value)}")
 
 
 def _error_text(result: dict[str, Any]) -> str | None:

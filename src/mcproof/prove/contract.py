@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.prove.probes import Case
-from mcproof.results.model import Cell
+from mcproof.prove.probes import ProbeCase
+from mcproof.results.proof import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.catalog.model import Tool
-    from mcproof.prove.probes import Questions
-    from mcproof.results.model import ProbeResult, Reported, Verdict
+    from mcproof.prove.probes import ToolProbes
+    from mcproof.results.findings import ReportedFinding
+    from mcproof.results.proof import ProbeResult, Verdict
 
 _VERDICTS: dict[tuple[bool, bool], Verdict] = {
     (True, True): "proven",
@@ -22,7 +23,7 @@ _VERDICTS: dict[tuple[bool, bool], Verdict] = {
 }
 
 
-def cell_of(tool: Tool, result: ProbeResult, asked: Questions, weakness: str | None) -> Cell:
+def cell_of(tool: Tool, result: ProbeResult, asked: ToolProbes, weakness: str | None) -> Cell:
     """The cell of the matrix that a probe decides; `kept` means refused."""
     fault = result.fault or ""
     declared = _declared(result.probe, asked)
@@ -34,15 +35,15 @@ def cell_of(tool: Tool, result: ProbeResult, asked: Questions, weakness: str | N
     return Cell(tool.name, fault, declared, kept, _VERDICTS[declared, kept], result.reason, weakness is not None)
 
 
-def _declared(probe: str, asked: Questions) -> bool | None:
+def _declared(probe: str, asked: ToolProbes) -> bool | None:
     """Whether the schema promises what a probe is about; None where there is nothing to promise."""
     for case in asked.cases:
         if case.probe == probe:
-            return case.declared if isinstance(case, Case) or case.declared is not None else None
+            return case.declared if isinstance(case, ProbeCase) or case.declared is not None else None
     return None
 
 
-def with_predictions(matrix: list[Cell], findings: Iterable[Reported]) -> list[Cell]:
+def with_predictions(matrix: list[Cell], findings: Iterable[ReportedFinding]) -> list[Cell]:
     """The matrix with the static rules that said, before anything was sent, what lies open."""
     said: dict[tuple[str | None, str], dict[str, None]] = {}
     for each in findings:

@@ -8,9 +8,9 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.endpoints import Command
+from mcproof.client.endpoints import CommandEndpoint
 from mcproof.errors import InputError, reason_of
-from mcproof.exchange.probe_facts import KINDS
+from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.linting.finding import identity_of
 from mcproof.text.atomic import write_file
 
@@ -26,7 +26,7 @@ _LARGEST = 64 * 1024 * 1024
 _LONGEST_CALL = 3_600_000
 
 
-class Failed(NamedTuple):
+class StoredFailure(NamedTuple):
     """A request that went wrong, and all that it takes to send it again."""
 
     id: str
@@ -59,7 +59,7 @@ def described(source: Input) -> dict[str, Any]:
     server = source.server
     if source.origin is not None and source.origin.line is not None:
         return {"target": source.name}
-    if isinstance(server, Command):
+    if isinstance(server, CommandEndpoint):
         told: dict[str, Any] = {**server.described, "env": sorted(server.environment)}
         told["complete"] = told["command"] == list(server.words)
         return {**told, "cwd": server.directory} if server.directory is not None else told
@@ -68,7 +68,7 @@ def described(source: Input) -> dict[str, Any]:
     return {**server.described, "headers": sorted(server.headers), "complete": server.described["url"] == server.url}
 
 
-def store(failures: list[Failed], folder: str = FOLDER) -> None:
+def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
     """Write each failure to a file of its own. Raises a McproofError where that is not possible."""
     if not failures:
         return
@@ -90,7 +90,7 @@ def store(failures: list[Failed], folder: str = FOLDER) -> None:
         write_file(name, text.encode())
 
 
-def load(id: str, folder: str = FOLDER) -> Failed:
+def load(id: str, folder: str = FOLDER) -> StoredFailure:
     """A stored failure. Raises an InputError that says why there is none."""
     place = os.path.join(folder, "failures")
     if _ID.fullmatch(id) is None:
@@ -108,7 +108,7 @@ def load(id: str, folder: str = FOLDER) -> Failed:
     return _read(data, name)._replace(id=id)  # whatever it calls itself
 
 
-def _read(data: bytes, name: str) -> Failed:
+def _read(data: bytes, name: str) -> StoredFailure:
     try:
         record = json.loads(data)
     except (ValueError, RecursionError):
@@ -124,18 +124,18 @@ def _read(data: bytes, name: str) -> Failed:
         "is_valid": bool,
         "max_call_ms": int,
     }
-    for field in Failed._fields:
+    for field in StoredFailure._fields:
         if not isinstance(record.get(field), types.get(field, str)):
             raise InputError(f"a damaged failure: `{field}` is missing or of a wrong type", file=name)
-    if record["outcome"] not in KINDS:
+    if record["outcome"] not in CASE_OUTCOMES:
         raise InputError("a damaged failure: `outcome` is none that there is", file=name)
     limit = record["max_call_ms"]
     if isinstance(limit, bool) or not 0 < limit <= _LONGEST_CALL:
         raise InputError("a damaged failure: `max_call_ms` is no length of time", file=name)
-    return Failed(*(record[field] for field in Failed._fields))
+    return StoredFailure(*(record[field] for field in StoredFailure._fields))
 
 
-def stored(folder: str = FOLDER) -> list[Failed]:
+def stored(folder: str = FOLDER) -> list[StoredFailure]:
     """Every failure that can be sent again, in the order of their ids; what cannot be read is passed over."""
     place = os.path.join(folder, "failures")
     try:

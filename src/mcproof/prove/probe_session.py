@@ -8,19 +8,19 @@ from mcproof.client.failures import ConnectError
 from mcproof.generation.cases import fuller_arguments
 from mcproof.prove import protocol_probes
 from mcproof.prove.blame import Sender
-from mcproof.prove.probes import Case, Questions, Skipped, questions
+from mcproof.prove.probes import ProbeCase, SkippedProbe, ToolProbes, probes_of_tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.catalog.model import Catalog, Item, Tool
-    from mcproof.client.calling import Reply, Session
-    from mcproof.prove.safety import Permission
+    from mcproof.client.session import Response, Session
+    from mcproof.prove.permission import Permission
 
 NO_SUCH_TOOL = "mcproof_no_such_tool"
 
 
-class Inquiry(NamedTuple):
+class ProbePlan(NamedTuple):
     """What is to be found out about a server."""
 
     permissions: list[Permission]
@@ -37,58 +37,58 @@ class Inquiry(NamedTuple):
     """How to find the server again, for the failures that are stored."""
 
 
-class Sent(NamedTuple):
+class SentProbe(NamedTuple):
     """A case that was sent, or one that was not."""
 
     item: Item
-    case: Case | Skipped
+    case: ProbeCase | SkippedProbe
     params: dict[str, Any] = {}  # noqa: RUF012 (a default that nobody changes)
     number: int = 0
-    reply: Reply | None = None
+    response: Response | None = None
     method: str = "tools/call"
 
 
-class Interview:
-    """One server under questions."""
+class ProbeSession:
+    """One server under probes_of_tool."""
 
     def __init__(
         self,
         catalog: Catalog,
         session: Session,
-        inquiry: Inquiry,
+        plan: ProbePlan,
         progress: Callable[[int, int, str], None],
     ) -> None:
-        self.asked: dict[int, Questions] = {}
-        """The questions of each tool, by the identity of the tool."""
+        self.asked: dict[int, ToolProbes] = {}
+        """The probes_of_tool of each tool, by the identity of the tool."""
         self.trouble = ""
         """Why nothing more could be sent."""
         self._catalog = catalog
-        self._inquiry = inquiry
+        self._plan = plan
         self._progress = progress
         self._session = session
         self._sender = Sender(session)
-        self._sent: list[Sent] = []
-        self._total = sum(each.is_granted for each in inquiry.permissions) + len(inquiry.checks)
+        self._sent: list[SentProbe] = []
+        self._total = sum(each.is_granted for each in plan.permissions) + len(plan.checks)
         self._done = 0
 
-    def sent(self) -> dict[int, list[Sent]]:
+    def sent(self) -> dict[int, list[SentProbe]]:
         """What was sent, by the identity of the item, with what turned out later."""
-        of_item: dict[int, list[Sent]] = {}
+        of_item: dict[int, list[SentProbe]] = {}
         for each in self._sent:
-            reply = self._sender.corrections.get(each.number, each.reply)
-            of_item.setdefault(id(each.item), []).append(each._replace(reply=reply))
+            response = self._sender.corrections.get(each.number, each.response)
+            of_item.setdefault(id(each.item), []).append(each._replace(response=response))
         return of_item
 
     @property
-    def unexplained(self) -> list[Reply]:
+    def unexplained(self) -> list[Response]:
         """Ends of the server that no single request explains."""
         return self._sender.unexplained
 
     def hidden(self, text: str) -> str:
         """A text of the server's as a report may show it."""
-        return self._session.hidden(text)
+        return self._session.redacted(text)
 
-    def questions_of(self, tool: Tool) -> Questions:
+    def questions_of(self, tool: Tool) -> ToolProbes:
         """What a tool was asked, or would have been."""
         return self.asked.get(id(tool)) or self._questions(tool)
 
@@ -96,7 +96,7 @@ class Interview:
         """Send everything; the session stays open."""
         try:
             await self._ask_server()
-            for permission in self._inquiry.permissions:
+            for permission in self._plan.permissions:
                 await self._ask_tool(permission)
             await self._sender.finish()
         except ConnectError as error:
@@ -109,24 +109,26 @@ class Interview:
     async def _ask_server(self) -> None:
         """The probes that call no tool."""
         server = self._catalog.server
-        if "unknown_tool" in self._inquiry.checks:
+        if "unknown_tool" in self._plan.checks:
             self._step("unknown_tool")
             params: dict[str, Any] = {"name": NO_SUCH_TOOL, "arguments": {}}
-            await self._send(server, Case("unknown_tool", "a tool that does not exist", "rejection", params), params)
+            await self._send(
+                server, ProbeCase("unknown_tool", "a tool that does not exist", "rejection", params), params
+            )
         for probe in protocol_probes.PROBES:
-            if probe.name not in self._inquiry.checks:
+            if probe.name not in self._plan.checks:
                 continue
             self._step(probe.name)
             connection = await self._session.connection()
             offered = connection.introduction.get("capabilities")
             if probe.capability is not None and probe.capability not in (offered if isinstance(offered, dict) else {}):
                 reason = f"the server does not offer {probe.capability}"
-                self._sent.append(Sent(server, Skipped(probe.name, reason, False)))
+                self._sent.append(SentProbe(server, SkippedProbe(probe.name, reason, False)))
             elif probe.ask is not None:
-                case, reply = await probe.ask(self._session)
-                self._sent.append(Sent(server, case, reply=reply, method=probe.name))
-                if reply.outcome == "crash" and not self._session.can_restart:
-                    await self._session.leave(at_once=True)  # the next request would be blamed for it
+                case, response = await probe.ask(self._session)
+                self._sent.append(SentProbe(server, case, response=response, method=probe.name))
+                if response.outcome == "crash" and not self._session.can_restart:
+                    await self._session.close(at_once=True)  # the next request would be blamed for it
             else:
                 await self._send(server, probe.case, probe.params, probe.method)
 
@@ -138,35 +140,35 @@ class Interview:
                 self._step(tool.name)
                 asked = await self._start_from_what_works(tool, asked)
                 for case in asked.cases:
-                    if isinstance(case, Skipped):
-                        self._sent.append(Sent(tool, case))
+                    if isinstance(case, SkippedProbe):
+                        self._sent.append(SentProbe(tool, case))
                     else:
                         await self._send(tool, case, {"name": tool.name, "arguments": case.arguments})
         finally:  # what was asked by then counts
             self.asked[id(tool)] = asked
 
-    def _questions(self, tool: Tool, base: dict[str, Any] | None = None) -> Questions:
+    def _questions(self, tool: Tool, base: dict[str, Any] | None = None) -> ToolProbes:
         """What a tool is asked, around a valid call that is given."""
-        inquiry = self._inquiry
-        given = inquiry.arguments.get(tool.name) if base is None else base
-        return questions(tool, inquiry.checks, given=given, size=inquiry.size, explores=inquiry.explores)
+        plan = self._plan
+        given = plan.arguments.get(tool.name) if base is None else base
+        return probes_of_tool(tool, plan.checks, given=given, size=plan.size, explores=plan.explores)
 
-    async def _start_from_what_works(self, tool: Tool, asked: Questions) -> Questions:
+    async def _start_from_what_works(self, tool: Tool, asked: ToolProbes) -> ToolProbes:
         """Send the valid call; where the smallest is refused, the fullest, as a schema may not tell what is needed."""
         if asked.baseline is None:
             return asked
         await self._send(tool, asked.baseline, {"name": tool.name, "arguments": asked.baseline.arguments})
-        smallest = self._sent[-1].reply
-        if smallest is None or smallest.outcome != "rejected" or tool.name in self._inquiry.arguments:
+        smallest = self._sent[-1].response
+        if smallest is None or smallest.outcome != "rejected" or tool.name in self._plan.arguments:
             return asked
         fuller = fuller_arguments(tool.schema if tool.schema is not None else {})
         if fuller is None:
             return asked
         case = asked.baseline._replace(what="a valid call with every argument", arguments=fuller)
         await self._send(tool, case, {"name": tool.name, "arguments": fuller})
-        fullest = self._sent[-1].reply
+        fullest = self._sent[-1].response
         return self._questions(tool, fuller) if fullest is not None and fullest.outcome == "accepted" else asked
 
-    async def _send(self, item: Item, case: Case, params: dict[str, Any], method: str = "tools/call") -> None:
-        number, reply = await self._sender.send(method, params)
-        self._sent.append(Sent(item, case, params, number, reply, method))
+    async def _send(self, item: Item, case: ProbeCase, params: dict[str, Any], method: str = "tools/call") -> None:
+        number, response = await self._sender.send(method, params)
+        self._sent.append(SentProbe(item, case, params, number, response, method))

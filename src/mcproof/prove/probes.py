@@ -1,4 +1,4 @@
-"""The questions that a server is asked about one tool: each a call that breaks one promise of its schema."""
+"""The probes_of_tool that a server is asked about one tool: each a call that breaks one promise of its schema."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WRONG: tuple[tuple[str, Any, str], ...] = (
 """Values that no server coerces to a text or a number, and what to call them."""
 
 
-class Case(NamedTuple):
+class ProbeCase(NamedTuple):
     """One call, what it is for, and what the contract asks for."""
 
     probe: str
@@ -61,7 +61,7 @@ class Case(NamedTuple):
         return self.expects == "nothing"
 
 
-class Skipped(NamedTuple):
+class SkippedProbe(NamedTuple):
     """A probe that is not sent, and why."""
 
     probe: str
@@ -71,31 +71,33 @@ class Skipped(NamedTuple):
     declared: bool | None = None
 
 
-class Questions(NamedTuple):
+class ToolProbes(NamedTuple):
     """Everything that one tool is asked."""
 
     tool: Tool
-    baseline: Case | None
-    cases: list[Case | Skipped]
+    baseline: ProbeCase | None
+    cases: list[ProbeCase | SkippedProbe]
     problem: str = ""
     """Why there is no valid call."""
 
 
-def questions(tool: Tool, checks: list[str], *, given: dict[str, Any] | None, size: int, explores: bool) -> Questions:
+def probes_of_tool(
+    tool: Tool, checks: list[str], *, given: dict[str, Any] | None, size: int, explores: bool
+) -> ToolProbes:
     """The cases of one tool; with those that break no promise, out of curiosity, where `explores` is set."""
     schema = tool.schema if tool.schema is not None else {}
     made = valid_arguments(schema) if given is None else None
     base = given if made is None else made.value
-    asked = _Asked(tool, schema, base, size, explores)
+    asked = _ProbeBuilder(tool, schema, base, size, explores)
     cases = [getattr(asked, check)() for check in SCHEMA_CHECKS if check in checks]
-    tool.forget_tree()
+    tool.release_tree()
     if base is None:
-        return Questions(tool, None, cases, made.problem if made is not None else "")
+        return ToolProbes(tool, None, cases, made.problem if made is not None else "")
     what = "a valid call" if given is None else "a call with the arguments that were given"
-    return Questions(tool, Case("baseline", what, "success", base), cases)
+    return ToolProbes(tool, ProbeCase("baseline", what, "success", base), cases)
 
 
-class _Asked:
+class _ProbeBuilder:
     """The probes of one tool, around one valid call."""
 
     def __init__(
@@ -113,11 +115,11 @@ class _Asked:
         listed = schema.get("required")
         self._required = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
 
-    def missing_required(self) -> Case | Skipped:
+    def missing_required(self) -> ProbeCase | SkippedProbe:
         """The valid call less one required argument; out of curiosity, the call without any."""
         probe = "missing_required"
         if not self._has_parameters:
-            return Skipped(probe, "the tool has no parameters", False)
+            return SkippedProbe(probe, "the tool has no parameters", False)
         if self._base is None:
             return self._untestable(probe, bool(self._required))
         for name in self._required or list(self._base):
@@ -127,14 +129,14 @@ class _Asked:
                     what = f"without the required `{name}`"
                     return self._case(probe, what, arguments, "required", f"/{escape(name)}", "/inputSchema")
         if not self._explores:
-            return Skipped(probe, "no argument is required", False, False)
-        return Case(probe, "without any argument", "nothing", {}, place="/inputSchema")
+            return SkippedProbe(probe, "no argument is required", False, False)
+        return ProbeCase(probe, "without any argument", "nothing", {}, place="/inputSchema")
 
-    def wrong_type(self) -> Case | Skipped:
+    def wrong_type(self) -> ProbeCase | SkippedProbe:
         """A value that no server coerces to the type of an argument; out of curiosity, an object for an untyped one."""
         probe = "wrong_type"
         if not self._has_parameters:
-            return Skipped(probe, "the tool has no parameters", False)
+            return SkippedProbe(probe, "the tool has no parameters", False)
         typed = [name for name in self._in_order() if not self._is_untyped(name)]
         if self._base is None:
             return self._untestable(probe, bool(typed))
@@ -147,14 +149,14 @@ class _Asked:
         untyped = next((name for name in self._in_order() if self._is_untyped(name)), None)
         if untyped is not None and self._explores:
             _, value, words = _WRONG[0]
-            return Case(
+            return ProbeCase(
                 probe, f"`{untyped}` is {words}", "nothing", {**self._base, untyped: value}, place=_place(untyped)
             )
         if untyped is not None:
-            return Skipped(probe, "no argument has a type", False, False)
-        return Skipped(probe, "every type is accepted by some argument, or could be coerced", False)
+            return SkippedProbe(probe, "no argument has a type", False, False)
+        return SkippedProbe(probe, "every type is accepted by some argument, or could be coerced", False)
 
-    def extra_field(self) -> Case | Skipped:
+    def extra_field(self) -> ProbeCase | SkippedProbe:
         """The valid call plus an argument that the schema does not have."""
         probe = "extra_field"
         is_closed = (
@@ -170,20 +172,20 @@ class _Asked:
         if self._breaks(arguments, by_name=is_closed):
             return self._case(probe, what, arguments, "additionalProperties", f"/{name}", "/inputSchema")
         if not self._explores:
-            return Skipped(probe, "the schema does not forbid other arguments", False, False)
-        return Case(probe, what, "nothing", arguments, place="/inputSchema")
+            return SkippedProbe(probe, "the schema does not forbid other arguments", False, False)
+        return ProbeCase(probe, what, "nothing", arguments, place="/inputSchema")
 
-    def oversized(self) -> Case | Skipped:
+    def oversized(self) -> ProbeCase | SkippedProbe:
         """A text of a megabyte; it is enough that an answer comes, unless the schema has promised a bound."""
         probe = "oversized"
         if not self._has_parameters:
-            return Skipped(probe, "the tool has no parameters", False)
+            return SkippedProbe(probe, "the tool has no parameters", False)
         texts = {name: text for name in self._in_order() if (text := self._text_schema(name)) is not None}
         unbounded = [name for name in texts if self._is_unbounded(texts[name])]
         promised = [name for name in texts if name not in unbounded and self._is_free(texts[name])]
         ordered = list(dict.fromkeys([*promised, *unbounded, *texts]))
         if not ordered:
-            return self._oversized_inside() or Skipped(probe, "no argument is a text", False)
+            return self._oversized_inside() or SkippedProbe(probe, "no argument is a text", False)
         name = ordered[0]
         is_bounded = name not in unbounded
         if self._base is None:
@@ -193,7 +195,7 @@ class _Asked:
         arguments = {**self._base, name: value}
         return self._large([name], arguments, is_bounded=is_bounded)
 
-    def _oversized_inside(self) -> Case | None:
+    def _oversized_inside(self) -> ProbeCase | None:
         """The same for a text inside an argument, where the valid call has one."""
         path = _path_to_text(self._base) if self._is_judge else None
         if path is None:
@@ -201,10 +203,10 @@ class _Asked:
         arguments = _with_text(self._base, path, "a" * self._size)
         return self._large(path, arguments, is_bounded=self._oracle.rejects(arguments))
 
-    def _large(self, path: Sequence[str | int], arguments: dict[str, Any], *, is_bounded: bool) -> Case:
+    def _large(self, path: Sequence[str | int], arguments: dict[str, Any], *, is_bounded: bool) -> ProbeCase:
         """A text of a megabyte at the end of a path; where everything is to be proven, a bound counts as a promise."""
         is_promise = is_bounded and self._explores and self._breaks(arguments, by_name=True)
-        return Case(
+        return ProbeCase(
             "oversized",
             f"a text of {self._size:,} characters for `{'.'.join(map(str, path))}`",
             "rejection" if is_promise else "answer",
@@ -220,11 +222,13 @@ class _Asked:
     def _has_parameters(self) -> bool:
         return bool(self._parameters) or bool(self._base) or bool(self._required)
 
-    def _case(self, probe: str, what: str, arguments: dict[str, Any], keyword: str, pointer: str, place: str) -> Case:
-        return Case(probe, what, "rejection", arguments, True, keyword, pointer, place)
+    def _case(
+        self, probe: str, what: str, arguments: dict[str, Any], keyword: str, pointer: str, place: str
+    ) -> ProbeCase:
+        return ProbeCase(probe, what, "rejection", arguments, True, keyword, pointer, place)
 
-    def _untestable(self, probe: str, declared: bool) -> Skipped:
-        return Skipped(probe, "no valid call could be made", True, declared)
+    def _untestable(self, probe: str, declared: bool) -> SkippedProbe:
+        return SkippedProbe(probe, "no valid call could be made", True, declared)
 
     def _breaks(self, arguments: dict[str, Any], *, by_name: bool) -> bool:
         """Whether arguments break the schema: as the validator sees it, or else by what the schema says literally."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mcproof.catalog.model import Catalog
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
 
 
 LARGEST_INPUT = 1 << 30
@@ -42,7 +42,7 @@ class Input(NamedTuple):
     """Why it cannot be read, where that is known beforehand; the other inputs still are."""
     is_source: bool = False
     """Whether it is Python source: a file, or a folder with Python files below it."""
-    server: Server | None = None
+    server: Endpoint | None = None
     """The live server that it is; None for a file."""
     origin: Origin | None = None
     """Where a live server is named."""
@@ -74,9 +74,9 @@ def find_inputs(targets: Iterable[str], live: LiveOptions) -> list[Input]:
         except InputError as error:
             _add(found, Input(error.file or target, obstacle=error))
     if live.command:
-        from mcproof.client.endpoints import Command
+        from mcproof.client.endpoints import CommandEndpoint
 
-        server = Command(live.command, live.environment, live.directory)
+        server = CommandEndpoint(live.command, live.environment, live.directory)
         _add(found, Input(server.label, server=server, origin=Origin(server.label)))
     return list(found.values())
 
@@ -105,9 +105,9 @@ def _is_source(target: str) -> bool:
 def _inputs(target: str, live: LiveOptions) -> list[Input]:
     scheme, mark, _ = target.partition("://")
     if mark and not os.path.exists(target):
-        from mcproof.client.endpoints import Endpoint
+        from mcproof.client.endpoints import UrlEndpoint
 
-        endpoint = Endpoint(target, live.headers)
+        endpoint = UrlEndpoint(target, live.headers)
         if scheme.lower() not in ("http", "https"):
             raise InputError("no address that can be reached: neither http:// nor https://", file=endpoint.label)
         return [Input(endpoint.label, server=endpoint, origin=Origin(endpoint.label))]
@@ -160,11 +160,11 @@ def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
     return found
 
 
-def _with_options(server: Server, live: LiveOptions) -> Server:
+def _with_options(server: Endpoint, live: LiveOptions) -> Endpoint:
     """A configured server with what the command line adds; the command line wins."""
-    from mcproof.client.endpoints import Command
+    from mcproof.client.endpoints import CommandEndpoint
 
-    if isinstance(server, Command):
+    if isinstance(server, CommandEndpoint):
         environment = {**server.environment, **live.environment}
         return server._replace(environment=environment, directory=live.directory or server.directory)
     given = {name.lower() for name in live.headers}

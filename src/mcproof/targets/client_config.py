@@ -17,7 +17,7 @@ from mcproof.text.pointers import escape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
 
 KEYS = ("mcpServers", "servers", "context_servers", "mcp")
 """What clients call the list of servers: most of them, VS Code, Zed, and VS Code in its settings."""
@@ -110,9 +110,9 @@ def pick(servers: list[ConfiguredServer], name: str, file: str) -> ConfiguredSer
     raise InputError(f"no server `{name}` in this configuration{nearest(name, names)}; there are: {listed}", file=file)
 
 
-def server_of(configured: ConfiguredServer) -> Server:
+def server_of(configured: ConfiguredServer) -> Endpoint:
     """How to start or reach a configured server, its variables filled in from the environment."""
-    from mcproof.client.endpoints import Command, Endpoint
+    from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 
     entry, fill, secrets = _entry(configured), *_filler(configured)
     url = next((entry[key] for key in _URL_KEYS if isinstance(entry.get(key), str)), None)
@@ -128,10 +128,10 @@ def server_of(configured: ConfiguredServer) -> Server:
             raise _wrong("cwd", "a text", configured)
         filled = tuple(fill(word) for word in words)
         folder = os.path.join(os.path.dirname(configured.file), fill(directory)) if directory else None
-        return Command(filled, environment, folder, tuple(secrets))
+        return CommandEndpoint(filled, environment, folder, tuple(secrets))
     if url is not None:
         headers = {name: fill(value) for name, value in _pairs(entry.get("headers", {}), "headers", configured).items()}
-        return Endpoint(fill(url), headers, tuple(secrets))
+        return UrlEndpoint(fill(url), headers, tuple(secrets))
     raise InputError(
         f"the server `{configured.name}` has neither a `command` nor a `url`",
         file=configured.file,
@@ -144,7 +144,7 @@ def _filler(configured: ConfiguredServer) -> tuple[Callable[[str], str], list[st
 
     With it goes the list of the values that it has taken from the environment: wherever they stand, they are secrets.
     """
-    from mcproof.client.reach import INHERITED
+    from mcproof.client.connect import INHERITED
 
     folder = os.path.dirname(os.path.abspath(configured.file))
     workspace = os.path.dirname(folder) if os.path.basename(folder) == ".vscode" else folder

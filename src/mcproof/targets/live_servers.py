@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog
     from mcproof.client.captures import Capture
+    from mcproof.client.connect import ConnectOptions
     from mcproof.client.failures import ConnectError
     from mcproof.client.open_server import OpenServer
-    from mcproof.client.reach import Asking
     from mcproof.errors import McproofError
     from mcproof.targets.argument import Input
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class LiveCatalogs:
     """What the live servers among some inputs gave."""
 
-    def __init__(self, inputs: list[Input], asking: Asking, progress: Callable[[int, str], None]) -> None:
+    def __init__(self, inputs: list[Input], asking: ConnectOptions, progress: Callable[[int, str], None]) -> None:
         from mcproof.client.captures import capture_all
 
         sources = [each for each in inputs if each.server is not None]
@@ -61,7 +61,7 @@ def _catalog(capture: Capture, source: Input) -> Catalog:
     from mcproof.targets.snapshot import read_snapshot
 
     catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), source.title)
-    catalog.wire, catalog.origin = capture.wire, source.origin
+    catalog.connection, catalog.origin = capture.connection, source.origin
     return catalog
 
 

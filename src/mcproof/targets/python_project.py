@@ -11,14 +11,14 @@ from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.discovery.project.source_files import Problem
+    from mcproof.discovery import SourceProblem
 
 
 def holds_source(folder: str) -> bool:
     """Whether a folder holds Python that may register something with an MCP server."""
-    from mcproof.discovery.project.source_files import may_register, python_files, read_bytes
+    from mcproof.discovery import may_register, python_files, read_bytes
 
-    problems: list[Problem] = []
+    problems: list[SourceProblem] = []
     for file in python_files(folder, problems):
         data = read_bytes(file, problems)
         if data is not None and may_register(data, file):
@@ -32,17 +32,17 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
     what = reason_of(error)
     if error.errno == errno.ELOOP:
-        what = "a link that leads back to itself"
+        what = "circular symbolic link"
     elif os.path.islink(name):
-        what = f"a link to `{os.readlink(name)}`, where nothing is"
+        what = f"broken link to `{os.readlink(name)}`"
     return InputError(f"cannot be read: {what}", file=name)
 
 
-def _problems_of_text(name: str) -> list[Problem]:
+def _problems_of_text(name: str) -> list[SourceProblem]:
     """What is wrong with the text of a file, of which nothing has been said where no word in it spoke of a server."""
-    from mcproof.discovery.project.source_files import decoded, read_bytes
+    from mcproof.discovery import decoded, read_bytes
 
-    problems: list[Problem] = []
+    problems: list[SourceProblem] = []
     if os.path.isfile(name) and (data := read_bytes(name, problems)) is not None:
         decoded(data, name, problems)
     return problems
@@ -70,7 +70,7 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
             first = found.omissions[0]
             raise NoCatalogError(f"nothing to check: {first.what}", file=first.file, line=first.line)
         if not whole and os.path.isfile(name) and any(discover(name, whole=True).document.values()):
-            message = "nothing to check: what this file serves is written in other files; name their folder"
+            message = "nothing to check: what this file serves is defined in other files; pass their folder"
             raise NoCatalogError(message, file=name)
         raise NoCatalogError("nothing to check: no tool, resource or prompt of an MCP server in this source", file=name)
     text = json.dumps(found.document, indent=2, ensure_ascii=False)

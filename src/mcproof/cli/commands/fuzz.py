@@ -19,7 +19,7 @@ from mcproof.cli.options import (
 )
 from mcproof.cli.planning import Command
 from mcproof.linting.registry import find_rule
-from mcproof.results.model import BROKEN
+from mcproof.results.run import BROKEN
 
 if TYPE_CHECKING:
     import argparse
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from mcproof.cli.live_command import Prepared
     from mcproof.execution.check_catalog import Depth
     from mcproof.linting.registry import Rule
-    from mcproof.prove.failure_store import Failed
-    from mcproof.prove.fuzz.tool_campaign import FoundFailure
-    from mcproof.results.model import Failure, TargetReport
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.prove.fuzz.tool_fuzzer import FoundFailure
+    from mcproof.results.proof import Failure
+    from mcproof.results.run import TargetResult
 
 COMMAND = Command("fuzz", ("wire",), fail_on=BROKEN, calls=True)
 ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")
@@ -75,16 +76,17 @@ def command(arguments: list[str]) -> int:
     return call_one(COMMAND, options, lambda work, depth, prepared: _fuzz(work, depth, prepared, options))
 
 
-def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namespace) -> TargetReport:
-    from mcproof.client.endpoints import Endpoint
+def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namespace) -> TargetResult:
+    from mcproof.client.endpoints import UrlEndpoint
     from mcproof.console import Counter
     from mcproof.prove.fuzz.campaign import fuzz
-    from mcproof.prove.fuzz.tool_campaign import Campaign
-    from mcproof.results.model import Fuzzing
+    from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
+    from mcproof.results.payloads import FuzzPayload
+    from mcproof.results.proof import Fuzzing
 
     server, permissions, arguments, limit, target = prepared
-    usual = 1 if isinstance(server.session.server, Endpoint) else min(4, os.cpu_count() or 1)
-    campaign = Campaign(
+    usual = 1 if isinstance(server.session.server, UrlEndpoint) else min(4, os.cpu_count() or 1)
+    campaign = FuzzPlan(
         permissions,
         arguments,
         options.seed,
@@ -97,28 +99,28 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
     counter = Counter()
     fuzzed = fuzz(work.catalog, server, campaign, counter.step)
     counter.clear()
-    work.catalog.wire = server.close()
+    work.catalog.connection = server.close()
     if server.is_interrupted:
         work.interrupt()
     keep_failures(fuzzed.stored)
-    work.catalog.trials = fuzzed.trials
+    work.catalog.item_probes = fuzzed.item_probes
     plan = work.plan._replace(rules=[_as_asked(rule, strict=options.strict) for rule in work.plan.rules])
     report = work._replace(plan=plan).examined(depth)
     failures = [_failure(found, kept) for found, kept in zip(fuzzed.failures, fuzzed.stored, strict=True)]
     return report._replace(
         gates=gates_of(sum(fuzzed.cases.values())),
-        fuzzing=Fuzzing(options.seed, sum(fuzzed.cases.values()), fuzzed.outcomes, failures, fuzzed.cases),
+        payload=FuzzPayload(Fuzzing(options.seed, sum(fuzzed.cases.values()), fuzzed.outcomes, failures, fuzzed.cases)),
         untested=[*report.untested, *fuzzed.untested],
     )
 
 
-def _failure(found: FoundFailure, kept: Failed) -> Failure:
+def _failure(found: FoundFailure, kept: StoredFailure) -> Failure:
     """A failure for the report."""
-    from mcproof.exchange.probe_facts import bounded
-    from mcproof.results.model import Failure
+    from mcproof.exchange.probe_facts import cropped_value
+    from mcproof.results.proof import Failure
 
     what = f"{found.case.description}: {found.judgement.what}" if found.case.description else found.judgement.what
-    arguments = bounded(found.case.arguments)
+    arguments = cropped_value(found.case.arguments)
     return Failure(kept.id, kept.tool, kept.outcome, arguments, f"mcproof replay {kept.id}", what, found.times)
 
 

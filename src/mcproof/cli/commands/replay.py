@@ -15,9 +15,9 @@ from mcproof.errors import InputError, UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.client.endpoints import Server
-    from mcproof.prove.failure_store import Failed
-    from mcproof.prove.replaying import Replayed
+    from mcproof.client.endpoints import Endpoint
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.prove.replaying import ReplayResult
 
 _CODES = {"fixed": OK, "still failing": FINDINGS, "could not tell": FAILED}
 
@@ -62,7 +62,7 @@ def command(arguments: list[str]) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from mcproof.prove.failure_store import FOLDER, stored
-    from mcproof.report.documents import SCHEMA_VERSION, encode, printable
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
 
     failures = stored()
     if options.format == "json":
@@ -77,12 +77,12 @@ def _list(options: argparse.Namespace) -> int:
     return OK
 
 
-def _told(failed: Failed, style: Style) -> str:
+def _told(failed: StoredFailure, style: Style) -> str:
     where = f"{style.text(failed.tool, 80)}: " if failed.tool is not None else ""
     return f"{where}{style.text(failed.what)}"
 
 
-def _server(failed: Failed, options: argparse.Namespace) -> Server:
+def _server(failed: StoredFailure, options: argparse.Namespace) -> Endpoint:
     """The server to ask: what the command line names, or else the one that failed."""
     from mcproof.targets.argument import find_inputs
 
@@ -135,7 +135,7 @@ def _environment(stored: dict[str, object], given: object) -> dict[str, str]:
     return found
 
 
-def _text(failed: Failed, result: Replayed, style: Style) -> list[str]:
+def _text(failed: StoredFailure, result: ReplayResult, style: Style) -> list[str]:
     colours = {"fixed": "good", "still failing": "error", "could not tell": "warning"}
     verdict = style.paint(result.verdict, colours[result.verdict], "bold")
     lines = [f"{failed.id}: {verdict}: {style.text(result.reason)}\n", f"  sent: {_told(failed, style)}\n"]
@@ -144,8 +144,8 @@ def _text(failed: Failed, result: Replayed, style: Style) -> list[str]:
     return lines
 
 
-def _document(failed: Failed, result: Replayed) -> str:
-    from mcproof.report.documents import SCHEMA_VERSION, encode, printable
+def _document(failed: StoredFailure, result: ReplayResult) -> str:
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
 
     record = {
         "schema_version": SCHEMA_VERSION,

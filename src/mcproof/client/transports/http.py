@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from mcproof.exchange.connection_facts import Ending
+    from mcproof.exchange.connection_facts import ProcessEnd
 
 LARGEST_BODY = 64 * 1024 * 1024
 _ACCEPT = "application/json, text/event-stream"
@@ -122,7 +122,7 @@ class StreamableHttp:
     def kill(self) -> None:
         """Nothing: whoever started the server ends it."""
 
-    async def close(self) -> Ending | None:
+    async def close(self) -> ProcessEnd | None:
         await self.peer.close()
         if self._client is not None:
             try:
@@ -217,7 +217,7 @@ class LegacySse:
     def kill(self) -> None:
         """Nothing: whoever started the server ends it."""
 
-    async def close(self) -> Ending | None:
+    async def close(self) -> ProcessEnd | None:
         await self.peer.close()
         try:
             if self._task is not None:

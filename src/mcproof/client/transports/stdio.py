@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mcproof.client.failures import ConnectError, LostError, UnsentError
 from mcproof.client.peer import Peer
 from mcproof.errors import reason_of
-from mcproof.exchange.connection_facts import Ending, cropped
+from mcproof.exchange.connection_facts import ProcessEnd, cropped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,7 +169,7 @@ class Stdio:
         if self._process is not None:
             _signal_group(self._process, signal.SIGKILL)
 
-    async def close(self) -> Ending | None:
+    async def close(self) -> ProcessEnd | None:
         """End the process: close its input, then ask it, then end it, and all that it has started with it."""
         process = self._process
         if process is None:
@@ -191,7 +191,7 @@ class Stdio:
             await self._stop(process)
         if how == "killed" and process.returncode == -signal.SIGTERM:
             how = "terminated"  # it was on its way
-        return Ending(how, process.returncode)
+        return ProcessEnd(how, process.returncode)
 
     async def _stop(self, process: asyncio.subprocess.Process) -> None:
         """Stop reading and writing; a process that has left its group may hold the other ends for ever."""

@@ -1,1 +1,1 @@
-"""The catalog document: its items, their source locations, and what was omitted."""
+"""The catalog document, independent of the language of the source: items in order, locations, omissions."""

@@ -1,32 +1,27 @@
-"""What of a program is not checked, and where it stands: nothing is left out without a word."""
+"""Omissions: what discovery could not follow, with the location and the reason."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from mcproof.discovery.project.source_files import Problem
+from mcproof.discovery.locations import SourceProblem
 
-if TYPE_CHECKING:
-    import ast
-
-    from mcproof.discovery.interp.modules import Module
-
-MOST_TOLD = 3
-"""How many places are named for one reason; of more, only the first, with their number."""
+MOST_REPORTED = 3
+"""How many locations are reported for one reason; if there are more, only the first and their number."""
 
 
-class Reason(NamedTuple):
+class OmissionReason(NamedTuple):
     """Why something is not checked."""
 
     of_one: str
     of_many: str
-    """The same of several places, `{}` of them, told at the first."""
+    """The message for several locations, reported at the first; `{}` is their number."""
 
 
 NO_NAME = {
-    kind: Reason(
-        f"the {what} of a {one} is not settled by the source, so it is not checked",
-        f"the {what}s of {{}} {one}s are not settled by the source, so they are not checked; the first one is here",
+    kind: OmissionReason(
+        f"the {what} of a {one} is not known statically, so it is not checked",
+        f"the {what}s of {{}} {one}s are not known statically, so they are not checked; this is the first",
     )
     for kind, one, what in (
         ("tools", "tool", "name"),
@@ -35,49 +30,46 @@ NO_NAME = {
         ("prompts", "prompt", "name"),
     )
 }
-OPEN_LIST = Reason(
-    "the source does not settle all that is listed here, so some of it may not be checked",
-    "the source does not settle all that is listed in {} places, so some of it may not be checked; "
-    "the first one is here",
+OPEN_LIST = OmissionReason(
+    "the contents of this list are not known statically, so some of it may not be checked",
+    "the contents of {} lists are not known statically, so some of it may not be checked; this is the first",
 )
-NO_PREFIX = Reason(
-    "the prefix of a mounted server is not settled by the source, so nothing that it serves is checked",
-    "the prefixes of {} mounted servers are not settled by the source, so nothing that they serve is checked; "
-    "the first one is here",
+NO_PREFIX = OmissionReason(
+    "the prefix of a mounted server is not known statically, so nothing that it serves is checked",
+    "the prefixes of {} mounted servers are not known statically, so nothing that they serve is checked; "
+    "this is the first",
 )
-RESHAPED = Reason(
-    "this may change what is listed, so clients may see other tools than those that are checked",
-    "{} parts may change what is listed, so clients may see other tools than those that are checked; "
-    "the first one is here",
+LIST_CHANGED = OmissionReason(
+    "this code may change the list of tools, so clients may see other tools than the checked ones",
+    "{} places may change the list of tools, so clients may see other tools than the checked ones; this is the first",
 )
-NO_END = Reason(
-    "this takes too long to follow, so not all that it serves may be checked",
-    "{} parts take too long to follow, so not all that they serve may be checked; the first one is here",
+NO_END = OmissionReason(
+    "this code takes too long to follow, so not all that it serves may be checked",
+    "{} places take too long to follow, so not all that they serve may be checked; this is the first",
 )
-TOO_MANY = Reason(
-    "this is too much to follow, so not all that it serves is checked",
-    "{} parts are too much to follow, so not all that they serve is checked; the first one is here",
+TOO_MANY = OmissionReason(
+    "this code does too much to follow, so not all that it serves is checked",
+    "{} places do too much to follow, so not all that they serve is checked; this is the first",
 )
 
 
 class Omissions:
-    """What was left out so far, by the reason; each place counts once."""
+    """The omissions so far, by reason; each location counts once."""
 
     def __init__(self) -> None:
-        self._places: dict[Reason, dict[tuple[str, int | None], None]] = {}
+        self._lines: dict[OmissionReason, dict[tuple[str, int | None], None]] = {}
 
-    def note(self, reason: Reason, module: Module | None, node: ast.AST | None) -> None:
-        """Take note that something at this place is not checked; without a module there is no place to name."""
-        if module is not None:
-            self._places.setdefault(reason, {})[module.file, getattr(node, "lineno", None)] = None
+    def note(self, reason: OmissionReason, file: str, line: int | None) -> None:
+        """Record an omission at a line."""
+        self._lines.setdefault(reason, {})[file, line] = None
 
-    def told(self) -> list[Problem]:
-        """What to tell, place by place."""
+    def reported(self) -> list[SourceProblem]:
+        """The omissions to report."""
         found = []
-        for reason, places in self._places.items():
-            if len(places) <= MOST_TOLD:
-                found += [Problem(file, line, None, reason.of_one) for file, line in places]
+        for reason, lines in self._lines.items():
+            if len(lines) <= MOST_REPORTED:
+                found += [SourceProblem(file, line, None, reason.of_one) for file, line in lines]
             else:
-                file, line = next(iter(places))
-                found.append(Problem(file, line, None, reason.of_many.format(f"{len(places):,}")))
+                file, line = next(iter(lines))
+                found.append(SourceProblem(file, line, None, reason.of_many.format(f"{len(lines):,}")))
         return found

@@ -30,7 +30,7 @@ _SPHINX = _SPHINX_PARAMETERS | frozenset(
 )  # fmt: skip
 
 
-class Split(NamedTuple):
+class ParsedDocstring(NamedTuple):
     """A docstring in its parts."""
 
     description: str | None
@@ -42,17 +42,17 @@ def described(text: str | None) -> str | None:
     return split(inspect.cleandoc(text)).description if text else None
 
 
-def split(text: str) -> Split:
+def split(text: str) -> ParsedDocstring:
     """The parts of a docstring whose indentation is already gone."""
     lines = text.split("\n")
     for parse in (_google, _numpy, _sphinx):
         found = parse(lines)
         if found is not None:
             return found
-    return Split(text, {})
+    return ParsedDocstring(text, {})
 
 
-def _google(lines: list[str]) -> Split | None:
+def _google(lines: list[str]) -> ParsedDocstring | None:
     description: str | None = None
     current: list[str] = []
     parameters: dict[str, str] = {}
@@ -84,7 +84,7 @@ def _google(lines: list[str]) -> Split | None:
         return None
     if description is None and any(current):
         description = "\n".join(current).rstrip("\n")
-    return Split(description, parameters)
+    return ParsedDocstring(description, parameters)
 
 
 def _opens_section(lines: list[str], offset: int) -> bool:
@@ -135,7 +135,7 @@ def _entries(items: list[list[str]]) -> dict[str, str]:
     return found
 
 
-def _numpy(lines: list[str]) -> Split | None:
+def _numpy(lines: list[str]) -> ParsedDocstring | None:
     heads = [
         index
         for index in range(len(lines) - 1)
@@ -148,7 +148,7 @@ def _numpy(lines: list[str]) -> Split | None:
         if lines[index].lower() in _NUMPY_PARAMETERS:
             parameters.update(_numpy_entries(lines[index + 2 : end]))
     before = "\n".join(lines[: heads[0]]).rstrip("\n")
-    return Split(before if before.strip() else None, parameters)
+    return ParsedDocstring(before if before.strip() else None, parameters)
 
 
 def _numpy_entries(lines: list[str]) -> dict[str, str]:
@@ -165,7 +165,7 @@ def _numpy_entries(lines: list[str]) -> dict[str, str]:
     return {name: "\n".join(text).rstrip() for name, text in found.items()}
 
 
-def _sphinx(lines: list[str]) -> Split | None:
+def _sphinx(lines: list[str]) -> ParsedDocstring | None:
     parameters: dict[str, str] = {}
     description: list[str] = []
     structured = False
@@ -191,4 +191,4 @@ def _sphinx(lines: list[str]) -> Split | None:
         description.pop()
     while description and not description[0].strip():
         description.pop(0)
-    return Split("\n".join(description) or None, parameters)
+    return ParsedDocstring("\n".join(description) or None, parameters)

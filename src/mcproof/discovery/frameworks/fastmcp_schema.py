@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.discovery.pydantic.generator import Schema, title
+from mcproof.discovery.pydantic.schema_nodes import Schema, title
 from mcproof.text.pointers import escape, unescape
 
 

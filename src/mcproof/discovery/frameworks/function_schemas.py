@@ -13,23 +13,24 @@ from mcproof.discovery.interp.parameters import signature_of, written_parameters
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
-    Called,
     Class,
     External,
+    ExternalCall,
     Function,
     Generic,
     UnionOf,
 )
-from mcproof.discovery.pydantic.generator import Generator, Schema
+from mcproof.discovery.pydantic.generator import SchemaGenerator
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     import ast
 
     from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.pydantic.schema_nodes import Schema
 
 
-class Derived(NamedTuple):
+class DerivedSchemas(NamedTuple):
     """What the framework derives from a function."""
 
     input_schema: Schema
@@ -56,14 +57,14 @@ def is_context(kind: Any) -> bool:
 
 def _is_injected(kind: Any, default: Any) -> bool:
     """Whether a dependency fills a parameter, so that callers never see it."""
-    if isinstance(default, Called):
+    if isinstance(default, ExternalCall):
         name = default.func.name
         if name.startswith(("fastmcp.dependencies", "fastmcp.server.dependencies", "docket", "uncalled_for")):
             return True
         if default.func.last in ("Depends", "CurrentContext"):
             return True
     if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated":
-        return any(isinstance(arg, Called) and arg.func.last in ("Resolve", "Depends") for arg in kind.args[1:])
+        return any(isinstance(arg, ExternalCall) and arg.func.last in ("Resolve", "Depends") for arg in kind.args[1:])
     return False
 
 
@@ -75,13 +76,13 @@ def _with_words(kind: Any) -> Any:
     is_whole = not (isinstance(inner, Generic) and isinstance(inner.base, External) and inner.base.last == "Annotated")
     if len(said) != 1 or not isinstance(said[0], str) or not is_whole:
         return kind
-    return Generic(kind.base, (inner, Called(External("pydantic.Field"), [], {"description": said[0]})))
+    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": said[0]})))
 
 
-def derive(run: Interpreter, function: Function, framework: str, *, structured: Any = None) -> Derived:
+def derive(run: Interpreter, function: Function, framework: str, *, structured: Any = None) -> DerivedSchemas:
     """Everything that follows from a function's signature and docstring."""
     is_fastmcp = framework == "fastmcp"
-    maker = Generator(run)
+    generator = SchemaGenerator(run)
     face = function.face()
     properties: Schema = {}
     required: list[str] = []
@@ -89,29 +90,29 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     context_seen = False
     signature = signature_of(function)
     if signature is None:
-        maker.unknown.add("")
+        generator.unknown.add("")
     for each in signature.parameters if signature is not None else written_parameters(function):
         name, default = each.name, each.default
-        kind = maker.resolved(each.type_in(run), face.scope)
+        kind = generator.resolved(each.type_in(run), face.scope)
         if is_context(kind) and (is_fastmcp or not context_seen):
             context_seen = True
             continue
         if _is_injected(kind, default):
             continue
         kind = _with_words(kind) if is_fastmcp else kind
-        shown = maker.alias(kind, default, face.scope) or name
+        shown = generator.alias(kind, default, face.scope) or name
         place = f"/properties/{escape(shown)}"
         if kind is MISSING:
-            entry = maker.field(shown, External("typing.Any"), default, face.scope, place)
+            entry = generator.field(shown, External("typing.Any"), default, face.scope, place)
             if not is_fastmcp:
                 entry = entry._replace(schema={**entry.schema, "title": name, "type": "string"})
         else:
-            entry = maker.field(shown, kind, default, face.scope, place)
+            entry = generator.field(shown, kind, default, face.scope, place)
         properties[shown] = entry.schema
         if each.node is not None:
             nodes[shown] = each.node
         if signature is not None and name in signature.doubtful:
-            maker.unknown |= {place, "/required"}
+            generator.unknown |= {place, "/required"}
         if entry.required:
             required.append(shown)
     made: Schema = {"properties": properties, "type": "object"}
@@ -124,16 +125,16 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     description = docstring_of(function) or docstring_of(face)
     if is_fastmcp:
         description = _describe(made, description)
-    schema = maker.whole(made)
+    schema = generator.whole(made)
     if is_fastmcp:
-        schema = as_fastmcp(schema, properties, maker.unknown)
-    schema = maker.told_apart(schema)
-    unknown = {f"/inputSchema{each}" for each in maker.unknown}
+        schema = as_fastmcp(schema, properties, generator.unknown)
+    schema = generator.told_apart(schema)
+    unknown = {f"/inputSchema{each}" for each in generator.unknown}
     output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
     if structured is UNKNOWN:
         output, output_unknown = None, {""}
     unknown |= {f"/outputSchema{each}" for each in output_unknown}
-    return Derived(schema, output, tuple(required), nodes, frozenset(unknown), description)
+    return DerivedSchemas(schema, output, tuple(required), nodes, frozenset(unknown), description)
 
 
 def _describe(schema: Schema, text: str | None) -> str | None:

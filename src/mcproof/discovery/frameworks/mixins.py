@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.interp.values import UNKNOWN, Call, Called, Function
+from mcproof.discovery.frameworks.tables import MIXIN_DECORATORS, MIXIN_METHODS, MIXIN_SEPARATORS
+from mcproof.discovery.interp.values import UNKNOWN, Call, ExternalCall, Function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.discovery.interp.values import Instance
 
-_MARKS = {"mcp_tool": "tools", "mcp_resource": "resources", "mcp_prompt": "prompts"}
-_SEPARATORS = {"tools": "_", "resources": "+", "prompts": "_"}
-REGISTERING = {
-    "register_all": ("tools", "resources", "prompts"),
-    "register_tools": ("tools",),
-    "register_resources": ("resources",),
-    "register_prompts": ("prompts",),
-}
-"""For a method of the mixin the kinds of items that it registers."""
 
-
-class Marked(NamedTuple):
+class MarkedMethod(NamedTuple):
     """A method to register, and what is said of it."""
 
     kind: str
@@ -32,28 +23,28 @@ class Marked(NamedTuple):
 
 def is_mark(value: Any) -> bool:
     """Whether a value is one of the decorators that mark methods."""
-    return isinstance(value, Called) and value.func.package == "fastmcp" and value.func.last in _MARKS
+    return isinstance(value, ExternalCall) and value.func.package == "fastmcp" and value.func.last in MIXIN_DECORATORS
 
 
-def mark(decorator: Called, function: Function) -> None:
+def mark(decorator: ExternalCall, function: Function) -> None:
     """Keep what a decorator says with the function that it marks."""
-    function.attributes[f"<{_MARKS[decorator.func.last]}>"] = decorator
+    function.attributes[f"<{MIXIN_DECORATORS[decorator.func.last]}>"] = decorator
 
 
-def marked(holder: Instance, registering: str, call: Call) -> Iterator[Marked]:
+def marked(holder: Instance, registering: str, call: Call) -> Iterator[MarkedMethod]:
     """What one of the registering methods registers, in the order that it does."""
     prefix = call.args[1] if len(call.args) > 1 else call.kwargs.get("prefix")
-    for kind in REGISTERING[registering]:
+    for kind in MIXIN_METHODS[registering]:
         word = "separator" if registering != "register_all" else f"{kind[:-1]}_separator"
-        separator = call.kwargs.get(word, _SEPARATORS[kind])
+        separator = call.kwargs.get(word, MIXIN_SEPARATORS[kind])
         names = {name for each in holder.cls.ancestry() for name in each.body.names}
         for name in sorted(names):
             method = holder.cls.attribute(name)
-            if isinstance(method, Function) and isinstance(said := method.attributes.get(f"<{kind}>"), Called):
-                yield Marked(kind, method.bound(holder), _given(said, method, kind, prefix, separator))
+            if isinstance(method, Function) and isinstance(said := method.attributes.get(f"<{kind}>"), ExternalCall):
+                yield MarkedMethod(kind, method.bound(holder), _given(said, method, kind, prefix, separator))
 
 
-def _given(said: Called, method: Function, kind: str, prefix: Any, separator: Any) -> dict[str, Any]:
+def _given(said: ExternalCall, method: Function, kind: str, prefix: Any, separator: Any) -> dict[str, Any]:
     """What the mark says, with the prefix before the name and the address."""
     first = "uri" if kind == "resources" else "name"
     given = {**dict(zip((first,), said.args, strict=False)), **said.kwargs}

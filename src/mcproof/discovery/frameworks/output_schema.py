@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.frameworks.fastmcp_schema import inlined, untitled
 from mcproof.discovery.interp.parameters import signature_of
-from mcproof.discovery.interp.values import MISSING, UNKNOWN, Called, Class, External, Function, Generic, UnionOf
+from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Function, Generic, UnionOf
 from mcproof.discovery.pydantic import class_schema, dynamic_types
 from mcproof.discovery.pydantic.class_fields import has_late_annotations, has_slots
-from mcproof.discovery.pydantic.generator import Generator, Schema, ordered
+from mcproof.discovery.pydantic.generator import SchemaGenerator
+from mcproof.discovery.pydantic.schema_nodes import Schema, ordered
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
@@ -49,20 +50,24 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
         return None, set()
     if kind is UNKNOWN:
         return None, {""}
-    maker = Generator(run, is_written=framework == "fastmcp")
-    kind = maker.resolved(kind, face.scope)
+    generator = SchemaGenerator(run, is_written=framework == "fastmcp")
+    kind = generator.resolved(kind, face.scope)
     if framework != "mcp1":
         kind = _without_signal(kind)
     if _is_signal(kind):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
         return None, {""} if is_model else set()
-    made = _fastmcp_output(maker, kind, face) if framework == "fastmcp" else _mcp_output(maker, kind, face, framework)
+    made = (
+        _fastmcp_output(generator, kind, face)
+        if framework == "fastmcp"
+        else _mcp_output(generator, kind, face, framework)
+    )
     if made is None:
         return None, set()
-    if "" in maker.unknown or any(place.startswith("/properties/result") for place in maker.unknown):
+    if "" in generator.unknown or any(place.startswith("/properties/result") for place in generator.unknown):
         return None, {""}
-    made = maker.told_apart(made)
-    return made, maker.unknown
+    made = generator.told_apart(made)
+    return made, generator.unknown
 
 
 _DETAILS = frozenset(
@@ -116,60 +121,60 @@ def _is_object_with_string_keys(kind: Any) -> bool:
     return len(kind.args) == 2 and isinstance(kind.args[0], External) and kind.args[0].last == "str"
 
 
-def _mcp_output(maker: Generator, kind: Any, face: Function, framework: str) -> Schema | None:
+def _mcp_output(generator: SchemaGenerator, kind: Any, face: Function, framework: str) -> Schema | None:
     name = face.name
     if _is_annotated(kind) and _names_in(kind.args[0]) & _RESULTS:
         kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
-    bare = maker.resolved(kind.args[0], face.scope) if _is_annotated(kind) else kind
+    bare = generator.resolved(kind.args[0], face.scope) if _is_annotated(kind) else kind
     if _is_object_with_string_keys(bare) or isinstance(bare, Class) or _is_generic_class(bare):
         kind = bare  # what `Annotated` says is lost
     if _is_object_with_string_keys(kind):
-        return maker.whole({**maker.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
-    if isinstance(kind, Called) and dynamic_types.is_made_type(kind) and kind.func.last != "create_model":
+        return generator.whole({**generator.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
+    if isinstance(kind, ExternalCall) and dynamic_types.is_made_type(kind) and kind.func.last != "create_model":
         return None
-    if _is_generic_class(kind) or (isinstance(kind, Called) and dynamic_types.is_made_type(kind)):
-        reference = maker.schema(kind, face.scope, "").get("$ref", "")
+    if _is_generic_class(kind) or (isinstance(kind, ExternalCall) and dynamic_types.is_made_type(kind)):
+        reference = generator.schema(kind, face.scope, "").get("$ref", "")
         name = reference.removeprefix("#/$defs/")
-        generic = maker.definitions.get(name)
+        generic = generator.definitions.get(name)
         if generic is None:
-            return maker.unknown_at("")
-        is_kept = maker.is_referenced(name)
+            return generator.unknown_at("")
+        is_kept = generator.is_referenced(name)
         if not is_kept:
-            del maker.definitions[name]
-        maker.moved(name, is_kept=is_kept)
-        return maker.whole(generic)
+            del generator.definitions[name]
+        generator.moved(name, is_kept=is_kept)
+        return generator.whole(generic)
     if isinstance(kind, Class):
         sort = class_schema.kind_of(kind)
         if sort in ("enum", "tuple") or (sort is None and not kind.annotations):
             return None
         if sort == "root":
-            return maker.whole(class_schema.definition(maker, kind, ""))
+            return generator.whole(class_schema.definition(generator, kind, ""))
         made_of_hints = sort in (None, "dataclass")
         if made_of_hints and any(has_slots(each) for each in kind.ancestry()):
             return None  # the class has no defaults but descriptors, which no schema can hold
         if sort == "typed" and framework == "mcp1":
             sort = "typed hints"
-        made = class_schema.object_schema(maker, kind, "", "hints" if made_of_hints else str(sort))
-        if made_of_hints and any(not _is_detail(place) for place in maker.unknown):
-            return maker.unknown_at("")  # of hints that Pydantic does not know there is no schema at all
-        if maker.is_referenced(kind.name):
-            maker.definitions.setdefault(kind.name, dict(made))
-        return maker.whole(made)
+        made = class_schema.object_schema(generator, kind, "", "hints" if made_of_hints else str(sort))
+        if made_of_hints and any(not _is_detail(place) for place in generator.unknown):
+            return generator.unknown_at("")  # of hints that Pydantic does not know there is no schema at all
+        if generator.is_referenced(kind.name):
+            generator.definitions.setdefault(kind.name, dict(made))
+        return generator.whole(made)
     if isinstance(bare, External) and bare.last not in _WRAPPED and bare.last != "NoneType":
         if bare.name.startswith("builtins.") or bare.last in ("Any", "object") or bare.package in _PLAIN_CLASSES:
             if bare.package != "typing" or bare.last == "Any":
                 return None
         elif bare.package != "typing":
-            return maker.unknown_at("")
-    entry = maker.field("result", kind, MISSING, face.scope, "/properties/result")
+            return generator.unknown_at("")
+    entry = generator.field("result", kind, MISSING, face.scope, "/properties/result")
     made = {"properties": {"result": entry.schema}, "required": ["result"], "title": f"{name}Output", "type": "object"}
-    return maker.whole(made)
+    return generator.whole(made)
 
 
 _PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", "collections", "pandas", "numpy"))
 
 
-def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | None:
+def _fastmcp_output(generator: SchemaGenerator, kind: Any, face: Function) -> Schema | None:
     if isinstance(kind, External) and kind.last in ("Any", "bytes"):
         return None
     if kind is None and not has_late_annotations(face.module):
@@ -178,32 +183,32 @@ def _fastmcp_output(maker: Generator, kind: Any, face: Function) -> Schema | Non
         return None
     if _is_any_sequence(kind):
         return None
-    made = maker.whole(maker.schema(kind, face.scope, ""))
+    made = generator.whole(generator.schema(kind, face.scope, ""))
     target = made
     for _ in range(10):  # an alias of an alias
         reference = made.get("$ref")
         if not isinstance(reference, str):
             break
         name = reference.removeprefix("#/$defs/")
-        target = maker.definitions.get(name, {})
+        target = generator.definitions.get(name, {})
         made = {**ordered(target), **{key: value for key, value in made.items() if key != "$ref"}}
         if isinstance(target.get("$ref"), str):
             made["$ref"] = target["$ref"]
-        is_kept = maker.is_referenced(name)
-        maker.moved(name, is_kept=is_kept)
+        is_kept = generator.is_referenced(name)
+        generator.moved(name, is_kept=is_kept)
         if not is_kept:
             made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
     if not made.get("$defs", True):
         del made["$defs"]
     if target.get("type") != "object" and "properties" not in target:
-        if any(not place.startswith("/$defs/") for place in maker.unknown):
-            return maker.unknown_at("")
-        made = maker.whole(maker.schema(kind, face.scope, ""))
+        if any(not place.startswith("/$defs/") for place in generator.unknown):
+            return generator.unknown_at("")
+        made = generator.whole(generator.schema(kind, face.scope, ""))
         inner = {key: value for key, value in made.items() if key != "$defs"}
         made = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
-        made = maker.whole(made)
+        made = generator.whole(made)
         made["x-fastmcp-wrap-result"] = True
-    return inlined(untitled(made), maker.unknown)
+    return inlined(untitled(made), generator.unknown)
 
 
 def _arms(kind: Any) -> tuple[Any, ...]:

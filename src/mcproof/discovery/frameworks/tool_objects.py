@@ -6,15 +6,15 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.frameworks import fastmcp_docstrings
-from mcproof.discovery.frameworks.servers import FRAMEWORKS
+from mcproof.discovery.frameworks.tables import PACKAGES
 from mcproof.discovery.interp.attributes import docstring_of
-from mcproof.discovery.interp.values import UNKNOWN, Called, External, Function, Method
+from mcproof.discovery.interp.values import UNKNOWN, External, ExternalCall, Function, Method
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.values import Call, Class
 
 
-def attribute(tool: Called, name: str) -> Any:
+def attribute(tool: ExternalCall, name: str) -> Any:
     """What a tool that `from_function` made says of itself."""
     function = tool.argument(0, "fn", UNKNOWN)
     if name == "fn":
@@ -33,27 +33,31 @@ def attribute(tool: Called, name: str) -> Any:
 def made_by_subclass(cls: Class, name: str, call: Call) -> Any:
     """What a class method of a framework's class makes for a class of the project that inherits from it."""
     for base in cls.external_bases():
-        if name == "from_function" and base.package in FRAMEWORKS:
+        if name == "from_function" and base.package in PACKAGES:
             made = External(f"{base.name}.{name}")
-            return Called(made, call.args, call.kwargs, call.node, call.module, complete=call.complete)
+            return ExternalCall(made, call.args, call.kwargs, call.node, call.module, complete=call.complete)
     return UNKNOWN
 
 
-def copied(made: Called, update: Any) -> Called:
+def copied(made: ExternalCall, update: Any) -> ExternalCall:
     """`tool.model_copy(update={…})`."""
     if update is None:
         return made
     is_known = isinstance(update, dict) and not getattr(update, "incomplete", False)
     kwargs = {**made.kwargs, **update} if is_known else made.kwargs
-    return Called(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
+    return ExternalCall(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
 
 
-def is_of_adk(value: Any) -> bool:
+def is_adk_tool(value: Any) -> bool:
     """Whether a value is a tool of Google's Agent Development Kit, which has a converter to MCP."""
-    return isinstance(value, Called) and value.func.last == "FunctionTool" and value.func.name.startswith("google.adk.")
+    return (
+        isinstance(value, ExternalCall)
+        and value.func.last == "FunctionTool"
+        and value.func.name.startswith("google.adk.")
+    )
 
 
-def said_by_adk(tool: Called, name: str) -> Any:
+def adk_attribute(tool: ExternalCall, name: str) -> Any:
     """The name or the description of such a tool."""
     function = tool.argument(0, "func")
     if name in tool.kwargs:
@@ -63,7 +67,7 @@ def said_by_adk(tool: Called, name: str) -> Any:
     return function.face().name if name == "name" else inspect.cleandoc(docstring_of(function.face()) or "")
 
 
-def converted_by_adk(tool: Called) -> Called:
+def converted_adk_tool(tool: ExternalCall) -> ExternalCall:
     """What the converter makes of such a tool; its schema is the kit's affair."""
-    said = {key: said_by_adk(tool, key) for key in ("name", "description")}
-    return Called(External("mcp.types.Tool"), [], {**said, "inputSchema": UNKNOWN}, tool.node, tool.module)
+    said = {key: adk_attribute(tool, key) for key in ("name", "description")}
+    return ExternalCall(External("mcp.types.Tool"), [], {**said, "inputSchema": UNKNOWN}, tool.node, tool.module)

@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.frameworks.tables import LISTING_METHODS
 from mcproof.discovery.frameworks.visibility import Switch, switches_of_call
 from mcproof.discovery.interp.builtin_values import unwrapped
-from mcproof.discovery.interp.values import UNKNOWN, Call, Called, Class, Function, Instance
+from mcproof.discovery.interp.values import UNKNOWN, Call, Class, ExternalCall, Function, Instance
 
 if TYPE_CHECKING:
     from mcproof.discovery.frameworks.servers import ServerValue
 
-_LISTING = ("on_list_tools", "list_tools", "_list_tools", "_list_tools_mcp", "_mcp_list_tools", "get_tools")
-"""Methods of a middleware, or of a server class, that can change what a server lists."""
 _SCHEMAS = re.compile(r"\binput_?[sS]chema\b|\.parameters\b|['\"]parameters['\"]")
 _TEXTS = re.compile(r"\bdescription\b")
 _EVERYTHING = ("/description", "/inputSchema", "/outputSchema", "/title", "/annotations")
@@ -25,33 +24,33 @@ _EVERYTHING = ("/description", "/inputSchema", "/outputSchema", "/title", "/anno
 
 def note_class(server: ServerValue, cls: Class) -> None:
     """Learn what a middleware of this class, or a server that is of this class, does to the list of tools."""
-    for name in _LISTING:
+    for name in LISTING_METHODS:
         method = cls.attribute(name)
         if not isinstance(method, Function):
             continue
-        server.reshaped_at = method.module, method.node
+        server.changes.changed_at = method.module, method.node
         if _SCHEMAS.search(method.module.text) is not None:
-            server.rewrites |= {"/inputSchema", "/outputSchema"}
+            server.changes.unknown |= {"/inputSchema", "/outputSchema"}
         first = method.node.lineno
         if _TEXTS.search(method.module.between(first, method.node.end_lineno or first)) is not None:
-            server.rewrites.add("/description")
+            server.changes.unknown.add("/description")
 
 
 def note_transform(server: ServerValue, value: Any, call: Call, *, doubtful: bool) -> None:
     """Learn what `server.add_transform(value)` does."""
-    kind = value.func.last if isinstance(value, Called) and value.func.package == "fastmcp" else ""
+    kind = value.func.last if isinstance(value, ExternalCall) and value.func.package == "fastmcp" else ""
     if kind == "Visibility":
-        server.switches += _switches(value, doubtful=doubtful)
+        server.changes.switches += _switches(value, doubtful=doubtful)
         return
     prefix = unwrapped(value.argument(0, "prefix", UNKNOWN)) if kind == "Namespace" else UNKNOWN
     if isinstance(prefix, str) and not doubtful:
-        server.namespaces.append(prefix)
+        server.changes.namespaces.append(prefix)
         return
-    server.reshaped_at = call.module, call.node
-    server.rewrites.update(_EVERYTHING)
+    server.changes.changed_at = call.module, call.node
+    server.changes.unknown.update(_EVERYTHING)
 
 
-def _switches(value: Called, *, doubtful: bool) -> list[Switch]:
+def _switches(value: ExternalCall, *, doubtful: bool) -> list[Switch]:
     shows = value.argument(0, "enabled", UNKNOWN)
     if value.kwargs.get("match_all") is True:
         return [Switch(shows is True, {}, True, doubtful or not isinstance(shows, bool))]

@@ -10,7 +10,7 @@ from mcproof.discovery.interp.values import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.discovery.frameworks.servers import Item
+    from mcproof.discovery.frameworks.servers import RegisteredItem
     from mcproof.discovery.interp.values import Call
 
 _KINDS = {"tools": "tool", "resources": "resource", "prompts": "prompt", "templates": "template"}
@@ -51,7 +51,7 @@ def switches_of_constructor(kwargs: dict[str, Any], *, doubtful: bool) -> list[S
     return switches
 
 
-def is_shown(item: Item, name: Any, switches: Iterable[Switch]) -> bool | None:
+def is_shown(item: RegisteredItem, name: Any, switches: Iterable[Switch]) -> bool | None:
     """Whether an item is served under this name; None where that depends on what nobody knows."""
     shown: bool | None = True
     for switch in switches:
@@ -63,7 +63,7 @@ def is_shown(item: Item, name: Any, switches: Iterable[Switch]) -> bool | None:
     return shown
 
 
-def _meets(item: Item, name: Any, criteria: dict[str, Any]) -> bool | None:
+def _meets(item: RegisteredItem, name: Any, criteria: dict[str, Any]) -> bool | None:
     """Whether an item meets all criteria; None where that is not known."""
     kind = _KINDS[item.kind]
     answers: list[bool | None] = []

@@ -75,7 +75,7 @@ def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
         if module is not None:
             _set_name(run, module.scope, name, value)
     else:
-        run.servers.set_attribute(holder, name, value)
+        run.domain.set_attribute(holder, name, value)
 
 
 def _set_attribute_of_function(run: Interpreter, holder: Function, name: str, value: Any) -> None:
@@ -121,4 +121,4 @@ def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.S
     elif isinstance(holder, PlacedList):
         holder.incomplete, holder.doubtful = True, set(range(len(holder)))
     else:
-        run.servers.set_item(holder, key, value)
+        run.domain.set_item(holder, key, value)

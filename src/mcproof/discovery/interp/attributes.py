@@ -13,14 +13,14 @@ from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
     Call,
-    Called,
     Class,
+    EitherFunction,
     EnumMember,
     External,
+    ExternalCall,
     Function,
     Instance,
     Method,
-    OneOfTwo,
     PlacedDict,
     SuperOf,
 )
@@ -47,8 +47,8 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
         return _function_attribute(value, name)
     if isinstance(value, SuperOf):
         return _super_attribute(run, value, name)
-    if isinstance(value, Called):
-        return run.servers.attribute_of_call(value, name)
+    if isinstance(value, ExternalCall):
+        return run.domain.attribute_of_call(value, name)
     if isinstance(value, (parameters.Parameter, parameters.Signature)):
         return parameters.attribute(run, value, name)
     found = run.attribute_of(value, name)
@@ -68,8 +68,8 @@ def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
     found = value.cls.attribute(name)
     if found is not MISSING:
         return _bound(run, found, value, value.cls)
-    if value.server is not None:
-        return run.attribute_of(value.server, name)
+    if value.native is not None:
+        return run.attribute_of(value.native, name)
     if any(name in each.annotations for each in value.cls.ancestry()):
         return run.instance_of_annotation(value.cls, name)
     return Method(value, name) if value.cls.external_bases() else UNKNOWN
@@ -108,7 +108,7 @@ def _function_attribute(value: Function, name: str) -> Any:
     face = value.face()
     if name in value.attributes:
         return value.attributes[name]
-    if isinstance(value, OneOfTwo):
+    if isinstance(value, EitherFunction):
         return UNKNOWN
     if name in ("__name__", "__qualname__"):
         return face.name
@@ -139,5 +139,5 @@ def _super_attribute(run: Interpreter, value: SuperOf, name: str) -> Any:
     for each in value.cls.ancestry()[1:]:
         if name in each.body.names:
             return _bound(run, each.body.names[name], value.instance, each)
-    server = getattr(value.instance, "server", None)
-    return run.attribute_of(server, name) if server is not None and name != "__init__" else Method(value, name)
+    native = value.instance.native if isinstance(value.instance, Instance) else None
+    return run.attribute_of(native, name) if native is not None and name != "__init__" else Method(value, name)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.frameworks.servers import Pending, is_server, one_server
 from mcproof.discovery.interp.builtin_values import PLAIN, doubtful_positions, may_hold_more
-from mcproof.discovery.interp.imports import Lazy
+from mcproof.discovery.interp.imports import LazyImport
 from mcproof.discovery.interp.parameters import Signature, either
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
     Class,
+    EitherFunction,
     External,
     Function,
     Instance,
-    OneOfTwo,
     PlacedDict,
     PlacedList,
     Scope,
@@ -43,7 +42,7 @@ COST_OF_JOINING = 10
 
 def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
     """Follow alternatives of which nobody knows which one is taken."""
-    run.charge(len(scope.names))
+    run.budget.charge(len(scope.names))
     before = dict(scope.names)
     ends: list[tuple[str | None, dict[str, Any]]] = []
     for body in bodies:
@@ -71,7 +70,7 @@ def until_left(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
         if here := frame.left.get(way):
             scope.names = merged(run, [scope.names, *(names for left in here for names in left)])
     finally:
-        run.doubt -= len(frame.left.pop(way, ()))
+        run.lower_doubt(run.doubt - len(frame.left.pop(way, ())))
         frame.left[way] = outer
 
 
@@ -109,18 +108,16 @@ def joined(
     if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
         return left if type(left) is type(right) and left == right else UNKNOWN
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, Pending):
-            is_doubtful = one.may_do_nothing or not isinstance(other, Pending)
-            return Pending(one.server, one.kind, one.call, may_do_nothing=is_doubtful)
-        if is_server(one):
-            return one_server(one, other)
+        owned = run.domain.join(one, other)
+        if owned is not MISSING:
+            return owned
         if isinstance(one, Function) and isinstance(other, Function):
             return one if _look_alike(one, other) else one_of(one)
         if isinstance(one, Class) and isinstance(other, Class):
             return UNKNOWN  # one of two, and nobody knows which
         if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
             return UNKNOWN
-        if isinstance(one, (Function, Class, Instance, External, Lazy)):
+        if isinstance(one, (Function, Class, Instance, External, LazyImport)):
             if other is None:
                 return or_none(one)
             if isinstance(one, Instance) and isinstance(other, Instance):
@@ -129,7 +126,7 @@ def joined(
                 return UNKNOWN if isinstance(one, Class) or (isinstance(one, External) and _is_type(one)) else one
             if isinstance(other, type(one)):
                 return one
-            if isinstance(one, Lazy) and isinstance(other, External):
+            if isinstance(one, LazyImport) and isinstance(other, External):
                 return one  # of the two places that an import tries, the one in the project
     if isinstance(left, Signature) and isinstance(right, Signature):
         return either(left, right)
@@ -157,7 +154,7 @@ def _joined_dicts(
         return done[pair]
     if len(done) > MOST_JOINED or depth > DEEPEST_JOINED:
         return UNKNOWN
-    run.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
+    run.budget.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
     merged = done[pair] = left.copy()
     for key, value in right.items():
         ours = left.get(key, MISSING)
@@ -182,9 +179,9 @@ def _one_of_objects(first: Instance) -> Instance:
     return made
 
 
-def one_of(first: Function) -> OneOfTwo:
+def one_of(first: Function) -> EitherFunction:
     """One of two functions, where the first is known."""
-    made = OneOfTwo(first.node, first.scope, first.defaults, first.kw_defaults)
+    made = EitherFunction(first.node, first.scope, first.defaults, first.kw_defaults)
     made.bound_to, made.owner, made.wrapped, made.partial = first.bound_to, first.owner, first.wrapped, first.partial
     made.attributes = {"__name__": UNKNOWN}
     return made
@@ -202,7 +199,7 @@ def _are_alike(left: list[Any], right: list[Any]) -> bool:
 
 def _joined_lists(run: Interpreter, left: list[Any], right: list[Any]) -> PlacedList:
     """All that is in one of two lists, in the order of the longer; what is not for sure in both is in doubt."""
-    run.charge(COST_OF_JOINING * (len(left) + len(right)))
+    run.budget.charge(COST_OF_JOINING * (len(left) + len(right)))
     if len(left) < len(right):
         left, right = right, left
     is_same = left == right and all(type(each) is str for each in left)

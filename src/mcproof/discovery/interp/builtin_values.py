@@ -11,10 +11,10 @@ from mcproof.discovery.interp.enumerations import MIXED, distinct_members, is_en
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
-    Called,
     Class,
     EnumMember,
     External,
+    ExternalCall,
     Function,
     Generic,
     Instance,
@@ -54,16 +54,14 @@ _ARITHMETIC: dict[type[ast.operator], Any] = {
 }
 
 
-_MADE_TYPES = frozenset(
-    ("TypeVar", "NewType", "TypeAliasType", "constr", "conint", "confloat", "conlist", "conset", "condecimal")
-)
-"""What returns a type."""
+_TYPE_FUNCTIONS = frozenset(("TypeVar", "NewType", "TypeAliasType"))
+"""Functions of the standard library that return a type."""
 
 
-def is_type(value: Any) -> bool:
-    """Whether `value | None` would be a union of types."""
-    if isinstance(value, Called):
-        return value.func.last in _MADE_TYPES
+def is_type(value: Any, type_functions: frozenset[str]) -> bool:
+    """Whether `value | None` is a union of types; `type_functions` are further functions that return a type."""
+    if isinstance(value, ExternalCall):
+        return value.func.last in _TYPE_FUNCTIONS or value.func.last in type_functions
     return isinstance(value, (External, Class, Generic, UnionOf, TypeAlias))
 
 
@@ -349,7 +347,7 @@ def _identical(left: Any, right: Any) -> Any:
     if left is UNKNOWN or right is UNKNOWN:
         return UNKNOWN
     if left is None or right is None or isinstance(left, bool) or isinstance(right, bool):
-        if isinstance(left, Called) or isinstance(right, Called) or may_be_none(left) or may_be_none(right):
+        if isinstance(left, ExternalCall) or isinstance(right, ExternalCall) or may_be_none(left) or may_be_none(right):
             return UNKNOWN
         return left is right
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):
@@ -357,7 +355,7 @@ def _identical(left: Any, right: Any) -> Any:
     if is_empty_marker(left) or is_empty_marker(right):
         return (
             UNKNOWN
-            if isinstance(left, Called) or isinstance(right, Called)
+            if isinstance(left, ExternalCall) or isinstance(right, ExternalCall)
             else is_empty_marker(left) and is_empty_marker(right)
         )
     if isinstance(left, External) and isinstance(right, External):

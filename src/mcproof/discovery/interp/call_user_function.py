@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import ast
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.document.omissions import TOO_MANY
-from mcproof.discovery.frameworks.servers import Pending, ServerValue
 from mcproof.discovery.interp.branches import RAISE, joined
 from mcproof.discovery.interp.expressions import evaluate
+from mcproof.discovery.interp.function_history import MemoizedCall
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
+    BudgetExceededError,
     Call,
-    Called,
+    EitherFunction,
+    ExternalCall,
     Frame,
     Function,
     Method,
-    OneOfTwo,
     PlacedDict,
     Scope,
-    TooMuchError,
 )
 
 if TYPE_CHECKING:
@@ -35,46 +34,37 @@ STEPS_OF_A_BYSTANDER = 2_000
 
 def follow(run: Interpreter, function: Function, call: Call) -> Any:
     """Follow a function of the project with these arguments."""
-    if isinstance(function, OneOfTwo):
+    if isinstance(function, EitherFunction):
         return UNKNOWN
     node = function.node
-    run.followed.add(id(node))
+    run.functions.followed.add(id(node))
     again = run.active.count(id(node))
-    if run.calls >= MOST_CALLS or (again and again > _deepest_recursion(call)):
+    if len(run.active) >= MOST_CALLS or (again and again > _deepest_recursion(call)):
         _note_what_is_cut(run, function)
         return UNKNOWN
     if function.partial is not None:
         args, kwargs = function.partial
         call = call._replace(args=[*args, *call.args], kwargs={**kwargs, **call.kwargs})
     key = _question(function, call)
-    known = run.answers.get(key) if key is not None else None
+    known = run.functions.results.get(key) if key is not None else None
     before = _state(run, function)
     tells_nothing = UNKNOWN in call.given()
     if known is not None and (known.state == before or (known.value is UNKNOWN and tells_nothing)):
         return known.value
-    if run.modules.is_bystander(function.module) and not any(map(_can_be_called, call.given())):
+    if run.modules.is_bystander(function.module) and not any(_can_be_called(run, each) for each in call.given()):
         value = _followed_briefly(run, function, call)
     else:
         value = _followed(run, function, call)
     if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
         after = _state(run, function)
-        if after == before or (value is UNKNOWN and tells_nothing and run.servers.registered == before[0]):
-            run.answers[key] = Answer(value, before, function)
+        if after == before or (value is UNKNOWN and tells_nothing and run.domain.effects == before[0]):
+            run.functions.results[key] = MemoizedCall(value, before, function)
     return value
-
-
-class Answer(NamedTuple):
-    """What a call returned, which stands as long as nothing changes that the function can see."""
-
-    value: Any
-    state: tuple[int, ...]
-    function: Function
-    """Kept, as the question knows it, its scope and its object by their identity."""
 
 
 def _state(run: Interpreter, function: Function) -> tuple[int, ...]:
     """How much has been changed so far of what a function can see."""
-    state = [run.servers.registered, run.changes]
+    state = [run.domain.effects, run.changes]
     scope: Scope | None = function.scope
     while scope is not None:
         state.append(scope.changes)
@@ -93,35 +83,34 @@ def _deepest_recursion(call: Call) -> int:
 def _note_what_is_cut(run: Interpreter, function: Function) -> None:
     """A function that calls itself and registers something each time may register more than is followed."""
     own = [frame for frame in run.frames if frame.function is not None and frame.function.node is function.node]
-    if any(run.servers.registered > frame.registered for frame in own):
-        run.omissions.note(TOO_MANY, function.module, function.node)
-        run.servers.is_partial = True
+    if any(run.domain.effects > frame.effects for frame in own):
+        run.domain.cut_short(function.module, function.node)
 
 
-def _can_be_called(value: Any, depth: int = 0) -> bool:
+def _can_be_called(run: Interpreter, value: Any, depth: int = 0) -> bool:
     """Whether a value lets who gets it register something: a function, a server, a table of functions."""
     if isinstance(value, (dict, list)) and depth < 3:
         items = value.values() if isinstance(value, dict) else value
-        return any(_can_be_called(each, depth + 1) for each in islice(items, 8))
-    return isinstance(value, (Function, ServerValue, Method, Pending))
+        return any(_can_be_called(run, each, depth + 1) for each in islice(items, 8))
+    return isinstance(value, (Function, Method)) or run.domain.owns(value)
 
 
 def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
     """Follow a function that registers nothing, as far as that is worth it; without end it is not worked out again."""
-    if id(function.node) in run.endless:
+    if id(function.node) in run.functions.endless:
         return UNKNOWN
-    outer = run.limit
-    run.limit = min(outer, run.steps + STEPS_OF_A_BYSTANDER)
+    outer = run.budget.limit
+    run.budget.limit = min(outer, run.budget.steps + STEPS_OF_A_BYSTANDER)
     try:
         return _followed(run, function, call)
-    except TooMuchError as error:
-        if run.steps > outer or run.items > run.most_items:
+    except BudgetExceededError as error:
+        if run.budget.steps > outer or run.budget.items > run.budget.most_items:
             raise
-        run.followed.difference_update(error.unfinished)  # they get another chance
-        run.endless.add(id(function.node))
+        run.functions.followed.difference_update(error.unfinished)  # they get another chance
+        run.functions.endless.add(id(function.node))
         return UNKNOWN
     finally:
-        run.limit = outer
+        run.budget.limit = outer
 
 
 def _question(function: Function, call: Call) -> Any:
@@ -138,26 +127,24 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
     inner = Scope(function.module, function.scope)
     _bind(run, function, inner, call)
     frame = Frame(function)
-    frame.registered = run.servers.registered
+    frame.effects = run.domain.effects
     run.frames.append(frame)
     run.active.append(id(node))
-    run.calls += 1
-    outer, run.class_under_way = run.class_under_way, None
+    outer, run.current_class = run.current_class, None
     try:
         if isinstance(node, ast.Lambda):
             return run.settle(evaluate(run, node.body, inner))
         outcome = run.block(node.body, inner)
     except RecursionError:
         return UNKNOWN
-    except TooMuchError as error:
+    except BudgetExceededError as error:
         error.unfinished.append(id(node))
         raise
     finally:
-        run.class_under_way = outer
-        run.calls -= 1
+        run.current_class = outer
         run.active.pop()
         run.frames.pop()
-        run.doubt -= frame.doubts()
+        run.lower_doubt(run.doubt - frame.doubts())
     if frame.yields is not None:
         return frame.yields
     returns = frame.returns
@@ -188,13 +175,13 @@ def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> Non
             value = function.defaults[index - first_default]
         else:
             value = UNKNOWN
-        names[name] = _or_server(run, value, parameter, function)
+        names[name] = _or_annotated(run, value, parameter, function)
     for parameter, default in zip(spec.kwonlyargs, function.kw_defaults, strict=True):
         if parameter.arg in rest:
             value = rest.pop(parameter.arg)
         else:
             value = default if call.complete and default is not MISSING else UNKNOWN
-        names[parameter.arg] = _or_server(run, value, parameter, function)
+        names[parameter.arg] = _or_annotated(run, value, parameter, function)
     if spec.vararg is not None:
         names[spec.vararg.arg] = tuple(args[len(positional) :]) if call.complete else UNKNOWN
     if spec.kwarg is not None:
@@ -203,10 +190,10 @@ def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> Non
         names[spec.kwarg.arg] = made
 
 
-def _or_server(run: Interpreter, value: Any, parameter: ast.arg, function: Function) -> Any:
+def _or_annotated(run: Interpreter, value: Any, parameter: ast.arg, function: Function) -> Any:
     """A parameter that nobody in the project made, but whose annotation says that it is a server, is one."""
     annotation = parameter.annotation
-    if annotation is None or not (value is UNKNOWN or isinstance(value, Called)):
+    if annotation is None or not (value is UNKNOWN or isinstance(value, ExternalCall)):
         return value
     kind: Any = UNKNOWN
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
@@ -214,5 +201,5 @@ def _or_server(run: Interpreter, value: Any, parameter: ast.arg, function: Funct
         kind = run.lookup(last, function.scope) if last.isidentifier() else UNKNOWN
     elif isinstance(annotation, (ast.Name, ast.Attribute)):
         kind = run.settle(evaluate(run, annotation, function.scope))
-    server = run.servers.of_annotation(kind)
-    return value if server is UNKNOWN else server
+    made = run.domain.instance_of_annotation(kind)
+    return value if made is UNKNOWN else made

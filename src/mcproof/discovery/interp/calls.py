@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.frameworks import tool_objects
 from mcproof.discovery.interp import builtin_calls, builtin_methods
 from mcproof.discovery.interp.branches import joined
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
@@ -16,10 +15,10 @@ from mcproof.discovery.interp.special_calls import SPECIAL, ordered
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,
-    Called,
     Class,
     EnumMember,
     External,
+    ExternalCall,
     Function,
     Generic,
     Instance,
@@ -51,15 +50,15 @@ def call_of(run: Interpreter, func: Any, call: Call) -> Any:
         return _method(run, func, call)
     if isinstance(func, External):
         return _external(run, func, call)
-    if isinstance(func, Called):
+    if isinstance(func, ExternalCall):
         return _called_again(run, func, call)
     if isinstance(func, Instance):
         own = func.cls.attribute("__call__")
         return follow(run, own.bound(func), call) if isinstance(own, Function) else UNKNOWN
-    return run.servers.call(func, call.args)
+    return run.domain.call(func, call.args)
 
 
-def _called_again(run: Interpreter, func: Called, call: Call) -> Any:
+def _called_again(run: Interpreter, func: ExternalCall, call: Call) -> Any:
     """A call of what an external call returned: most often a decorator at work."""
     args, kwargs = call.args, call.kwargs
     if func.func.name == "functools.wraps" and args and isinstance(args[0], Function):
@@ -71,20 +70,20 @@ def _called_again(run: Interpreter, func: Called, call: Call) -> Any:
         return _named_tuple(func, call)
     if func.func.name == "functools.partial" and func.args:
         return run.call(func.args[0], Call([*func.args[1:], *args], {**func.kwargs, **kwargs}))
-    outcome = run.servers.call(func, args)
+    outcome = run.domain.call(func, args)
     if outcome is not UNKNOWN:
         return outcome
     return args[0] if len(args) == 1 and isinstance(args[0], (Function, Class)) and not kwargs else UNKNOWN
 
 
-def _named_tuple(func: Called, call: Call) -> Any:
+def _named_tuple(func: ExternalCall, call: Call) -> Any:
     """A tuple of `namedtuple("Tool", "name fn")`, which is read by its names."""
     said = unwrapped(func.argument(1, "field_names"))
     names = said.replace(",", " ").split() if isinstance(said, str) else items_of(said)
     if names is None or not all(isinstance(each, str) for each in names) or set(func.kwargs) - {"field_names"}:
         return UNKNOWN
     fields = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
-    return Called(External("types.SimpleNamespace"), [], fields, call.node, call.module)
+    return ExternalCall(External("types.SimpleNamespace"), [], fields, call.node, call.module)
 
 
 def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, scope: Scope) -> Any:
@@ -100,7 +99,7 @@ def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, s
         if isinstance(node, ast.Attribute) and node.attr in ("setter", "deleter", "getter"):
             return run.settle(scope.names.get(function.name, function))
     if isinstance(decorator, External):
-        outcome = run.servers.decorate(decorator, function, node)
+        outcome = run.domain.decorate(decorator, function, node)
         return function if outcome is UNKNOWN else outcome
     if decorator is UNKNOWN:
         return function
@@ -108,7 +107,7 @@ def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, s
     if isinstance(made, Function) and isinstance(function, Function) and made is not function:
         made.owner = made.owner or function.owner
         return made
-    is_something = isinstance(made, (Function, Class, Instance, Called)) or run.servers.is_ours(made)
+    is_something = isinstance(made, (Function, Class, Instance, ExternalCall)) or run.domain.owns(made)
     return made if is_something else function
 
 
@@ -121,12 +120,8 @@ def _method(run: Interpreter, func: Method, call: Call) -> Any:
     if isinstance(holder, (Parameter, Signature)):
         return replaced(holder, call)
     if isinstance(holder, Class):
-        if name in ("model_json_schema", "schema"):
-            return run.servers.model_schema(holder)
-        if name in ("model_construct", "construct"):
-            return instantiate(run, holder, call)
-        return tool_objects.made_by_subclass(holder, name, call)
-    return run.servers.method(holder, name, call)
+        return run.domain.class_method(holder, name, call)
+    return run.domain.method(holder, name, call)
 
 
 _CHANGING = frozenset(
@@ -141,7 +136,7 @@ _QUICK = frozenset(("append", "get", "setdefault"))
 def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a method of plain data; what it changes under a condition is in doubt."""
     if name not in _QUICK:
-        run.go_through(holder, *args)
+        run.budget.charge_items(holder, *args)
     if name in _CHANGING:
         run.changes += 1
     if isinstance(holder, PlacedList) and holder.either and name in _CHANGING:
@@ -221,11 +216,11 @@ def _external(run: Interpreter, func: External, call: Call) -> Any:
     if special is not None:
         return special(run, call)
     if func.name in builtin_calls.BUILTINS:
-        run.go_through(*call.args)
+        run.budget.charge_items(*call.args)
         if func.name in builtin_calls.DEEP:
-            run.charge(COST_OF_GOING_DEEP * sum(map(extent, call.args)))
+            run.budget.charge(COST_OF_GOING_DEEP * sum(map(extent, call.args)))
     value = builtin_calls.builtin(func.name, call.args, call.kwargs)
     if value is not UNKNOWN or func.name.startswith("builtins."):
         return value
-    made = Called(func, call.args, call.kwargs, call.node, call.module, complete=call.complete)
-    return run.servers.external_call(made)
+    made = ExternalCall(func, call.args, call.kwargs, call.node, call.module, complete=call.complete)
+    return run.domain.external_call(made)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.attributes import attribute, docstring_of
 from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.budget import CHARACTERS_PER_STEP, ITEMS_PER_STEP, SIZED
 from mcproof.discovery.interp.builtin_values import (
     LONGEST,
     binary_operation,
@@ -24,17 +25,17 @@ from mcproof.discovery.interp.builtin_values import (
 from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
     UNKNOWN,
+    BudgetExceededError,
     Call,
-    Called,
     Class,
     External,
+    ExternalCall,
     Function,
     Generic,
     Method,
     PlacedDict,
     PlacedList,
     Scope,
-    TooMuchError,
     TypeAlias,
     UnionOf,
     held,
@@ -48,12 +49,6 @@ if TYPE_CHECKING:
 
 DEEPEST_EXPRESSION = 60
 LONGEST_LOOP = 2_000
-ITEMS_OF_A_STEP = 200
-LETTERS_OF_A_STEP = 4_000
-"""How many items or letters, wherever all of them are gone through at once, count as one step."""
-SIZED = frozenset((str, tuple, PlacedList, PlacedDict))
-
-Handler = "Callable[[Interpreter, Any, Scope], Any]"
 
 
 def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
@@ -62,26 +57,27 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     if kind is ast.Constant:
         value = node.value  # type: ignore[union-attr]
         if type(value) is str:
-            run.written[id(value)] = value, node, scope.module
-            if len(value) >= LETTERS_OF_A_STEP:
-                run.weigh(value)
+            run.origins.by_id[id(value)] = value, node, scope.module
+            if len(value) >= CHARACTERS_PER_STEP:
+                run.budget.charge_copy(value)
         return UNKNOWN if type(value) is complex else value
     handler = _HANDLERS.get(kind)
     if handler is None:
         return UNKNOWN
-    run.steps += 1  # as `run.step()` does: this is where all the time goes
-    if run.steps > run.limit:
-        raise TooMuchError
+    budget = run.budget
+    budget.steps += 1  # inlined `budget.step()`: most of the time is spent here
+    if budget.steps > budget.limit:
+        raise BudgetExceededError
     if kind is ast.Name:
         value = run.lookup(node.id, scope)  # type: ignore[union-attr]
     else:
         run.depth += 1
         try:
-            value = UNKNOWN if run.depth > DEEPEST_EXPRESSION + 40 * run.calls else handler(run, node, scope)
+            value = UNKNOWN if run.depth > DEEPEST_EXPRESSION + 40 * len(run.active) else handler(run, node, scope)
         finally:
             run.depth -= 1
-    if type(value) in SIZED and len(value) >= ITEMS_OF_A_STEP:
-        run.weigh(value)  # whatever is done with it goes through all of it
+    if type(value) in SIZED and len(value) >= ITEMS_PER_STEP:
+        run.budget.charge_copy(value)  # whatever is done with it goes through all of it
     return value
 
 
@@ -102,12 +98,12 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
         holder = scope.module.scope if func.last == "globals" or (call.args == [] and scope.parent is None) else None
         return run.names_of(holder) if holder is not None else UNKNOWN
     result = run.call(func, call)
-    if (type(result) is str or type(result) is PlacedDict) and id(result) not in run.written:
+    if (type(result) is str or type(result) is PlacedDict) and id(result) not in run.origins.by_id:
         origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
         if isinstance(origin, Function):  # `inspect.getdoc(f)`
             origin = docstring_of(origin.face())
-        _, at, module = run.written.get(id(origin), (None, node, scope.module))
-        run.made_at(result, at, module)
+        _, at, module = run.origins.by_id.get(id(origin), (None, node, scope.module))
+        run.origins.note(result, at, module)
     return result
 
 
@@ -172,7 +168,7 @@ def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
             made.places[key] = (scope.module, key_node, value_node)
         else:
             made.incomplete = True
-    run.made_at(made, node, scope.module)
+    run.origins.note(made, node, scope.module)
     return made
 
 
@@ -191,7 +187,7 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
             return UNKNOWN
         parts.append(text)
     made = "".join(parts)
-    run.made_at(made, node, scope.module)
+    run.origins.note(made, node, scope.module)
     return made
 
 
@@ -203,14 +199,14 @@ def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
         left = left.left
     value = run.settle(evaluate(run, left, scope))
     for each in reversed(spine):
-        value = _combined(value, each.op, run.settle(evaluate(run, each.right, scope)))
+        value = _combined(run, value, each.op, run.settle(evaluate(run, each.right, scope)))
     if type(value) is str:
-        run.made_at(value, node, scope.module)
+        run.origins.note(value, node, scope.module)
     return value
 
 
-def _combined(left: Any, operator: ast.operator, right: Any) -> Any:
-    if isinstance(operator, ast.BitOr) and (is_type(left) or is_type(right)):
+def _combined(run: Interpreter, left: Any, operator: ast.operator, right: Any) -> Any:
+    if isinstance(operator, ast.BitOr) and any(is_type(each, run.domain.type_functions) for each in (left, right)):
         if left is UNKNOWN or right is UNKNOWN:
             return UNKNOWN
         arms = [*(left.args if isinstance(left, UnionOf) else (left,))]
@@ -236,7 +232,7 @@ def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
 
 def _first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
     """`value or ...` where nobody knows the value: a server, an object or a function that stands in for it is one."""
-    if isinstance(value, Called) or not rest:
+    if isinstance(value, ExternalCall) or not rest:
         return value
     for each in rest:
         value = joined(run, value, each)
@@ -375,7 +371,7 @@ def _rounds(
     made.unordered = made.unordered or getattr(iterated, "unordered", False)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
         certain = items is not None and position not in iterated_in_doubt
-        run.step()
+        run.budget.step()
         run.assign(generator.target, item, scope)
         known = [truth(run.settle(evaluate(run, test, scope))) for test in generator.ifs]
         if any(each is False for each in known):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
 
 
-class Lazy:
+class LazyImport:
     """A name that an import brought in, looked up when it is read."""
 
     __slots__ = ("name", "path")
@@ -36,23 +36,23 @@ class ModuleValue:
 
 def import_modules(run: Interpreter, node: ast.Import, scope: Scope) -> None:
     for alias in node.names:
-        path = run.modules.locations.find(scope.module.path, alias.name, 0)
+        path = run.modules.import_paths.find(scope.module.path, alias.name, 0)
         if path is None:
             first = alias.name.partition(".")[0]
             scope.names[alias.asname or first] = External(alias.name if alias.asname else first)
             continue
         run.reach(path, scope.module)
         if alias.asname is not None:
-            scope.names[alias.asname] = Lazy(path, None)
+            scope.names[alias.asname] = LazyImport(path, None)
             continue
         first = alias.name.partition(".")[0]
-        top = run.modules.locations.find(scope.module.path, first, 0)
-        scope.names[first] = Lazy(top, None) if top is not None else UNKNOWN
+        top = run.modules.import_paths.find(scope.module.path, first, 0)
+        scope.names[first] = LazyImport(top, None) if top is not None else UNKNOWN
 
 
 def import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
     name = node.module or ""
-    path = run.modules.locations.find(scope.module.path, name, node.level)
+    path = run.modules.import_paths.find(scope.module.path, name, node.level)
     if path is None:
         prefix = name if not node.level else f"{scope.module.name}.{name}"
         for alias in node.names:
@@ -68,11 +68,13 @@ def import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
         if alias.name == "*":
             _import_all(run, path, scope)
             continue
-        below = run.modules.locations.below(path, alias.name)
+        below = run.modules.import_paths.below(path, alias.name)
         if below is not None:
             run.reach(below, scope.module)
         is_own = below is not None and scope.module.path == path
-        scope.names[alias.asname or alias.name] = Lazy(below, None) if is_own and below else Lazy(path, alias.name)
+        scope.names[alias.asname or alias.name] = (
+            LazyImport(below, None) if is_own and below else LazyImport(path, alias.name)
+        )
 
 
 def _import_all(run: Interpreter, path: str, scope: Scope) -> None:
@@ -83,4 +85,4 @@ def _import_all(run: Interpreter, path: str, scope: Scope) -> None:
     names = public if public is not None else [name for name in module.scope.names if not name.startswith("_")]
     for name in names:
         if isinstance(name, str):
-            scope.names[name] = Lazy(path, name)
+            scope.names[name] = LazyImport(path, name)

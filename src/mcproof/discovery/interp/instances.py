@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.frameworks import tool_objects
 from mcproof.discovery.interp.builtin_values import unwrapped
 from mcproof.discovery.interp.call_user_function import follow
 from mcproof.discovery.interp.enumerations import is_enum, members_of
@@ -13,8 +12,8 @@ from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
     Call,
-    Called,
     Class,
+    ExternalCall,
     Function,
     Instance,
     PlacedDict,
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 _DICTS = frozenset(("builtins.dict", "collections.OrderedDict", "collections.UserDict"))
 _LISTS = frozenset(("builtins.list", "collections.UserList"))
-_DATA_BASES = frozenset(("BaseModel", "BaseSettings", "NamedTuple", "RootModel"))
 
 
 def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
@@ -38,7 +36,7 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
     made = Instance(cls, call.node)
     made.doubt = run.doubt
     run.instances.setdefault(id(cls), made)
-    made.server = run.servers.instance_server(cls, call)
+    made.native = run.domain.native_part(cls, call)
     kinds = {base.name for base in cls.external_bases()}
     if not _DICTS.isdisjoint(kinds):
         made.attributes[HELD] = PlacedDict()
@@ -47,7 +45,7 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
     own = cls.attribute("__init__")
     if isinstance(own, Function):
         follow(run, own.bound(made), call)
-    elif made.server is None:
+    elif made.native is None:
         fill(run, made, call)
         after = cls.attribute("__post_init__")
         if isinstance(after, Function):
@@ -66,7 +64,9 @@ def fill(run: Interpreter, made: Instance, call: Call) -> None:
         if name in made.attributes:
             continue
         default = made.cls.attribute(name)
-        if isinstance(default, Called) and default.func.last in ("Field", "field", "PrivateAttr"):
+        if isinstance(default, ExternalCall) and (
+            default.func.last == "field" or default.func.last in run.domain.field_functions
+        ):
             factory = default.kwargs.get("default_factory", MISSING)
             if factory is not MISSING:
                 default = run.call(factory, Call([], {}))
@@ -78,9 +78,11 @@ def fill(run: Interpreter, made: Instance, call: Call) -> None:
 def call_above(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:
     """A call of a method of `super()` that no class of the project has."""
     if name == "__init__" and isinstance(holder.instance, Instance):
-        if holder.instance.server is not None:
-            run.servers.configure(holder.instance.server, call.args, call.kwargs)
-        elif any(base.last in _DATA_BASES for base in holder.cls.external_bases()):
+        if holder.instance.native is not None:
+            run.domain.initialize(holder.instance.native, call)
+        elif any(
+            base.last == "NamedTuple" or base.last in run.domain.data_bases for base in holder.cls.external_bases()
+        ):
             fill(run, holder.instance, call)
         return None
-    return tool_objects.made_by_subclass(holder.cls, name, call)
+    return run.domain.class_method(holder.cls, name, call)

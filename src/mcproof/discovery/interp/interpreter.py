@@ -12,17 +12,13 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.document.omissions import Omissions
 from mcproof.discovery.interp import builtin_calls, builtin_values, calls
 from mcproof.discovery.interp.assignments import assign
-from mcproof.discovery.interp.expressions import (
-    ITEMS_OF_A_STEP,
-    LETTERS_OF_A_STEP,
-    LONGEST_LOOP,
-    SIZED,
-    evaluate,
-)
-from mcproof.discovery.interp.imports import Lazy, ModuleValue
+from mcproof.discovery.interp.budget import Budget
+from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
+from mcproof.discovery.interp.function_history import FunctionHistory
+from mcproof.discovery.interp.imports import LazyImport, ModuleValue
+from mcproof.discovery.interp.origins import Origins
 from mcproof.discovery.interp.statements import STATEMENTS
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -38,111 +34,54 @@ from mcproof.discovery.interp.values import (
     PlacedList,
     Scope,
     SuperOf,
-    TooMuchError,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.discovery.frameworks.registrations import Servers
-    from mcproof.discovery.frameworks.servers import ServerValue
-    from mcproof.discovery.interp.call_user_function import Answer
+    from mcproof.discovery.interp.domain import Domain
     from mcproof.discovery.interp.modules import Module, Modules
-
-MOST_STEPS = 400_000
-STEPS_OF_ONE_ROOT = 40_000
-MOST_KEPT = 8 << 20
-"""How much is kept only to know where it was made, about in letters."""
 
 _EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
 
 
-class Interpreter:
-    """Follows modules and calls; `servers` is told of everything that could register something."""
+class ImportGraph:
+    """Which files import which."""
 
-    def __init__(self, modules: Modules, servers: Servers) -> None:
+    __slots__ = ("imported", "importers")
+
+    def __init__(self) -> None:
+        self.importers: dict[str, set[tuple[str, bool]]] = {}
+        """For a file that may have effects: the files that import it, and whether only under a condition."""
+        self.imported: dict[str, set[str]] = {}
+        """For a file: the files that it imports."""
+
+
+class Interpreter:
+    """Follows modules and calls, and passes what only the domain understands to the domain."""
+
+    def __init__(self, modules: Modules, domain: Domain) -> None:
         self.modules = modules
-        self.servers = servers
-        self.steps = 0
-        self.limit = STEPS_OF_ONE_ROOT
-        self.limit_of_root = STEPS_OF_ONE_ROOT
-        self.items = 0
-        """How many items were gone through within steps."""
-        self.most_items = STEPS_OF_ONE_ROOT * ITEMS_OF_A_STEP
-        self.endless: set[int] = set()
-        """The functions, by the identity of their nodes, that were given up."""
+        self.domain = domain
+        self.budget = Budget()
+        self.origins = Origins()
+        self.import_graph = ImportGraph()
         self.depth = 0
-        self.calls = 0
-        self._doubt = 0
-        self.made_in_doubt: list[ServerValue] = []
-        """The servers that are made under a condition which still holds."""
+        """How deeply the current expression is nested."""
+        self.doubt = 0
+        """How many unresolved conditions apply to the current statement."""
         self.frames: list[Frame] = [Frame(None)]
         self.active: list[int] = []
-        self.followed: set[int] = set()
-        """The functions, by the identity of their nodes, that were followed at least once."""
-        self.class_under_way: Class | None = None
-        self.imports: dict[str, set[tuple[str, bool]]] = {}
-        """For a file that may register something: who imports it, and whether only under a condition."""
-        self.needs: dict[str, set[str]] = {}
-        """For a file: the files that it imports."""
+        """The functions that are being followed, by the identity of their nodes."""
+        self.current_class: Class | None = None
+        """The class whose body is being followed."""
         self.decorating = False
+        """Whether a decorator expression is being evaluated."""
         self.instances: dict[int, Instance] = {}
-        """The first object of each class, by the identity of the class."""
-        self.omissions = Omissions()
+        """The first instance of each class, by the identity of the class."""
         self.changes = 0
-        """How often something was changed that other functions can see: objects, data, names of modules and classes."""
-        self.answers: dict[Any, Answer] = {}
-        """What calls with plain arguments returned, so that none is followed twice."""
-        self.written: dict[int, tuple[Any, Any, Module]] = {}
-        """Where texts and dictionaries are written, by their identity: the value itself, its node and its module."""
-        self._kept = 0
-
-    def step(self) -> None:
-        self.steps += 1
-        if self.steps > self.limit:
-            raise TooMuchError
-
-    def charge(self, items: int) -> None:
-        """Count the work of going through this many items at once, which has a bound of its own."""
-        self.items += items
-        if self.items > self.most_items:
-            raise TooMuchError
-
-    def go_through(self, *values: Any) -> None:
-        """Count the work of looking at every item of values, and at every letter: that is more than to copy them."""
-        for each in values:
-            if type(each) in SIZED:
-                self.charge(len(each))
-
-    def weigh(self, value: Any) -> None:
-        """Count the work of going through a value, if it is one that has a size."""
-        if type(value) is str:
-            self.charge(len(value) * ITEMS_OF_A_STEP // LETTERS_OF_A_STEP)
-        elif type(value) in SIZED:
-            self.charge(len(value))
-
-    def allow(self, steps: int) -> None:
-        """Start something new, that may take this many steps, and as much work within them."""
-        self.limit = self.limit_of_root = self.steps + steps
-        self.most_items = self.items + steps * ITEMS_OF_A_STEP
-
-    @property
-    def work(self) -> int:
-        """All that was done so far, as steps."""
-        return self.steps + self.items // ITEMS_OF_A_STEP
-
-    def written_at(self, value: Any) -> tuple[ast.AST, Module] | None:
-        """Where a text or a dictionary is written, however many names it went through."""
-        known = self.written.get(id(value))
-        if known is None or (isinstance(value, str) and len(value) < 2):  # texts of one letter are all one and the same
-            return None
-        return known[1:]
-
-    def made_at(self, value: Any, node: ast.AST, module: Module) -> None:
-        """Remember where a value that no constant is was made: to remember it is to keep it."""
-        self._kept += len(value) + 100
-        if self._kept < MOST_KEPT:
-            self.written[id(value)] = value, node, module
+        """How many changes other functions can see: of objects, data, names of modules and classes."""
+        self.functions = FunctionHistory()
 
     @contextmanager
     def in_doubt(self) -> Iterator[None]:
@@ -150,20 +89,20 @@ class Interpreter:
         try:
             yield
         finally:
-            self.doubt -= 1
+            self.lower_doubt(self.doubt - 1)
 
-    @property
-    def doubt(self) -> int:
-        """Under how many conditions that nobody can settle something happens."""
-        return self._doubt
+    def lower_doubt(self, doubt: int) -> None:
+        """Leave conditions until this many apply."""
+        self.doubt = doubt
+        self.domain.doubt_lowered(doubt)
 
-    @doubt.setter
-    def doubt(self, value: int) -> None:
-        self._doubt = value
-        if self.made_in_doubt:
-            for each in self.made_in_doubt:
-                each.floor = min(each.floor, value)
-            self.made_in_doubt = [each for each in self.made_in_doubt if each.floor]
+    def reset(self) -> None:
+        """Leave everything that is being followed, as before a new root."""
+        self.depth = 0
+        self.lower_doubt(0)
+        del self.frames[1:]
+        self.active.clear()
+        self.current_class = None
 
     # --- modules and names
 
@@ -174,37 +113,39 @@ class Interpreter:
             module.state = "running"
             module.scope.names["__name__"] = module.name
             module.scope.names["__file__"] = UNKNOWN
-            depth, calls_, doubt = self.depth, self.calls, self.doubt
-            limit, before = self.limit, self.steps
-            self.depth = self._doubt = 0
-            self.limit = self.limit_of_root  # others will read its names, whoever reads them first
+            budget = self.budget
+            depth, doubt = self.depth, self.doubt
+            limit, before = budget.limit, budget.steps
+            self.depth = self.doubt = 0
+            budget.limit = budget.root_limit  # independent of which importer comes first
             self.frames.append(Frame(None))
             try:
                 self.block(module.tree.body, module.scope)
             except RecursionError:
-                pass  # what was seen so far stands
+                pass  # keep what was followed so far
             finally:
                 self.frames.pop()
-                self.depth, self.calls, self.doubt = depth, calls_, doubt
-                self.limit = min(limit + self.steps - before, self.limit_of_root)
+                self.depth = depth
+                self.lower_doubt(doubt)
+                budget.limit = min(limit + budget.steps - before, budget.root_limit)
                 module.state = "done"
         return module
 
     def settle(self, value: Any) -> Any:
         """What an imported name stands for."""
-        if type(value) is not Lazy:
+        if type(value) is not LazyImport:
             return value
         steps = 0
-        while isinstance(value, Lazy) and steps < 12:
+        while isinstance(value, LazyImport) and steps < 12:
             value, steps = self._imported(value), steps + 1
-        return UNKNOWN if isinstance(value, Lazy) else value
+        return UNKNOWN if isinstance(value, LazyImport) else value
 
-    def _imported(self, lazy: Lazy) -> Any:
+    def _imported(self, lazy: LazyImport) -> Any:
         if os.path.isdir(lazy.path):
             if lazy.name is None:
-                return lazy.path and ModuleValue(lazy.path)
-            below = self.modules.locations.in_folder(lazy.path, lazy.name)
-            return Lazy(below, None) if below is not None else UNKNOWN
+                return ModuleValue(lazy.path)
+            below = self.modules.import_paths.in_folder(lazy.path, lazy.name)
+            return LazyImport(below, None) if below is not None else UNKNOWN
         if lazy.name is None:
             return ModuleValue(lazy.path)
         module = self.module(lazy.path)
@@ -213,9 +154,9 @@ class Interpreter:
         if lazy.name in module.scope.names:
             return module.scope.names[lazy.name]
         if module.is_package:
-            below = self.modules.locations.in_folder(os.path.dirname(lazy.path), lazy.name)
+            below = self.modules.import_paths.in_folder(os.path.dirname(lazy.path), lazy.name)
             if below is not None:
-                return Lazy(below, None)
+                return LazyImport(below, None)
         return UNKNOWN
 
     def lookup(self, name: str, scope: Scope | None) -> Any:
@@ -223,7 +164,7 @@ class Interpreter:
         while current is not None:
             if name in current.names and (current is scope or not current.is_class):
                 value = current.names[name]
-                return self.settle(value) if type(value) is Lazy else value
+                return self.settle(value) if type(value) is LazyImport else value
             current = current.parent
         if name in builtin_calls.NAMES:
             return External(f"builtins.{name}")
@@ -238,9 +179,9 @@ class Interpreter:
 
     def reach(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may register something; others wait until a name is read."""
-        self.needs.setdefault(importer.path, set()).add(path)
+        self.import_graph.imported.setdefault(importer.path, set()).add(path)
         if self.modules.is_candidate(path):
-            self.imports.setdefault(path, set()).add((importer.path, self.doubt > 0))
+            self.import_graph.importers.setdefault(path, set()).add((importer.path, self.doubt > 0))
             self.module(path)
 
     # --- statements
@@ -251,9 +192,7 @@ class Interpreter:
             handler = STATEMENTS.get(type(statement))
             if handler is None:
                 continue
-            self.steps += 1
-            if self.steps > self.limit:
-                raise TooMuchError
+            self.budget.step()
             outcome: str | None = handler(self, statement, scope)
             if outcome is not None:
                 return outcome
@@ -272,7 +211,7 @@ class Interpreter:
             MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
         ]
         if not isinstance(node, ast.Lambda) and type(text := ast.get_docstring(node, clean=False)) is str:
-            self.written[id(text)] = text, node.body[0], scope.module
+            self.origins.by_id[id(text)] = text, node.body[0], scope.module
         made = Function(node, scope, defaults, kw_defaults)
         made.doubt = self.doubt
         return made
@@ -305,13 +244,10 @@ class Interpreter:
         return SuperOf(function.owner, function.bound_to)
 
     def attribute_of(self, value: Any, name: str) -> Any:
-        """An attribute of a module or of a server."""
+        """An attribute of a module or of a value of the domain."""
         if isinstance(value, ModuleValue):
-            found = self.settle(Lazy(value.path, name))
-            if found is UNKNOWN and name == "__all__":
-                return UNKNOWN
-            return found
-        return self.servers.attribute(value, name)
+            return self.settle(LazyImport(value.path, name))
+        return self.domain.attribute(value, name)
 
     def annotation(self, node: ast.AST | None, scope: Scope) -> Any:
         """The type that an annotation names."""
@@ -322,5 +258,5 @@ class Interpreter:
         for each in cls.ancestry():
             if name in each.annotations:
                 node = each.annotations[name].annotation
-                return self.servers.of_annotation(evaluate(self, node, each.body))
+                return self.domain.instance_of_annotation(evaluate(self, node, each.body))
         return UNKNOWN

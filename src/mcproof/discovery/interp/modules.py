@@ -11,19 +11,18 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from mcproof.discovery.interp.values import Scope
-from mcproof.discovery.project.import_paths import Locations
+from mcproof.discovery.locations import SourceProblem
+from mcproof.discovery.project.import_paths import ImportPaths
 from mcproof.discovery.project.source_files import (
     MOST_FILES,
-    Problem,
     decoded,
     is_test,
-    may_register,
     read_bytes,
     unparsed,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _IMPORT = re.compile(rb"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))")
 """An import statement after a line break: a pattern that starts with a fixed letter is found fast."""
@@ -80,11 +79,19 @@ class Modules:
     """Every module that was looked at, found by file or by import."""
 
     def __init__(
-        self, files: Iterable[str], top: str, problems: list[Problem], instead: Mapping[str, bytes] | None = None
+        self,
+        files: Iterable[str],
+        top: str,
+        problems: list[SourceProblem],
+        is_relevant: Callable[[bytes, str], bool],
+        installed: frozenset[str],
+        instead: Mapping[str, bytes] | None = None,
     ) -> None:
         self.files = {os.path.abspath(file): file for file in files}
         self.top = os.path.abspath(top)
-        self.locations = Locations(self.files, self.top)
+        self.import_paths = ImportPaths(self.files, self.top, installed)
+        self._is_relevant = is_relevant
+        """Whether a file, by content and path, may have effects in the domain."""
         self.problems = problems
         self.stems: set[str] = set()
         """The names by which files that may register something are imported."""
@@ -111,19 +118,22 @@ class Modules:
         for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
             if modules:
                 named = [each.split()[0] for each in modules.split(b",") if each.strip()]
-                found = [self.locations.find(path, each.decode(errors="replace"), 0) for each in named]
+                found = [self.import_paths.find(path, each.decode(errors="replace"), 0) for each in named]
             else:
-                origin = self.locations.find(path, module.decode(errors="replace"), len(dots))
+                origin = self.import_paths.find(path, module.decode(errors="replace"), len(dots))
                 words = _WORD.findall(names) if origin is not None else ()
-                found = [origin, *(self.locations.below(origin or "", word.decode(errors="replace")) for word in words)]
+                found = [
+                    origin,
+                    *(self.import_paths.below(origin or "", word.decode(errors="replace")) for word in words),
+                ]
             for each in found:
                 if each is not None and each.endswith(".py"):
                     yield each
-                    yield from self.locations.packages_of(each)
+                    yield from self.import_paths.packages_of(each)
 
     def candidates(self) -> list[str]:
         """The files, as absolute paths, that may register something."""
-        found = [path for path in self.files if (data := self.data(path)) is not None and may_register(data, path)]
+        found = [path for path in self.files if (data := self.data(path)) is not None and self._is_relevant(data, path)]
         self.stems = {stem_of(path) for path in found}
         self._candidates = frozenset(found)
         return found
@@ -148,11 +158,11 @@ class Modules:
                 continue
             if modules:
                 named = [each.split()[0] for each in modules.split(b",") if each.strip()]
-                wanted = tuple(self.locations.find(path, each.decode(errors="replace"), 0) for each in named)
+                wanted = tuple(self.import_paths.find(path, each.decode(errors="replace"), 0) for each in named)
             else:
-                origin = self.locations.find(path, module.decode(), len(dots))
+                origin = self.import_paths.find(path, module.decode(), len(dots))
                 below = stems.intersection(words) if origin is not None else ()
-                wanted = (origin, *(self.locations.below(origin or "", word.decode()) for word in below))
+                wanted = (origin, *(self.import_paths.below(origin or "", word.decode()) for word in below))
             if not self._candidates.isdisjoint(wanted):
                 return True
         return False
@@ -197,9 +207,9 @@ class Modules:
             self.problems.append(unparsed(text, file, error))
             return None
         except (RecursionError, MemoryError):
-            self.problems.append(Problem(file, None, None, "is nested too deeply to be read"))
+            self.problems.append(SourceProblem(file, None, None, "nested too deeply"))
             return None
         except ValueError as error:
-            self.problems.append(Problem(file, None, None, f"is no valid Python: {error}"))
+            self.problems.append(SourceProblem(file, None, None, f"not valid Python: {error}"))
             return None
-        return Module(file, self.locations.dotted_name(path), text, tree)
+        return Module(file, self.import_paths.dotted_name(path), text, tree)

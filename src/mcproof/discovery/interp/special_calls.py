@@ -7,7 +7,6 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.document.omissions import OPEN_LIST
 from mcproof.discovery.interp import builtin_calls, parameters
 from mcproof.discovery.interp.assignments import set_attribute
 from mcproof.discovery.interp.attributes import attribute
@@ -19,9 +18,9 @@ from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
     Call,
-    Called,
     Class,
     External,
+    ExternalCall,
     Function,
     Instance,
     Method,
@@ -71,7 +70,7 @@ def _hasattr(_: Interpreter, call: Call) -> Any:
         if name in made.attributes or made.cls.attribute(name) is not MISSING:
             return True
         knows_all = not made.cls.external_bases() and made.cls.attribute("__getattr__") is MISSING
-        return False if knows_all and made.server is None and not name.startswith("__") else UNKNOWN
+        return False if knows_all and made.native is None and not name.startswith("__") else UNKNOWN
     return UNKNOWN
 
 
@@ -80,7 +79,7 @@ def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list
     key, backwards = options.get("key"), options.get("reverse", False)
     if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
         return None
-    run.steps += len(items)
+    run.budget.steps += len(items)
     keys = [unwrapped(each if key is None else run.call(key, Call([each], {}))) for each in items]
     for kind in (str, (int, float)):
         if all(isinstance(each, kind) for each in keys):
@@ -127,7 +126,7 @@ def _filter(run: Interpreter, call: Call) -> Any:
 
 def _partial(_: Interpreter, call: Call) -> Any:
     if not call.args or not isinstance(call.args[0], Function):
-        return Called(External("functools.partial"), call.args, call.kwargs)
+        return ExternalCall(External("functools.partial"), call.args, call.kwargs)
     made = call.args[0].copy()
     before = made.partial or ([], {})
     made.partial = ([*before[0], *call.args[1:]], {**before[1], **call.kwargs})
@@ -138,11 +137,10 @@ def _import_module(run: Interpreter, call: Call) -> Any:
     name = call.args[0] if call.args else None
     if not isinstance(name, str) or call.scope is None or not name:
         if os.path.isfile(run.modules.top):  # of a folder, every module is followed, whoever imports it
-            run.omissions.note(OPEN_LIST, call.module, call.node)
-            run.servers.is_partial = True
+            run.domain.import_unresolved(call.module, call.node)
         return UNKNOWN
     level = len(name) - len(name.lstrip("."))
-    path = run.modules.locations.find(call.scope.module.path, name.lstrip("."), level)
+    path = run.modules.import_paths.find(call.scope.module.path, name.lstrip("."), level)
     if path is None:
         return External(name) if not level else UNKNOWN
     run.reach(path, call.scope.module)
@@ -210,7 +208,7 @@ def _replace(run: Interpreter, call: Call) -> Any:
     if not isinstance(first, Instance) or not call.complete:
         return UNKNOWN
     made = Instance(first.cls, first.node)
-    made.attributes, made.server = {**first.attributes, **call.kwargs}, first.server
+    made.attributes, made.native = {**first.attributes, **call.kwargs}, first.native
     made.doubtful = first.doubtful - set(call.kwargs)
     after = made.cls.attribute("__post_init__")
     if isinstance(after, Function):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.document.omissions import TOO_MANY
 from mcproof.discovery.interp import calls
 from mcproof.discovery.interp.branches import BREAK, CONTINUE, RAISE, RETURN, branch, merged, until_left
 from mcproof.discovery.interp.builtin_values import binary_operation, doubtful_positions, items_of, unwrapped
@@ -14,8 +13,8 @@ from mcproof.discovery.interp.imports import import_from, import_modules
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,
-    Called,
     Class,
+    ExternalCall,
     Function,
     Instance,
     Method,
@@ -119,11 +118,10 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
 
 def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
     """The beginning of a loop that is too long, with a word about the rest where it would register something."""
-    before = run.servers.registered
+    before = run.domain.effects
     outcome = _rounds(run, node, items[:LONGEST_LOOP], doubtful, scope)
-    if run.servers.registered > before:
-        run.omissions.note(TOO_MANY, scope.module, node)
-        run.servers.is_partial = True
+    if run.domain.effects > before:
+        run.domain.cut_short(scope.module, node)
     return outcome
 
 
@@ -131,7 +129,7 @@ def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], s
     """Follow the rounds of a loop; how the last of them was left."""
     outcome: str | None = None
     for index, item in enumerate(items):
-        run.step()
+        run.budget.step()
         run.assign(node.target, item, scope)
         outcome = _round(run, node.body, scope, is_certain=index not in doubtful)
         if outcome in (RETURN, RAISE, BREAK):
@@ -140,13 +138,13 @@ def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], s
 
 
 def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
-    registered = run.servers.registered
+    effects = run.domain.effects
     for _ in range(LONGEST_LOOP):
         known = truth(run.settle(evaluate(run, node.test, scope)))
         if known is False:
             return run.block(node.orelse, scope)
-        run.step()
-        run.charge(len(scope.names))
+        run.budget.step()
+        run.budget.charge(len(scope.names))
         before = scope.names.copy()
         outcome = _round(run, node.body, scope, is_certain=known is True)
         if outcome in (RETURN, RAISE) or (outcome == BREAK and known):
@@ -156,9 +154,8 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
             run.assign(each, UNKNOWN, scope)
-    if run.servers.registered > registered:
-        run.omissions.note(TOO_MANY, scope.module, node)
-        run.servers.is_partial = True
+    if run.domain.effects > effects:
+        run.domain.cut_short(scope.module, node)
     return None
 
 
@@ -212,7 +209,7 @@ def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scop
         with run.in_doubt():
             outcome = run.block(body, scope)
     finally:
-        run.doubt -= frame.doubts()
+        run.lower_doubt(run.doubt - frame.doubts())
         frame.left = outer
     del frame.returns[returns:]
     scope.names = merged(run, [after, scope.names]) if outcome is None else after
@@ -244,7 +241,7 @@ def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int:
             names = [each.module or ""]
         if _imports_by_name(each):
             return index
-        if any(not run.modules.locations.is_certain(scope.module.path, name) for name in names):
+        if any(not run.modules.import_paths.is_certain(scope.module.path, name) for name in names):
             return index
     return len(node.body)
 
@@ -266,7 +263,7 @@ def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str
     suppresses = False
     for item in node.items:
         value = run.settle(evaluate(run, item.context_expr, scope))
-        suppresses = suppresses or (isinstance(value, Called) and value.func.name == "contextlib.suppress")
+        suppresses = suppresses or (isinstance(value, ExternalCall) and value.func.name == "contextlib.suppress")
         if item.optional_vars is not None:
             is_yield = isinstance(value, PlacedList) and len(value) == 1
             entered = value[0] if is_yield else value if isinstance(value, Instance) else UNKNOWN
@@ -309,7 +306,7 @@ def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
 def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
     made: Any = run.function(node, scope)
     if scope.is_class:
-        made.owner = run.class_under_way
+        made.owner = run.current_class
     for decorator in reversed(node.decorator_list):
         run.decorating = True
         func = run.settle(evaluate(run, decorator, scope))
@@ -323,14 +320,14 @@ def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
     keywords = {each.arg: run.settle(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
     made = Class(node, scope, bases, keywords)
     scope.names[node.name] = made
-    outer, run.class_under_way = run.class_under_way, made
+    outer, run.current_class = run.current_class, made
     try:
         for statement in node.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 made.annotations[statement.target.id] = statement
         run.block(node.body, made.body)
     finally:
-        run.class_under_way = outer
+        run.current_class = outer
     told = next((each.body.names["__init_subclass__"] for each in made.ancestry()[1:]
                  if "__init_subclass__" in each.body.names), None)  # fmt: skip
     if isinstance(told, Function):

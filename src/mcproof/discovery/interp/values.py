@@ -46,7 +46,7 @@ class Scope:
 
 
 class External:
-    """Something from outside the project, by its full name: `mcp.server.fastmcp.FastMCP`, `builtins.str`."""
+    """Something from outside the project, by its full name: `os.environ`, `builtins.str`."""
 
     __slots__ = ("may_be_none", "name")
 
@@ -73,7 +73,7 @@ class External:
         return self.name.partition(".")[0]
 
 
-class Called:
+class ExternalCall:
     """What a call of something external returns: kept as the call that it is."""
 
     __slots__ = ("args", "complete", "func", "kwargs", "module", "node", "nodes")
@@ -221,19 +221,19 @@ class Function:
         return seen
 
 
-class OneOfTwo(Function):
+class EitherFunction(Function):
     """One of two functions, and nobody knows which: it has the face of the first, and none of it is certain."""
 
     __slots__ = ()
 
 
-class Missing:
+class Absent:
     """No default at all."""
 
     __slots__ = ()
 
 
-MISSING = Missing()
+MISSING = Absent()
 
 
 class Class:
@@ -291,14 +291,14 @@ class Class:
 class Instance:
     """An object of a project class."""
 
-    __slots__ = ("attributes", "cls", "doubt", "doubtful", "is_one_of_two", "may_be_none", "node", "server")
+    __slots__ = ("attributes", "cls", "doubt", "doubtful", "is_one_of_two", "may_be_none", "native", "node")
 
     def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
         self.cls = cls
         self.node = node
         self.attributes: dict[str, Any] = {}
-        self.server: Any = None
-        """The server that it is, where its class inherits from one."""
+        self.native: Any = None
+        """The value of the domain inside it, if its class inherits from a class of the domain."""
         self.may_be_none = False
         self.doubt = 0
         """Under how many conditions it is made, as long as that is under way: what it sets meanwhile, it has."""
@@ -330,7 +330,7 @@ class SuperOf:
 
 
 class Method:
-    """A method of a plain value or of a server, not yet called: `"...".format`, `mcp.tool`."""
+    """A method that is not called yet: `"...".format`, `server.tool`."""
 
     __slots__ = ("name", "of")
 
@@ -339,7 +339,7 @@ class Method:
         self.name = name
 
 
-class TooMuchError(Exception):
+class BudgetExceededError(Exception):
     """The bound on steps is reached."""
 
     def __init__(self) -> None:
@@ -351,14 +351,14 @@ class TooMuchError(Exception):
 class Frame:
     """One call under way."""
 
-    __slots__ = ("function", "left", "registered", "returns", "yields")
+    __slots__ = ("effects", "function", "left", "returns", "yields")
 
     def __init__(self, function: Function | None) -> None:
         self.function = function
         self.left: dict[str, list[list[dict[str, Any]]]] = {}
         """For a way to leave a round, a loop or the call: for each condition that may have done so, the names then."""
-        self.registered = 0
-        """How much had been registered when it began."""
+        self.effects = 0
+        """The number of effects in the domain when it began."""
         self.returns: list[Any] = []
         self.yields: PlacedList | None = None
 
@@ -506,7 +506,7 @@ def truth(value: Any) -> bool | None:
     """Whether a value counts as true; None where that is not known."""
     if value is None or isinstance(value, (str, int)):
         return bool(value)
-    if value is UNKNOWN or isinstance(value, (Called, Method, Generic)):
+    if value is UNKNOWN or isinstance(value, (ExternalCall, Method, Generic)):
         return None  # what looks like `list[int]` may be an item of something external
     if isinstance(value, (PlacedDict, PlacedList)):
         if len(value.doubtful) >= len(value) and (value or value.incomplete):

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-_NEVER_OURS = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_extensions", "mcp_types"))
 _HIGHEST_CLIMB = 12
 
 
-class Locations:
+class ImportPaths:
     """Looks modules up in folders. Each folder is listed once, as asking for one file after another takes long."""
 
-    def __init__(self, files: Container[str], top: str) -> None:
+    def __init__(self, files: Container[str], top: str, installed: frozenset[str]) -> None:
         self._files = files
+        self._installed = installed
+        """External packages that are always there and never part of the project."""
         self._top = top if os.path.isdir(top) else os.path.dirname(top)
         self._found: dict[tuple[str, str, int], str | None] = {}
         self._listed: dict[str, frozenset[str]] = {}
@@ -33,7 +34,7 @@ class Locations:
     def is_certain(self, importer: str, name: str) -> bool:
         """Whether an import works wherever the server does: of the project, of Python itself or of a framework."""
         first = name.partition(".")[0]
-        is_there = first in _NEVER_OURS or first in sys.stdlib_module_names
+        is_there = first in self._installed or first in sys.stdlib_module_names
         return is_there or self.find(importer, name, 0) is not None
 
     def in_folder(self, folder: str, name: str) -> str | None:
@@ -90,7 +91,7 @@ class Locations:
                 folder = os.path.dirname(folder)
             return self.in_folder(folder, name)
         first = name.partition(".")[0]
-        if first in _NEVER_OURS or first in sys.stdlib_module_names:
+        if first in self._installed or first in sys.stdlib_module_names:
             return None
         own = folder
         for _ in range(_HIGHEST_CLIMB):

@@ -9,7 +9,8 @@ import re
 import stat
 import sys
 import tokenize
-from typing import NamedTuple
+
+from mcproof.discovery.locations import SourceProblem
 
 LARGEST_FILE = 8 << 20
 """Source files beyond this size are data that somebody generated; they are named and not read."""
@@ -39,35 +40,9 @@ _NEWER = (
     ((3, 14), re.compile(r"\b[tT][rR]?[\"']|[ \t]*except[ \t]+[\w.]+(?:,[ \t]*[\w.]+)+[ \t]*:").search),
 )
 """How lines look that only a newer Python reads: type parameters, quotes within an f-string, templates."""
-_SERVER = rb"(?:[(\[.]| as |(?<=\(%b)|(?<=import %b)|(?<=[., ]%b)\):)"
-_ACTS = {
-    b"tool": rb"tool(?:(?<=[.@]tool)\b|(?<=\btool)\(|(?<=add_tool)\(|(?<=register_tool)\()",
-    b"_tool(": rb"@[\w.]*_tool\(",
-    b"Tool": rb"Tool(?:(?<=\bTool)\(|\.from|(?<=FunctionTool))",
-    b"list_tools": rb"list_tools",
-    b"resource": rb"resource(?:(?<=\.resource)\(|(?<=add_resource))",
-    b"prompt": rb"prompt(?:(?<=\.prompt)[(\n]|(?<=add_prompt))",
-    b"FastMCP": rb"FastMCP" + _SERVER % ((b"FastMCP",) * 3),
-    b"MCPServer": rb"MCPServer" + _SERVER % ((b"MCPServer",) * 3),
-    b"mcp.server": rb"Server" + _SERVER % ((b"Server",) * 3),
-    b"import_server": rb"import_server",
-}
-"""What makes or fills a server, by a word that it needs: a file with none of these registers nothing.
-
-Nearly each starts with its word, as the search for a pattern that starts with fixed letters is fast.
-"""
 
 
-class Problem(NamedTuple):
-    """Something that kept a file from being read as it should."""
-
-    file: str
-    line: int | None
-    column: int | None
-    what: str
-
-
-def python_files(target: str, problems: list[Problem]) -> list[str]:
+def python_files(target: str, problems: list[SourceProblem]) -> list[str]:
     """The Python files of a target in a stable order. What is skipped is skipped below the target only."""
     if not os.path.isdir(target):
         return [target]
@@ -84,7 +59,7 @@ def python_files(target: str, problems: list[Problem]) -> list[str]:
             with os.scandir(folder) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            problems.append(Problem(folder, None, None, f"cannot be opened: {error.strerror or error}"))
+            problems.append(SourceProblem(folder, None, None, f"cannot be opened: {error.strerror or error}"))
             continue
         folders = []
         for entry in entries:
@@ -95,7 +70,7 @@ def python_files(target: str, problems: list[Problem]) -> list[str]:
                 files.append(entry.path)
                 if len(files) >= MOST_FILES:
                     problems.append(
-                        Problem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read")
+                        SourceProblem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read")
                     )
                     return files
         waiting.extend(reversed(folders))
@@ -116,27 +91,21 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def read_bytes(file: str, problems: list[Problem]) -> bytes | None:
+def read_bytes(file: str, problems: list[SourceProblem]) -> bytes | None:
     """What a file holds, or None with a problem that says why not."""
     try:
         if not stat.S_ISREG(os.stat(file).st_mode):  # to open a pipe is to wait for somebody who writes
-            problems.append(Problem(file, None, None, "is no regular file; not read"))
+            problems.append(SourceProblem(file, None, None, "not a regular file; skipped"))
             return None
         with open(file, "rb") as opened:
             data = opened.read(LARGEST_FILE + 1)
     except OSError as error:
-        problems.append(Problem(file, None, None, f"cannot be read: {error.strerror or error}"))
+        problems.append(SourceProblem(file, None, None, f"cannot be read: {error.strerror or error}"))
         return None
     if len(data) > LARGEST_FILE:
-        problems.append(Problem(file, None, None, f"larger than {LARGEST_FILE >> 20} MB; not read"))
+        problems.append(SourceProblem(file, None, None, f"larger than {LARGEST_FILE >> 20} MB; skipped"))
         return None
     return data
-
-
-def may_register(data: bytes, path: str) -> bool:
-    """Whether a file holds a word that a registration needs, and is no test."""
-    acts = any(word in data and re.search(act, data) is not None for word, act in _ACTS.items())
-    return acts and not is_test(path, data)
 
 
 def is_test(path: str, data: bytes) -> bool:
@@ -144,19 +113,19 @@ def is_test(path: str, data: bytes) -> bool:
     return _TEST_FILE.fullmatch(os.path.basename(path)) is not None and _TEST_WORDS.search(data) is not None
 
 
-def decoded(data: bytes, file: str, problems: list[Problem]) -> str | None:
+def decoded(data: bytes, file: str, problems: list[SourceProblem]) -> str | None:
     """The text of a source file in the encoding that it declares, or None with a problem."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        problems.append(Problem(file, None, None, "is UTF-16, which Python does not read; save it as UTF-8"))
+        problems.append(SourceProblem(file, None, None, "is UTF-16, which Python cannot read; save it as UTF-8"))
         return None
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        problems.append(Problem(file, line, None, "holds a null byte, so it is no Python source"))
+        problems.append(SourceProblem(file, line, None, "contains a null byte, so it is not Python source"))
         return None
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         if not _ENCODINGS.fullmatch(codecs.lookup(encoding).name):
-            raise LookupError(f"the encoding {encoding} is not read; save it as UTF-8")
+            raise LookupError(f"the encoding {encoding} is not supported; save it as UTF-8")
         return io.IncrementalNewlineDecoder(None, translate=True).decode(data.decode(encoding), final=True)
     except UnicodeDecodeError as error:
         line, what = _undecoded(data, error)
@@ -167,7 +136,7 @@ def decoded(data: bytes, file: str, problems: list[Problem]) -> str | None:
                 data.decode()
             except UnicodeDecodeError as undecoded:
                 line, what = _undecoded(data, undecoded)
-    problems.append(Problem(file, line, None, f"cannot be decoded: {what}"))
+    problems.append(SourceProblem(file, line, None, f"cannot be decoded: {what}"))
     return None
 
 
@@ -175,21 +144,21 @@ def _undecoded(data: bytes, error: UnicodeDecodeError) -> tuple[int, str]:
     """The line of the byte that is no part of a character, and what to say of it."""
     name = "UTF-8" if error.encoding in ("utf-8", "utf8") else error.encoding
     line = len(_LINE_END.findall(data[: error.start])) + 1
-    return line, f"byte 0x{data[error.start]:02x} is no {name}"
+    return line, f"byte 0x{data[error.start]:02x} is not valid {name}"
 
 
-def unparsed(text: str, file: str, error: SyntaxError) -> Problem:
+def unparsed(text: str, file: str, error: SyntaxError) -> SourceProblem:
     """What kept a text from being parsed, which may be that it is written for a newer Python than runs here."""
-    what = f"is no valid Python: {error.msg}"
+    what = f"not valid Python: {error.msg}"
     line = error.lineno or None
     written = text.split("\n")[line - 1] if line is not None and line <= text.count("\n") + 1 else ""
     if any(sys.version_info < since and found(written[:LONGEST_LOOKED_AT]) for since, found in _NEWER):
         running = "{}.{}".format(*sys.version_info)
-        what = f"is no Python {running}, which mcproof runs on: {error.msg}; run mcproof with a newer Python"
-    return Problem(file, line, error.offset or None, what)
+        what = f"not valid Python {running}, which mcproof runs on: {error.msg}; run mcproof with a newer Python"
+    return SourceProblem(file, line, error.offset or None, what)
 
 
-def comments_about_us(text: str) -> list[tuple[int, str]]:
+def mcproof_comments(text: str) -> list[tuple[int, str]]:
     """The comments that mention mcproof, with their lines."""
     if "mcproof" not in text:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.values import UNKNOWN, Call, Called, External, Function, Unknown
+from mcproof.discovery.interp.values import UNKNOWN, Call, External, ExternalCall, Function, Unknown
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LONGEST_NAME = 200
 
 
-def alias_of(info: Called, *, is_written: bool = False) -> str | None:
+def alias_of(info: ExternalCall, *, is_written: bool = False) -> str | None:
     """The alias that a `Field(...)` gives, to read a value or to write one; None where it gives none."""
     for name in ("serialization_alias" if is_written else "validation_alias", "alias"):
         found = _first(info.kwargs.get(name))
@@ -28,9 +28,9 @@ def _first(given: Any) -> str | None:
     """The name that an alias has in a schema: of several choices the first that is no path."""
     if isinstance(given, str):
         return given
-    if isinstance(given, Called) and given.func.last == "AliasChoices":
+    if isinstance(given, ExternalCall) and given.func.last == "AliasChoices":
         return next((each for each in map(_first, given.args) if each is not None), None)
-    if isinstance(given, Called) and given.func.last == "AliasPath" and len(given.args) == 1:
+    if isinstance(given, ExternalCall) and given.func.last == "AliasPath" and len(given.args) == 1:
         return _first(given.args[0])
     return None
 
@@ -39,7 +39,7 @@ def generated(run: Interpreter, generator: Any, name: str, *, is_written: bool =
     """The alias that a model's `alias_generator` makes of a name; None where it makes none."""
     if generator is None:
         return None
-    if isinstance(generator, Called) and generator.func.last == "AliasGenerator":
+    if isinstance(generator, ExternalCall) and generator.func.last == "AliasGenerator":
         position, said = (2, "serialization_alias") if is_written else (1, "validation_alias")
         own = generator.argument(position, said)
         inner = own if own is not None else generator.argument(0, "alias")

@@ -6,7 +6,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.interp.values import MISSING, UNKNOWN, Called, Class, External, Generic, UnionOf
+from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Generic, UnionOf
 from mcproof.discovery.pydantic import constraints
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ MOST_PARTS = 200
 """How many types an annotation may be made of where one is taken apart."""
 
 
-class Declared(NamedTuple):
+class DeclaredField(NamedTuple):
     """One field, and who declares it."""
 
     name: str
@@ -28,9 +28,9 @@ class Declared(NamedTuple):
         return self.owner.body.names.get(self.name, MISSING) if self.node.value is not None else MISSING
 
 
-def fields(cls: Class, kind: str) -> list[Declared]:
+def fields(cls: Class, kind: str) -> list[DeclaredField]:
     """The fields of a class and its ancestors in the order that Pydantic has them."""
-    found: dict[str, Declared] = {}
+    found: dict[str, DeclaredField] = {}
     named_only: dict[str, bool] = {}
     for each in reversed(cls.ancestry()):
         is_named_only = kind == "dataclass" and _dataclass_settings(each).get("kw_only") is True
@@ -39,12 +39,16 @@ def fields(cls: Class, kind: str) -> list[Declared]:
                 is_named_only = True
             if (name.startswith("_") and kind != "typed") or name == "model_config" or is_no_field(node, kind):
                 continue
-            declared = Declared(name, node, each)
+            declared = DeclaredField(name, node, each)
             given = declared.default() if kind == "dataclass" else None
-            if isinstance(given, Called) and given.kwargs.get("init") is False and not _FILLED & given.kwargs.keys():
+            if (
+                isinstance(given, ExternalCall)
+                and given.kwargs.get("init") is False
+                and not _FILLED & given.kwargs.keys()
+            ):
                 continue
             found[name] = declared
-            said = given.kwargs.get("kw_only") if isinstance(given, Called) else None
+            said = given.kwargs.get("kw_only") if isinstance(given, ExternalCall) else None
             named_only[name] = said if isinstance(said, bool) else is_named_only
     return sorted(found.values(), key=lambda each: named_only[each.name])
 
@@ -79,7 +83,7 @@ def is_left_out(annotation: Any, default: Any) -> bool:
 def dataclass_decorator(cls: Class) -> Any:
     """`@dataclass`, of Python or of Pydantic, as it stands above a class; None where it does not."""
     for decorator in cls.decorators:
-        func = decorator.func if isinstance(decorator, Called) else decorator
+        func = decorator.func if isinstance(decorator, ExternalCall) else decorator
         if isinstance(func, External) and func.last == "dataclass":
             return decorator
     return None
@@ -87,7 +91,7 @@ def dataclass_decorator(cls: Class) -> Any:
 
 def _dataclass_settings(cls: Class) -> dict[str, Any]:
     decorator = dataclass_decorator(cls)
-    return decorator.kwargs if isinstance(decorator, Called) else {}
+    return decorator.kwargs if isinstance(decorator, ExternalCall) else {}
 
 
 def has_slots(cls: Class) -> bool:
@@ -95,24 +99,28 @@ def has_slots(cls: Class) -> bool:
     return "__slots__" in cls.body.names or _dataclass_settings(cls).get("slots") is True
 
 
-def dataclass_default(field: Declared) -> Any:
+def dataclass_default(field: DeclaredField) -> Any:
     """The default of a field of a data class: a value, or a `Field(...)` with what `metadata` says."""
     given = field.default()
-    if not isinstance(given, Called) or given.func.last != "field":
+    if not isinstance(given, ExternalCall) or given.func.last != "field":
         return given
     said = given.kwargs.get("metadata")
     kwargs = {key: value for key, value in said.items() if isinstance(key, str)} if isinstance(said, dict) else {}
     kwargs.update({key: value for key, value in given.kwargs.items() if key in ("default", "default_factory")})
     is_whole = given.complete and (said is None or (isinstance(said, dict) and not getattr(said, "incomplete", False)))
-    return Called(External("pydantic.Field"), [], kwargs, complete=is_whole)
+    return ExternalCall(External("pydantic.Field"), [], kwargs, complete=is_whole)
 
 
-def class_default(field: Declared) -> Any:
+def class_default(field: DeclaredField) -> Any:
     """What the class has under the name of a field: the default, for those who ask the class."""
     given = field.default()
-    if isinstance(given, Called) and given.func.last == "field":
+    if isinstance(given, ExternalCall) and given.func.last == "field":
         return given.kwargs.get("default", MISSING)
-    if isinstance(given, Called) and given.func.last == "Field" and _is_pydantic(dataclass_decorator(field.owner)):
+    if (
+        isinstance(given, ExternalCall)
+        and given.func.last == "Field"
+        and _is_pydantic(dataclass_decorator(field.owner))
+    ):
         default = given.argument(0, "default", MISSING)
         return given if default is MISSING or default is ... else default
     return given
@@ -124,7 +132,7 @@ def is_checked(cls: Class) -> bool:
 
 
 def _is_pydantic(decorator: Any) -> bool:
-    func = decorator.func if isinstance(decorator, Called) else decorator
+    func = decorator.func if isinstance(decorator, ExternalCall) else decorator
     return isinstance(func, External) and func.package == "pydantic"
 
 

@@ -8,9 +8,9 @@ from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
-    Called,
     Class,
     External,
+    ExternalCall,
     Function,
     Generic,
     PlacedDict,
@@ -19,7 +19,7 @@ from mcproof.discovery.interp.values import (
 )
 from mcproof.discovery.pydantic import aliases, generics, serializers
 from mcproof.discovery.pydantic.class_fields import (
-    Declared,
+    DeclaredField,
     attribute_docstrings,
     class_default,
     dataclass_decorator,
@@ -32,11 +32,13 @@ from mcproof.discovery.pydantic.class_fields import (
 )
 from mcproof.discovery.pydantic.constraints import add_known, is_skipped
 from mcproof.discovery.pydantic.model_config import configuration, string_lengths
+from mcproof.discovery.pydantic.schema_nodes import clean_docstring, common_type, title
 from mcproof.discovery.pydantic.serializers import UNSAID, is_said
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
-    from mcproof.discovery.pydantic.generator import Field, Generator, Schema
+    from mcproof.discovery.pydantic.generator import Field, SchemaGenerator
+    from mcproof.discovery.pydantic.schema_nodes import Schema
 
 COST_OF_A_MODEL = 4_000
 """How many times the work of going through one item it is to describe a class."""
@@ -47,48 +49,48 @@ _OWN_SCHEMA = ("__get_pydantic_json_schema__", "__get_pydantic_core_schema__", "
 _MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
 
 
-def reference(maker: Generator, cls: Class, at: str) -> Schema:
+def reference(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
     """A class as it stands in another schema: a reference to its definition, where it has one."""
     kind = kind_of(cls)
     if kind is None or any(isinstance(cls.attribute(name), Function) for name in _OWN_SCHEMA):
-        return maker.unknown_at(at)
-    return maker.defined(cls, cls.name, lambda place: definition(maker, cls, place))
+        return generator.unknown_at(at)
+    return generator.defined(cls, cls.name, lambda place: definition(generator, cls, place))
 
 
-def generic_reference(maker: Generator, cls: Class, args: tuple[Any, ...], at: str, scope: Scope) -> Schema:
+def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, ...], at: str, scope: Scope) -> Schema:
     """A generic class with its parameters filled in."""
     names, kind = generics.parameters_of(cls), kind_of(cls)
     if kind in (None, "enum") or not names:
-        return maker.unknown_at(at)
-    args = tuple(maker.resolved(arg, scope) for arg in args)
-    filled = [generics.filled_in(arg, maker.variables) for arg in args]
-    if [each.args[0] for each in filled if isinstance(each, Called) and each.func.last == "TypeVar"] == names:
-        return reference(maker, cls, at)
-    spelling = generics.Spelling(maker.variables)
+        return generator.unknown_at(at)
+    args = tuple(generator.resolved(arg, scope) for arg in args)
+    filled = [generics.filled_in(arg, generator.variables) for arg in args]
+    if [each.args[0] for each in filled if isinstance(each, ExternalCall) and each.func.last == "TypeVar"] == names:
+        return reference(generator, cls, at)
+    spelling = generics.Spelling(generator.variables)
     try:
         labels = [spelling.of(arg) for arg in filled]
     except generics.UnspeltError:
-        return maker.unknown_at(at)
+        return generator.unknown_at(at)
     key = (cls, *labels, *spelling.types)
-    if key not in maker.generics and len(maker.generics) >= MOST_GENERICS:
-        return maker.unknown_at(at)
-    identity = maker.generics.setdefault(key, object())
+    if key not in generator.generics and len(generator.generics) >= MOST_GENERICS:
+        return generator.unknown_at(at)
+    identity = generator.generics.setdefault(key, object())
     is_model = kind in ("model", "root")
     titled = f"{cls.name}[{', '.join(labels)}]" if is_model else cls.name
     bound = dict(zip(names, filled, strict=False))
 
     def make(place: str) -> Schema:
-        made = definition(maker, cls, place, bound)
+        made = definition(generator, cls, place, bound)
         if is_model:
             made.pop("description", None)  # the class that Pydantic makes of it has no docstring
         if made.get("title") == cls.name:
             made["title"] = titled
             if is_model and not spelling.is_titled:
                 del made["title"]
-                maker.unknown.add(f"{place}/title")
+                generator.unknown.add(f"{place}/title")
         return made
 
-    return maker.defined(identity, generics.definition_name(cls.name, labels), make)
+    return generator.defined(identity, generics.definition_name(cls.name, labels), make)
 
 
 def kind_of(cls: Class) -> str | None:
@@ -109,67 +111,64 @@ def kind_of(cls: Class) -> str | None:
     return None
 
 
-def definition(maker: Generator, cls: Class, at: str, variables: dict[str, Any] | None = None) -> Schema:
+def definition(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any] | None = None) -> Schema:
     """The schema of a class, in full, its type variables standing for what is given."""
     kind = kind_of(cls)
     if kind == "enum":
-        return _enumeration(maker, cls, at)
+        return _enumeration(generator, cls, at)
     if kind == "root":
-        return _root(maker, cls, at, variables or {})
+        return _root(generator, cls, at, variables or {})
     if kind == "tuple":
-        return _named_tuple(maker, cls, at, variables or {})
-    return object_schema(maker, cls, at, kind or "hints", variables)
+        return _named_tuple(generator, cls, at, variables or {})
+    return object_schema(generator, cls, at, kind or "hints", variables)
 
 
-def _enumeration(maker: Generator, cls: Class, at: str) -> Schema:
+def _enumeration(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
     from mcproof.discovery.pydantic.defaults import encode
-    from mcproof.discovery.pydantic.generator import clean_docstring, common_type
 
     values = [encode(member.value) for member in members_of(cls)]
     if not values or UNKNOWN in values:
-        return maker.unknown_at(at)
+        return generator.unknown_at(at)
     made: Schema = {"enum": values}
     described = clean_docstring(cls.node)
     return {**({"description": described} if described else {}), **made, "title": cls.name, **common_type(values)}
 
 
-def _root(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
-    from mcproof.discovery.pydantic.generator import clean_docstring
-
+def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
     made: Schema | None = None
     bound = generics.bindings(cls, variables)
     for each in cls.ancestry():
         if "root" in each.annotations:
-            field = Declared("root", each.annotations["root"], each)
-            kind = maker.run.annotation(field.node.annotation, each.body)
-            with maker.standing_for(bound[id(each)]):
-                made = dict(maker.field("root", kind, field.default(), each.body, at).schema)
+            field = DeclaredField("root", each.annotations["root"], each)
+            kind = generator.run.annotation(field.node.annotation, each.body)
+            with generator.standing_for(bound[id(each)]):
+                made = dict(generator.field("root", kind, field.default(), each.body, at).schema)
             break
         roots = [base for base in each.bases if isinstance(base, Generic) and isinstance(base.base, External)]
         root = next((base for base in roots if base.base.last == "RootModel"), None)
         if root is not None:
-            with maker.standing_for(bound[id(each)]):
-                made = dict(maker.schema(root.args[0], each.scope, at))
+            with generator.standing_for(bound[id(each)]):
+                made = dict(generator.schema(root.args[0], each.scope, at))
             break
     if made is None:
-        return maker.unknown_at(at)
+        return generator.unknown_at(at)
     described = clean_docstring(cls.node)
     if described:
         made["description"] = described
     made["title"] = cls.name
-    _add_extras(maker, made, configuration(cls), at)
+    _add_extras(generator, made, configuration(cls), at)
     return made
 
 
-def _named_tuple(maker: Generator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
+def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
     """A named tuple is an array; what it says of itself is not kept."""
     items: list[Schema] = []
     needed = 0
     bound = generics.bindings(cls, variables)
     for each in fields(cls, "tuple"):
-        annotation = maker.run.annotation(each.node.annotation, each.owner.body)
-        with maker.standing_for(bound[id(each.owner)]):
-            entry = maker.field(
+        annotation = generator.run.annotation(each.node.annotation, each.owner.body)
+        with generator.standing_for(bound[id(each.owner)]):
+            entry = generator.field(
                 each.name, annotation, each.default(), each.owner.body, f"{at}/prefixItems/{len(items)}"
             )
         items.append(entry.schema)
@@ -177,47 +176,49 @@ def _named_tuple(maker: Generator, cls: Class, at: str, variables: dict[str, Any
     return {"maxItems": len(items), "minItems": needed, "prefixItems": items, "type": "array"}
 
 
-def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: dict[str, Any] | None = None) -> Schema:
+def object_schema(
+    generator: SchemaGenerator, cls: Class, at: str, kind: str, variables: dict[str, Any] | None = None
+) -> Schema:
     """An object with the fields of a class.
 
     `kind` is that of the class; `hints` is a class, `typed hints` a typed dictionary, of which the framework makes a
     model of its own from the type hints.
     """
-    from mcproof.discovery.pydantic.generator import clean_docstring, title
-
-    maker.run.charge(COST_OF_A_MODEL)
+    generator.run.budget.charge(COST_OF_A_MODEL)
     config = {} if kind in ("hints", "typed hints") else configuration(cls)
     bound = generics.bindings(cls, variables or {})
-    lengths = maker.lengths if kind == "typed" and not config else string_lengths(config)
+    lengths = generator.lengths if kind == "typed" and not config else string_lengths(config)
     properties = PlacedDict(module=cls.module)
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     texts: dict[int, dict[str, str]] = {}
-    always = maker.is_written and config.get("json_schema_serialization_defaults_required") is True
-    changed = serializers.written_types(maker, cls) if maker.is_written and kind == "model" else {}
+    always = generator.is_written and config.get("json_schema_serialization_defaults_required") is True
+    changed = serializers.written_types(generator, cls) if generator.is_written and kind == "model" else {}
     if is_said(changed.get("", UNSAID)):
-        return {**maker.schema(changed[""], cls.scope, at), "title": cls.name}
+        return {**generator.schema(changed[""], cls.scope, at), "title": cls.name}
     for each in fields(cls, "typed" if kind == "typed hints" else kind):
         owner = each.owner
-        annotation = maker.resolved(maker.run.annotation(each.node.annotation, owner.body), owner.body)
+        annotation = generator.resolved(generator.run.annotation(each.node.annotation, owner.body), owner.body)
         is_kept = _is_required(each, annotation, kind)
         default = _default(each, kind, is_kept=is_kept)
         if kind in ("hints", "typed hints"):
             annotation = without_extras(annotation)
-        shown = _shown(maker, config, each.name, annotation, default, owner) if not maker.is_written else each.name
+        shown = (
+            _shown(generator, config, each.name, annotation, default, owner) if not generator.is_written else each.name
+        )
         if not isinstance(shown, str):
-            maker.unknown |= {f"{at}/properties", f"{at}/required"}
+            generator.unknown |= {f"{at}/properties", f"{at}/required"}
             continue
-        if is_skipped(annotation) or (maker.is_written and is_left_out(annotation, default)):
+        if is_skipped(annotation) or (generator.is_written and is_left_out(annotation, default)):
             continue
         place = f"{at}/properties/{escape(shown)}"
-        with maker.standing_for(bound[id(owner)], lengths):
-            entry = maker.field(shown, annotation, default, owner.body, place)
+        with generator.standing_for(bound[id(owner)], lengths):
+            entry = generator.field(shown, annotation, default, owner.body, place)
         if "field_title_generator" in config and entry.schema.get("title") == title(shown):
             del entry.schema["title"]
-            maker.unknown.add(f"{place}/title")
+            generator.unknown.add(f"{place}/title")
         if each.name in changed:
-            entry = _rewritten(maker, entry, shown, changed[each.name], owner, place)
+            entry = _rewritten(generator, entry, shown, changed[each.name], owner, place)
         below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
         if each.name in below:
             entry.schema.setdefault("description", below[each.name])
@@ -225,46 +226,46 @@ def object_schema(maker: Generator, cls: Class, at: str, kind: str, variables: d
         properties.places[shown] = (owner.module, each.node.target, each.node)
         if entry.required or always if is_kept is None else is_kept:
             required.append(shown)
-    if maker.is_written and kind in ("model", "dataclass"):
-        required += _compute(maker, cls, properties, at)
+    if generator.is_written and kind in ("model", "dataclass"):
+        required += _compute(generator, cls, properties, at)
     if required:
         made["required"] = required
     described = clean_docstring(cls.node)
     if described and kind not in ("hints", "typed hints"):
         made["description"] = described
-    _add_extras(maker, made, config, at)
+    _add_extras(generator, made, config, at)
     if "model_title_generator" in config and made.get("title") == cls.name:
         del made["title"]
-        maker.unknown.add(f"{at}/title")
+        generator.unknown.add(f"{at}/title")
     if any("__pydantic_extra__" in each.annotations for each in cls.ancestry()):
-        maker.unknown.add(f"{at}/additionalProperties")
+        generator.unknown.add(f"{at}/additionalProperties")
     return made
 
 
-def _rewritten(maker: Generator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
+def _rewritten(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
     """A field that a serializer writes: of the type that it says, with a default that nobody can tell."""
     schema = dict(entry.schema)
     if is_said(kind):
         kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
-        schema = {**maker.field(name, kind, MISSING, owner.scope, at).schema, **kept}
+        schema = {**generator.field(name, kind, MISSING, owner.scope, at).schema, **kept}
     if schema.pop("default", None) is not None:
-        maker.unknown.add(f"{at}/default")
+        generator.unknown.add(f"{at}/default")
     return entry._replace(schema=schema)
 
 
-def _compute(maker: Generator, cls: Class, properties: PlacedDict, at: str) -> list[str]:
+def _compute(generator: SchemaGenerator, cls: Class, properties: PlacedDict, at: str) -> list[str]:
     """Add the properties that are computed; returns their names, for they are always there."""
-    found = serializers.computed_fields(maker, cls)
+    found = serializers.computed_fields(generator, cls)
     for name, each in found.items():
         place = f"{at}/properties/{escape(name)}"
-        kind = serializers.computed_type(maker, each)
-        entry = maker.field(name, kind, serializers.computed_info(each), each.owner.scope, place)
+        kind = serializers.computed_type(generator, each)
+        entry = generator.field(name, kind, serializers.computed_info(each), each.owner.scope, place)
         properties[name] = {**entry.schema, "readOnly": True}
         properties.places[name] = (each.owner.module, each.node, each.node)
     return list(found)
 
 
-def _is_required(field: Declared, annotation: Any, kind: str) -> bool | None:
+def _is_required(field: DeclaredField, annotation: Any, kind: str) -> bool | None:
     """Whether a key of a typed dictionary must be there; None where the default of a field tells."""
     if kind == "typed":
         return is_required_key(annotation, field.owner)
@@ -273,7 +274,7 @@ def _is_required(field: Declared, annotation: Any, kind: str) -> bool | None:
     return None
 
 
-def _default(field: Declared, kind: str, *, is_kept: bool | None) -> Any:
+def _default(field: DeclaredField, kind: str, *, is_kept: bool | None) -> Any:
     if kind == "typed hints":
         return MISSING if is_kept else None  # what may be absent is null unless given
     if kind == "hints":
@@ -287,27 +288,27 @@ def _texts(cls: Class) -> dict[str, str]:
 
 
 def _shown(
-    maker: Generator, config: dict[str, Any], name: str, annotation: Any, default: Any, owner: Class
+    generator: SchemaGenerator, config: dict[str, Any], name: str, annotation: Any, default: Any, owner: Class
 ) -> str | Unknown:
     """The name of a field in the schema of a model."""
-    alias = maker.alias(annotation, default, owner.body)
+    alias = generator.alias(annotation, default, owner.body)
     if alias is not None:
         return alias
-    made = aliases.generated(maker.run, config.get("alias_generator"), name)
+    made = aliases.generated(generator.run, config.get("alias_generator"), name)
     return name if made is None else made
 
 
-def _add_extras(maker: Generator, made: Schema, config: dict[str, Any], at: str) -> None:
+def _add_extras(generator: SchemaGenerator, made: Schema, config: dict[str, Any], at: str) -> None:
     """Add what the configuration of a class says of its schema."""
     extra = config.get("extra")
     if extra is UNKNOWN:
-        maker.unknown.add(f"{at}/additionalProperties")
+        generator.unknown.add(f"{at}/additionalProperties")
     if extra in ("forbid", "allow"):
         made["additionalProperties"] = extra == "allow"
     if isinstance(config.get("title"), str):
         made["title"] = config["title"]
     more = config.get("json_schema_extra")
     if isinstance(more, dict):
-        add_known(maker, made, more, at)
+        add_known(generator, made, more, at)
     if more is not None and (not isinstance(more, dict) or getattr(more, "incomplete", False)):
-        maker.unknown.add(at)
+        generator.unknown.add(at)

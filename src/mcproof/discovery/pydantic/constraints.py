@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
-    Called,
+    Absent,
     External,
+    ExternalCall,
     Function,
     Generic,
-    Missing,
 )
 from mcproof.discovery.pydantic.basic_types import DecimalNumber
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
-    from mcproof.discovery.pydantic.generator import Generator, Schema
+    from mcproof.discovery.pydantic.generator import SchemaGenerator
+    from mcproof.discovery.pydantic.schema_nodes import Schema
 
-FACTORY = Missing()
+FACTORY = Absent()
 """The default of a field that makes one when asked: not required, and no default in the schema."""
 
 CONSTRAINED = {
@@ -50,11 +51,13 @@ _PLACED_BY_FIELD = ("title", "description", "examples")
 def is_field(value: Any) -> bool:
     """Whether a default is a `Field(...)` rather than a value."""
     return (
-        isinstance(value, Called) and value.func.last in ("Field", "FieldInfo") and value.func.package != "dataclasses"
+        isinstance(value, ExternalCall)
+        and value.func.last in ("Field", "FieldInfo")
+        and value.func.package != "dataclasses"
     )
 
 
-def fields_of(kind: Any) -> list[Called]:
+def fields_of(kind: Any) -> list[ExternalCall]:
     """The `Field(...)`s in the `Annotated` of a type."""
     if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Annotated", "Required"):
         return [*fields_of(kind.args[0]), *(each for each in kind.args[1:] if is_field(each))]
@@ -66,12 +69,12 @@ def is_skipped(kind: Any) -> bool:
     if not (isinstance(kind, Generic) and isinstance(kind.base, External)):
         return False
     if kind.base.last == "Annotated":
-        said = [each.func if isinstance(each, Called) else each for each in kind.args[1:]]
+        said = [each.func if isinstance(each, ExternalCall) else each for each in kind.args[1:]]
         return any(isinstance(each, External) and each.last == "SkipJsonSchema" for each in said)
     return kind.base.last == "SkipJsonSchema"
 
 
-def default_of(info: Called) -> Any:
+def default_of(info: ExternalCall) -> Any:
     """The default that a `Field(...)` gives: a value, UNKNOWN, FACTORY or MISSING."""
     if "default_factory" in info.kwargs:
         return FACTORY
@@ -83,34 +86,34 @@ def default_of(info: Called) -> Any:
     return given
 
 
-def apply(maker: Generator, schema: Schema, extra: Any, at: str) -> Schema:
+def apply(generator: SchemaGenerator, schema: Schema, extra: Any, at: str) -> Schema:
     """A schema with one more thing said about it."""
-    if not isinstance(extra, Called):
+    if not isinstance(extra, ExternalCall):
         if extra is UNKNOWN:
-            maker.unknown.add(at)
+            generator.unknown.add(at)
         return schema
     name = extra.func.last
     if name == "WithJsonSchema" and extra.args and isinstance(extra.args[0], dict):
         return {**extra.args[0], **{key: schema[key] for key in _PLACED_BY_FIELD if key in schema}}
     if name == "UrlConstraints":
-        return _limited(maker, schema, {"max_length": extra.argument(0, "max_length")}, at)
+        return _limited(generator, schema, {"max_length": extra.argument(0, "max_length")}, at)
     if name in _SINGLE:
-        return _limited(maker, schema, {_SINGLE[name]: extra.argument(0, _SINGLE[name], UNKNOWN)}, at)
+        return _limited(generator, schema, {_SINGLE[name]: extra.argument(0, _SINGLE[name], UNKNOWN)}, at)
     if name == "Interval":
-        return _limited(maker, schema, extra.kwargs, at)
+        return _limited(generator, schema, extra.kwargs, at)
     if name == "Len":
         limits = {"min_length": extra.argument(0, "min_length", 0), "max_length": extra.argument(1, "max_length")}
-        return _limited(maker, schema, limits, at)
+        return _limited(generator, schema, limits, at)
     if name == "StringConstraints" or name in CONSTRAINED:
-        return _limited(maker, schema, extra.kwargs, at)
+        return _limited(generator, schema, extra.kwargs, at)
     if name in ("Field", "FieldInfo"):
-        return _described(maker, _limited(maker, schema, extra.kwargs, at), extra, at)
+        return _described(generator, _limited(generator, schema, extra.kwargs, at), extra, at)
     if name == "Discriminator":
-        return _told_apart(maker, schema, extra, at)
+        return _told_apart(generator, schema, extra, at)
     if name == "PlainValidator":
-        return maker.unknown_at(at)
-    if name in _SERIALIZERS and maker.is_written:
-        return _rewritten(maker, schema, extra, at)
+        return generator.unknown_at(at)
+    if name in _SERIALIZERS and generator.is_written:
+        return _rewritten(generator, schema, extra, at)
     return schema
 
 
@@ -121,26 +124,26 @@ def is_rewritten(kind: Any) -> bool:
     """Whether a function writes what is of this type, so that nobody can tell how a default is written."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
         return False
-    said = [each for each in kind.args[1:] if isinstance(each, Called)]
+    said = [each for each in kind.args[1:] if isinstance(each, ExternalCall)]
     return any(each.func.last in _SERIALIZERS for each in said) or is_rewritten(kind.args[0])
 
 
-def _rewritten(maker: Generator, schema: Schema, extra: Called, at: str) -> Schema:
+def _rewritten(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
     """What a function writes: of the type that it says, or else as it was."""
     kind = extra.argument(1, "return_type", MISSING)
     function = extra.argument(0, "func")
     if kind is MISSING and isinstance(function, Function):
         node = function.node
         if not isinstance(node, ast.Lambda) and node.returns is not None:
-            kind = maker.run.annotation(node.returns, function.scope)
+            kind = generator.run.annotation(node.returns, function.scope)
     if kind is MISSING:
         return schema
     kept = {key: value for key, value in schema.items() if key in _PLACED_BY_FIELD}
     scope = function.scope if isinstance(function, Function) else None
-    return maker.unknown_at(at) if scope is None else {**maker.schema(kind, scope, at), **kept}
+    return generator.unknown_at(at) if scope is None else {**generator.schema(kind, scope, at), **kept}
 
 
-def add_known(maker: Generator, made: Schema, said: dict[Any, Any], at: str) -> None:
+def add_known(generator: SchemaGenerator, made: Schema, said: dict[Any, Any], at: str) -> None:
     """Add to a schema what somebody says in so many words; what is not known of it is marked."""
     from mcproof.discovery.pydantic.defaults import encode
 
@@ -148,45 +151,45 @@ def add_known(maker: Generator, made: Schema, said: dict[Any, Any], at: str) -> 
         encoded = encode(value)
         if encoded is UNKNOWN:
             made.pop(key, None)
-            maker.unknown.add(f"{at}/{escape(str(key))}")
+            generator.unknown.add(f"{at}/{escape(str(key))}")
         else:
             made[str(key)] = encoded
 
 
-def _described(maker: Generator, schema: Schema, info: Called, at: str) -> Schema:
+def _described(generator: SchemaGenerator, schema: Schema, info: ExternalCall, at: str) -> Schema:
     made = dict(schema)
     said = {key: info.kwargs[key] for key in _PLACED_BY_FIELD if info.kwargs.get(key) is not None}
-    add_known(maker, made, said, at)
+    add_known(generator, made, said, at)
     discriminator = info.kwargs.get("discriminator")
     if isinstance(discriminator, str):
-        made = _discriminated(maker, made, discriminator)
+        made = _discriminated(generator, made, discriminator)
     elif discriminator is not None:
-        maker.unknown.add(at)
+        generator.unknown.add(at)
     if info.kwargs.get("deprecated") not in (None, False):
         made["deprecated"] = True
     extra = info.kwargs.get("json_schema_extra")
     if isinstance(extra, dict):
-        add_known(maker, made, extra, at)
+        add_known(generator, made, extra, at)
         if getattr(extra, "incomplete", False):
-            maker.unknown.add(at)
+            generator.unknown.add(at)
     elif extra is UNKNOWN or isinstance(extra, (Function, External)):
-        maker.unknown.add(at)
+        generator.unknown.add(at)
     if not info.complete:
-        maker.unknown.add(at)
+        generator.unknown.add(at)
     return made
 
 
-def _told_apart(maker: Generator, schema: Schema, extra: Called, at: str) -> Schema:
+def _told_apart(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
     """A union whose branches a property, or a function, tells apart."""
     told = extra.argument(0, "discriminator")
     if isinstance(told, str):
-        return _discriminated(maker, schema, told)
+        return _discriminated(generator, schema, told)
     if {"type": "null"} in schema.get("anyOf", ()):
-        return maker.unknown_at(at)
+        return generator.unknown_at(at)
     return {("oneOf" if key == "anyOf" else key): value for key, value in schema.items()}
 
 
-def _discriminated(maker: Generator, schema: Schema, name: str) -> Schema:
+def _discriminated(generator: SchemaGenerator, schema: Schema, name: str) -> Schema:
     """A union whose branches one property tells apart."""
     branches = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     mapping: dict[str, str] = {}
@@ -194,7 +197,7 @@ def _discriminated(maker: Generator, schema: Schema, name: str) -> Schema:
         reference = branch.get("$ref")
         if not isinstance(reference, str):
             return schema
-        target = maker.definitions.get(reference.removeprefix("#/$defs/"), {})
+        target = generator.definitions.get(reference.removeprefix("#/$defs/"), {})
         told = target.get("properties", {}).get(name, {})
         for value in [told["const"]] if "const" in told else told.get("enum", []):
             mapping[str(value)] = reference
@@ -208,18 +211,18 @@ def _discriminated(maker: Generator, schema: Schema, name: str) -> Schema:
 _NULL = {"type": "null"}
 
 
-def _limited(maker: Generator, schema: Schema, limits: dict[str, Any], at: str) -> Schema:
+def _limited(generator: SchemaGenerator, schema: Schema, limits: dict[str, Any], at: str) -> Schema:
     """A schema within limits; those of a nullable type hold for what is not null."""
     wanted = {key: value for key, value in limits.items() if value is not None and key in _KNOWN_LIMITS}
     if not wanted:
         return schema
     branches = schema.get("anyOf")
     if isinstance(branches, list) and any(isinstance(each, DecimalNumber) for each in branches):
-        return {**schema, "anyOf": [_limited_decimal(maker, each, wanted, at) for each in branches]}
+        return {**schema, "anyOf": [_limited_decimal(generator, each, wanted, at) for each in branches]}
     if isinstance(branches, list) and _NULL in branches:
         others = [each for each in branches if each != _NULL]
         inner = others[0] if len(others) == 1 else {"anyOf": others}
-        return {**schema, "anyOf": [_limited(maker, inner, limits, f"{at}/anyOf/0"), dict(_NULL)]}
+        return {**schema, "anyOf": [_limited(generator, inner, limits, f"{at}/anyOf/0"), dict(_NULL)]}
     made = dict(schema)
     for key, value in wanted.items():
         keyword = _keyword(key, schema)
@@ -228,15 +231,18 @@ def _limited(maker: Generator, schema: Schema, limits: dict[str, Any], at: str) 
         if isinstance(value, (int, float, str)):
             made[keyword] = value
         elif (
-            isinstance(value, Called) and value.func.last == "compile" and value.args and isinstance(value.args[0], str)
+            isinstance(value, ExternalCall)
+            and value.func.last == "compile"
+            and value.args
+            and isinstance(value.args[0], str)
         ):
             made[keyword] = value.args[0]
         else:
-            maker.unknown.add(f"{at}/{keyword}")
+            generator.unknown.add(f"{at}/{keyword}")
     return made
 
 
-def _limited_decimal(maker: Generator, schema: Schema, wanted: dict[str, Any], at: str) -> Schema:
+def _limited_decimal(generator: SchemaGenerator, schema: Schema, wanted: dict[str, Any], at: str) -> Schema:
     if not isinstance(schema, DecimalNumber):
         return schema
     made = DecimalNumber(schema)
@@ -244,7 +250,7 @@ def _limited_decimal(maker: Generator, schema: Schema, wanted: dict[str, Any], a
         if key in _NUMBERS and isinstance(value, (int, float)):
             made[_NUMBERS[key]] = float(value)
         elif key in _NUMBERS:
-            maker.unknown.add(f"{at}/anyOf/0/{_NUMBERS[key]}")
+            generator.unknown.add(f"{at}/anyOf/0/{_NUMBERS[key]}")
     return made
 
 

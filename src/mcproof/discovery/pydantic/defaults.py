@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.values import (
     UNKNOWN,
-    Called,
     Class,
     EnumMember,
     External,
+    ExternalCall,
     Generic,
     Instance,
     PlacedDict,
@@ -23,7 +23,7 @@ from mcproof.discovery.pydantic.basic_types import SETS
 from mcproof.discovery.pydantic.model_config import configuration
 
 if TYPE_CHECKING:
-    from mcproof.discovery.pydantic.generator import Generator
+    from mcproof.discovery.pydantic.generator import SchemaGenerator
 
 DEEPEST = 30
 MOST_VALUES = 2_000
@@ -39,7 +39,7 @@ class Room:
         self.left = MOST_VALUES
 
 
-def encode(value: Any, maker: Generator | None = None, depth: int = 0, room: Room | None = None) -> Any:
+def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0, room: Room | None = None) -> Any:
     """A value as JSON, UNKNOWN where it is not known; who makes the schema tells how an object is written."""
     room = Room() if room is None else room
     room.left -= 1
@@ -48,26 +48,26 @@ def encode(value: Any, maker: Generator | None = None, depth: int = 0, room: Roo
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, EnumMember):
-        return encode(value.value, maker, depth + 1, room)
+        return encode(value.value, generator, depth + 1, room)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
         if isinstance(value, PlacedDict) and (value.incomplete or value.doubtful):
             return UNKNOWN
-        made = {key: encode(item, maker, depth + 1, room) for key, item in value.items()}
+        made = {key: encode(item, generator, depth + 1, room) for key, item in value.items()}
         is_plain = all(isinstance(key, str) for key in made)
         return UNKNOWN if any(item is UNKNOWN for item in made.values()) or not is_plain else made
     if isinstance(value, (list, tuple, set, frozenset)):
         if getattr(value, "incomplete", False) or getattr(value, "doubtful", False):
             return UNKNOWN
-        items = [encode(item, maker, depth + 1, room) for item in value]
+        items = [encode(item, generator, depth + 1, room) for item in value]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if isinstance(value, bytes):
         return _text(value)
-    if isinstance(value, Called):
+    if isinstance(value, ExternalCall):
         return _called(value)
-    if isinstance(value, Instance) and maker is not None:
-        return _object(maker, value, depth, room)
+    if isinstance(value, Instance) and generator is not None:
+        return _object(generator, value, depth, room)
     return UNKNOWN
 
 
@@ -93,7 +93,7 @@ def _text(value: bytes) -> Any:
 _MOMENTS = {"datetime.date": datetime.date, "datetime.datetime": datetime.datetime, "datetime.time": datetime.time}
 
 
-def _called(value: Called) -> Any:
+def _called(value: ExternalCall) -> Any:
     name, args = value.func.last, value.args
     if value.func.name in _MOMENTS:
         return _moment(value)
@@ -122,7 +122,7 @@ def _uuid(text: str) -> Any:
         return UNKNOWN
 
 
-def _moment(value: Called) -> Any:
+def _moment(value: ExternalCall) -> Any:
     """A date or a time of day that is written out with numbers."""
     if value.kwargs or not all(isinstance(each, int) for each in value.args):
         return UNKNOWN
@@ -135,13 +135,13 @@ def _moment(value: Called) -> Any:
 # --- objects of the project
 
 
-def _object(maker: Generator, value: Instance, depth: int, room: Room) -> Any:
+def _object(generator: SchemaGenerator, value: Instance, depth: int, room: Room) -> Any:
     kind = class_schema.kind_of(value.cls)
     declared = class_fields.fields(value.cls, kind or "hints")
     if kind == "tuple":
-        items = [encode(value.attributes.get(each.name, UNKNOWN), maker, depth + 1, room) for each in declared]
+        items = [encode(value.attributes.get(each.name, UNKNOWN), generator, depth + 1, room) for each in declared]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
-    if kind not in ("model", "dataclass") or serializers.changes_values(maker, value.cls):
+    if kind not in ("model", "dataclass") or serializers.changes_values(generator, value.cls):
         return UNKNOWN
     is_checked = kind == "model" or class_fields.is_checked(value.cls)
     config = configuration(value.cls)
@@ -151,12 +151,12 @@ def _object(maker: Generator, value: Instance, depth: int, room: Room) -> Any:
     for each in declared:
         if room.left < 0:
             return UNKNOWN
-        annotation = maker.run.annotation(each.node.annotation, each.owner.body)
-        given = _given(maker, value, each, annotation, config)
-        encoded = encode(given, maker, depth + 1, room)
+        annotation = generator.run.annotation(each.node.annotation, each.owner.body)
+        given = _given(generator, value, each, annotation, config)
+        encoded = encode(given, generator, depth + 1, room)
         if is_checked and encoded is not UNKNOWN:
-            encoded = _checked(maker, given, encoded, annotation, each.owner.body)
-        written = _written_name(maker, each, annotation, config) if is_checked else each.name
+            encoded = _checked(generator, given, encoded, annotation, each.owner.body)
+        written = _written_name(generator, each, annotation, config) if is_checked else each.name
         if encoded is UNKNOWN or not isinstance(written, str):
             return UNKNOWN
         made[written] = encoded
@@ -164,51 +164,57 @@ def _object(maker: Generator, value: Instance, depth: int, room: Room) -> Any:
 
 
 def _given(
-    maker: Generator, value: Instance, field: class_fields.Declared, annotation: Any, config: dict[str, Any]
+    generator: SchemaGenerator,
+    value: Instance,
+    field: class_fields.DeclaredField,
+    annotation: Any,
+    config: dict[str, Any],
 ) -> Any:
     """What a field of an object is: given under its alias, or under its name, or by default."""
-    alias = maker.alias(annotation, field.default(), field.owner.body)
+    alias = generator.alias(annotation, field.default(), field.owner.body)
     if alias is None:
-        made = aliases.generated(maker.run, config.get("alias_generator"), field.name)
+        made = aliases.generated(generator.run, config.get("alias_generator"), field.name)
         if made is UNKNOWN:
             return UNKNOWN
         alias = str(made) if made is not None else field.name
     return value.attributes.get(alias, value.attributes.get(field.name, UNKNOWN))
 
 
-def _written_name(maker: Generator, field: class_fields.Declared, annotation: Any, config: dict[str, Any]) -> Any:
-    if maker.is_written:
+def _written_name(
+    generator: SchemaGenerator, field: class_fields.DeclaredField, annotation: Any, config: dict[str, Any]
+) -> Any:
+    if generator.is_written:
         return field.name
-    alias = maker.alias(annotation, field.default(), field.owner.body, is_written=True)
+    alias = generator.alias(annotation, field.default(), field.owner.body, is_written=True)
     if alias is not None:
         return alias
-    made = aliases.generated(maker.run, config.get("alias_generator"), field.name, is_written=True)
+    made = aliases.generated(generator.run, config.get("alias_generator"), field.name, is_written=True)
     return field.name if made is None else made
 
 
 _TYPES = {"str": str, "int": int, "bool": bool}
 
 
-def _checked(maker: Generator, given: Any, encoded: Any, kind: Any, scope: Scope) -> Any:
+def _checked(generator: SchemaGenerator, given: Any, encoded: Any, kind: Any, scope: Scope) -> Any:
     """A value as Pydantic writes it after it has seen it: what it would change is UNKNOWN, but for simple numbers."""
-    kind = maker.resolved(kind, scope)
+    kind = generator.resolved(kind, scope)
     if isinstance(kind, Generic) and isinstance(kind.base, External):
         name, args = kind.base.last, kind.args
         if name == "Annotated":
-            return _checked(maker, given, encoded, args[0], scope)
+            return _checked(generator, given, encoded, args[0], scope)
         if name in ("Optional", "Union"):
-            return _checked_union(maker, given, encoded, (*args, None) if name == "Optional" else args, scope)
+            return _checked_union(generator, given, encoded, (*args, None) if name == "Optional" else args, scope)
         if name == "Literal":
             return encoded
         if name in ("list", "List", "Sequence") and isinstance(encoded, list) and len(args) == 1:
-            items = [_checked(maker, *each, args[0], scope) for each in zip(given, encoded, strict=True)]
+            items = [_checked(generator, *each, args[0], scope) for each in zip(given, encoded, strict=True)]
             return UNKNOWN if any(item is UNKNOWN for item in items) else items
         if name in ("dict", "Dict", "Mapping") and isinstance(encoded, dict) and len(args) == 2:
-            values = {key: _checked(maker, given[key], item, args[1], scope) for key, item in encoded.items()}
+            values = {key: _checked(generator, given[key], item, args[1], scope) for key, item in encoded.items()}
             return UNKNOWN if any(item is UNKNOWN for item in values.values()) else values
         return encoded if encoded in ([], {}) else UNKNOWN
     if isinstance(kind, UnionOf):
-        return _checked_union(maker, given, encoded, kind.args, scope)
+        return _checked_union(generator, given, encoded, kind.args, scope)
     if isinstance(kind, Class):
         fits = isinstance(given, (Instance, EnumMember)) and given.cls is kind
         return encoded if fits else UNKNOWN
@@ -227,14 +233,14 @@ def _checked_plain(given: Any, encoded: Any, kind: Any) -> Any:
         return float(encoded)
     if name in _TYPES:
         return encoded if type(encoded) is _TYPES[name] else UNKNOWN
-    is_made = isinstance(given, Called) and given.func.last == name
+    is_made = isinstance(given, ExternalCall) and given.func.last == name
     return encoded if is_made else UNKNOWN
 
 
-def _checked_union(maker: Generator, given: Any, encoded: Any, arms: tuple[Any, ...], scope: Scope) -> Any:
+def _checked_union(generator: SchemaGenerator, given: Any, encoded: Any, arms: tuple[Any, ...], scope: Scope) -> Any:
     """The one branch that takes a value as it is; where several might, nobody knows."""
     if encoded is None:
         return None if None in arms else UNKNOWN
-    taken = [_checked(maker, given, encoded, arm, scope) for arm in arms if arm is not None]
+    taken = [_checked(generator, given, encoded, arm, scope) for arm in arms if arm is not None]
     found = [each for each in taken if each is not UNKNOWN]
     return found[0] if len(found) == 1 else UNKNOWN

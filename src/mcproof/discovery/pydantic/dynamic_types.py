@@ -5,35 +5,37 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.values import MISSING, UNKNOWN, Called, External, Scope
+from mcproof.discovery.interp.values import MISSING, UNKNOWN, External, ExternalCall, Scope
+from mcproof.discovery.pydantic.schema_nodes import common_type
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
-    from mcproof.discovery.pydantic.generator import Generator, Schema
+    from mcproof.discovery.pydantic.generator import SchemaGenerator
+    from mcproof.discovery.pydantic.schema_nodes import Schema
 
 _ENUMS = frozenset(("Enum", "StrEnum", "IntEnum"))
 
 
-def is_made_type(kind: Called) -> bool:
+def is_made_type(kind: ExternalCall) -> bool:
     """Whether a call makes a type with a definition of its own."""
     name, package = kind.func.last, kind.func.package
     return (name in _ENUMS and package == "enum") or (name == "create_model" and package == "pydantic")
 
 
-def reference(maker: Generator, kind: Called, scope: Scope, at: str) -> Schema:
+def reference(generator: SchemaGenerator, kind: ExternalCall, scope: Scope, at: str) -> Schema:
     """Such a type as it stands in another schema."""
     name = kind.args[0] if kind.args else None
     if not isinstance(name, str) or not kind.complete:
-        return maker.unknown_at(at)
+        return generator.unknown_at(at)
     if kind.func.last == "create_model":
-        return maker.defined(kind, name, lambda place: _model(maker, kind, name, scope, place))
+        return generator.defined(kind, name, lambda place: _model(generator, kind, name, scope, place))
     members = enum_members(kind)
     if members is None:
-        return maker.unknown_at(at)
-    return maker.defined(kind, name, lambda _: _enumeration(name, list(members.values())))
+        return generator.unknown_at(at)
+    return generator.defined(kind, name, lambda _: _enumeration(name, list(members.values())))
 
 
-def enum_members(kind: Called) -> dict[str, Any] | None:
+def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
     """The members of an enumeration and their values; None where they are not known."""
     given = kind.argument(1, "names")
     if set(kind.kwargs) - {"names", "module", "qualname"} and kind.kwargs.get("type") != External("builtins.str"):
@@ -57,12 +59,10 @@ def enum_members(kind: Called) -> dict[str, Any] | None:
 
 
 def _enumeration(name: str, values: list[Any]) -> Schema:
-    from mcproof.discovery.pydantic.generator import common_type
-
     return {"enum": values, "title": name, **common_type(values)}
 
 
-def _model(maker: Generator, kind: Called, name: str, scope: Scope, at: str) -> Schema:
+def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Scope, at: str) -> Schema:
     properties: Schema = {}
     required: list[str] = []
     for field, said in kind.kwargs.items():
@@ -70,9 +70,9 @@ def _model(maker: Generator, kind: Called, name: str, scope: Scope, at: str) -> 
             continue
         is_pair = isinstance(said, tuple) and len(said) == 2
         annotation, default = said if is_pair else (said, MISSING)
-        shown = maker.alias(annotation, default, scope) or field
-        with maker.standing_for({}):
-            entry = maker.field(shown, annotation, default, scope, f"{at}/properties/{escape(shown)}")
+        shown = generator.alias(annotation, default, scope) or field
+        with generator.standing_for({}):
+            entry = generator.field(shown, annotation, default, scope, f"{at}/properties/{escape(shown)}")
         properties[shown] = entry.schema
         required += [shown] if entry.required else []
     made: Schema = {"properties": properties, "title": name, "type": "object"}
@@ -83,7 +83,7 @@ def _model(maker: Generator, kind: Called, name: str, scope: Scope, at: str) -> 
         made["description"] = inspect.cleandoc(described)
     known = {"__doc__", "__module__"}
     if any(said not in known and kind.kwargs[said] is not None for said in kind.kwargs if said.startswith("__")):
-        maker.unknown.add(at)
+        generator.unknown.add(at)
     if described is UNKNOWN:
-        maker.unknown.add(f"{at}/description")
+        generator.unknown.add(f"{at}/description")
     return made

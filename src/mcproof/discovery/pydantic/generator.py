@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,10 +10,10 @@ from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
-    Called,
     Class,
     EnumMember,
     External,
+    ExternalCall,
     Generic,
     PlacedDict,
     Scope,
@@ -23,6 +22,7 @@ from mcproof.discovery.interp.values import (
 )
 from mcproof.discovery.pydantic import aliases, class_schema, constraints, defaults, dynamic_types
 from mcproof.discovery.pydantic.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SETS, TRANSPARENT, WRITTEN
+from mcproof.discovery.pydantic.schema_nodes import Schema, common_type, ordered, references, title, with_names
 from mcproof.text.pointers import escape, unescape
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ _JSON_VALUE = object()
 DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
 """How many types one schema may be made of: a type that holds another twice, and so on, doubles with every step."""
-Schema = dict[str, Any]
-_DATA = frozenset(("default", "const", "examples"))
-"""Keywords whose values are data, not schemas."""
 
 
 class Field(NamedTuple):
@@ -47,7 +44,7 @@ class Field(NamedTuple):
     required: bool
 
 
-class Generator:
+class SchemaGenerator:
     """Makes one schema; definitions and what stayed unknown gather here."""
 
     def __init__(self, run: Interpreter, *, is_written: bool = False) -> None:
@@ -115,7 +112,7 @@ class Generator:
             return class_schema.reference(self, kind, at)
         if isinstance(kind, TypeAlias):
             return self.defined(kind, kind.name, lambda place: self._alias(kind, place))
-        if isinstance(kind, Called):
+        if isinstance(kind, ExternalCall):
             return self._called(kind, scope, at)
         return self.unknown_at(at)
 
@@ -259,7 +256,7 @@ class Generator:
             made = constraints.apply(self, made, extra, at)
         return made
 
-    def _called(self, kind: Called, scope: Scope, at: str) -> Schema:
+    def _called(self, kind: ExternalCall, scope: Scope, at: str) -> Schema:
         name = kind.func.last
         if name == "NewType" and len(kind.args) > 1:
             return self.schema(kind.args[1], scope, at)
@@ -276,13 +273,13 @@ class Generator:
             return constraints.apply(self, self.schema(inner, scope, at), kind, at)
         return self.unknown_at(at)
 
-    def _variable(self, kind: Called, scope: Scope, at: str) -> Schema:
+    def _variable(self, kind: ExternalCall, scope: Scope, at: str) -> Schema:
         name = kind.args[0] if kind.args else None
         if name in self.variables:
             return self.schema(self.variables[name], scope, at)
         return self.schema(self._limit_of(kind), scope, at)
 
-    def _limit_of(self, variable: Called) -> Any:
+    def _limit_of(self, variable: ExternalCall) -> Any:
         """What a type variable means where it stands for nothing."""
         for said in ("default", "bound"):
             if said in variable.kwargs:
@@ -356,12 +353,12 @@ class Generator:
     def has_title(self, kind: Any, scope: Scope) -> bool:
         """Whether Pydantic titles a field of this type: not where it refers to a definition with a title of its own."""
         kind = self.resolved(kind, scope)
-        if isinstance(kind, Called) and kind.func.last == "TypeVar" and kind.args:
+        if isinstance(kind, ExternalCall) and kind.func.last == "TypeVar" and kind.args:
             name = kind.args[0]
             kind = self.resolved(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
         if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
             return False
-        if isinstance(kind, Called) and (kind.func.last == "TypeAliasType" or dynamic_types.is_made_type(kind)):
+        if isinstance(kind, ExternalCall) and (kind.func.last == "TypeAliasType" or dynamic_types.is_made_type(kind)):
             return False
         if isinstance(kind, Generic):
             if isinstance(kind.base, Class):
@@ -400,26 +397,6 @@ class Generator:
         return whole
 
 
-def references(schema: Schema) -> set[str]:
-    """The targets of every `$ref` in a schema; data such as defaults holds none."""
-    found: set[str] = set()
-    waiting: list[tuple[Any, bool]] = [(schema, False)]
-    while waiting:
-        node, is_named = waiting.pop()
-        if isinstance(node, list):
-            waiting += [(each, False) for each in node]
-        elif isinstance(node, dict):
-            target = node.get("$ref")
-            if isinstance(target, str):
-                found.add(target)
-            waiting += [
-                (value, key in ("properties", "$defs") and not is_named)
-                for key, value in node.items()
-                if is_named or key not in _DATA
-            ]
-    return found
-
-
 def qualified_name(kind: Class | TypeAlias) -> str:
     """The name of a definition with that of its module, and of all that it stands in."""
     path = [kind.name]
@@ -443,28 +420,6 @@ def _path_to(tree: ast.Module, wanted: ast.AST) -> list[str] | None:
     return None
 
 
-def with_names(node: Any, renamed: dict[str, str]) -> Any:
-    """A schema with other names for some definitions."""
-    if isinstance(node, list):
-        return [with_names(each, renamed) for each in node]
-    if not isinstance(node, dict):
-        return node
-    made = PlacedDict()
-    for key, value in node.items():
-        if key == "$defs" and isinstance(value, dict):
-            made[key] = {renamed.get(name, name): with_names(each, renamed) for name, each in value.items()}
-        elif key in _DATA:
-            made[key] = value
-        elif isinstance(value, str):
-            name = value.removeprefix("#/$defs/")
-            made[key] = f"#/$defs/{renamed[name]}" if name != value and name in renamed else value
-        else:
-            made[key] = with_names(value, renamed)
-    if isinstance(node, PlacedDict):
-        made.places = node.places
-    return made
-
-
 def _renamed_place(place: str, renamed: dict[str, str]) -> str:
     if not place.startswith("/$defs/"):
         return place
@@ -482,33 +437,19 @@ def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
     return flat
 
 
-def common_type(values: list[Any]) -> Schema:
-    names = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null", list: "array"}
-    types = {names.get(type(value)) for value in values}
-    return {"type": types.pop()} if len(types) == 1 else {}
-
-
-def title(name: str) -> str:
-    """The title that Pydantic gives a field."""
-    return name.title().replace("_", " ").strip()
-
-
-def ordered(value: Any, *, names: bool = False) -> Any:
-    """Keys in alphabetical order, those of `properties` as declared, as Pydantic writes a schema."""
-    if isinstance(value, list):
-        return [ordered(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    made = PlacedDict()
-    for key in value if names else sorted(value):
-        item = value[key]
-        is_data = type(item) is str or (key in _DATA and not names)
-        made[key] = item if is_data else ordered(item, names=key == "properties" and not names)
-    if isinstance(value, PlacedDict):
-        made.places = value.places
-    return made
-
-
-def clean_docstring(node: ast.ClassDef) -> str | None:
-    text = ast.get_docstring(node, clean=False)
-    return inspect.cleandoc(text) if text else None
+def model_json_schema(run: Interpreter, cls: Class) -> Any:
+    """`Model.model_json_schema()`; UNKNOWN if the class is not a model."""
+    generator = SchemaGenerator(run)
+    reference = class_schema.reference(generator, cls, "")
+    name = reference.get("$ref", "").removeprefix("#/$defs/")
+    if "" in generator.unknown or name not in generator.definitions:
+        return UNKNOWN
+    made = generator.definitions[name]
+    if generator.is_referenced(name):
+        made = reference
+    else:
+        del generator.definitions[name]
+    whole = generator.told_apart(generator.whole(made))
+    if isinstance(whole, PlacedDict):
+        whole.incomplete = bool(generator.unknown)
+    return whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.values import UNKNOWN, Called, Class, EnumMember, External, Generic, UnionOf
+from mcproof.discovery.interp.values import UNKNOWN, Class, EnumMember, External, ExternalCall, Generic, UnionOf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def parameters_of(cls: Class) -> list[str]:
     for base in cls.bases:
         if isinstance(base, Generic) and isinstance(base.base, External):
             if base.base.last in ("Generic", "Protocol"):
-                return [str(arg.args[0]) for arg in base.args if isinstance(arg, Called) and arg.args]
+                return [str(arg.args[0]) for arg in base.args if isinstance(arg, ExternalCall) and arg.args]
             found += [name for arg in base.args for name in _variables_in(arg)]
         elif isinstance(base, Generic):
             found += [name for arg in base.args for name in _variables_in(arg)]
@@ -106,7 +106,7 @@ class Spelling:
             return self._external(arg)
         if isinstance(arg, UnionOf):
             return self._union(arg.args)
-        if isinstance(arg, Called) and arg.func.last == "NewType":
+        if isinstance(arg, ExternalCall) and arg.func.last == "NewType":
             raise UnspeltError  # Python spells all of them alike, so that Pydantic tells them apart in its own way
         if not isinstance(arg, Generic):
             raise UnspeltError
@@ -147,7 +147,7 @@ class Spelling:
         self.types.append(id(extra))
         if isinstance(extra, str):
             return "str"
-        if isinstance(extra, Called) and extra.func.last in _METADATA:
+        if isinstance(extra, ExternalCall) and extra.func.last in _METADATA:
             return extra.func.last
         raise UnspeltError
 
@@ -169,7 +169,7 @@ def _is_union(kind: Any) -> bool:
 
 
 def _is_variable(kind: Any) -> bool:
-    return isinstance(kind, Called) and kind.func.last == "TypeVar" and bool(kind.args)
+    return isinstance(kind, ExternalCall) and kind.func.last == "TypeVar" and bool(kind.args)
 
 
 def filled_in(kind: Any, variables: dict[str, Any], budget: list[int] | None = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.discovery.interp.values import UNKNOWN, Called, Class
+from mcproof.discovery.interp.values import UNKNOWN, Class, ExternalCall
 
 _CLASS_SETTINGS = frozenset(
     [
@@ -22,7 +22,7 @@ def configuration(cls: Class) -> dict[str, Any]:
         given = [each.body.names.get("model_config", each.body.names.get("__pydantic_config__"))]
         given += [_decorated(decorator) for decorator in each.decorators]
         for config in given:
-            if isinstance(config, Called):
+            if isinstance(config, ExternalCall):
                 made.update(config.kwargs)
                 if not config.complete:
                     made["json_schema_extra"] = UNKNOWN
@@ -39,7 +39,7 @@ def configuration(cls: Class) -> dict[str, Any]:
 
 def _decorated(decorator: Any) -> Any:
     """The configuration that `@dataclass(config=...)` or `@with_config(...)` gives."""
-    if not isinstance(decorator, Called):
+    if not isinstance(decorator, ExternalCall):
         return None
     if decorator.func.last == "with_config":
         return decorator.argument(0, "config") or decorator

@@ -6,12 +6,12 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.interp.values import UNKNOWN, Called, Class, External
+from mcproof.discovery.interp.values import UNKNOWN, Class, External, ExternalCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.discovery.pydantic.generator import Generator
+    from mcproof.discovery.pydantic.generator import SchemaGenerator
 
 _CHANGING = frozenset(
     [
@@ -21,7 +21,7 @@ _CHANGING = frozenset(
 )  # fmt: skip
 
 
-class Marked(NamedTuple):
+class DecoratedMethod(NamedTuple):
     """A method below a decorator of Pydantic's."""
 
     decorator: Any
@@ -32,64 +32,66 @@ class Marked(NamedTuple):
 
     def said(self) -> dict[str, Any]:
         """The keyword arguments of the decorator."""
-        return self.decorator.kwargs if isinstance(self.decorator, Called) else {}
+        return self.decorator.kwargs if isinstance(self.decorator, ExternalCall) else {}
 
 
-def marked(maker: Generator, cls: Class, wanted: frozenset[str]) -> Iterator[Marked]:
+def marked(generator: SchemaGenerator, cls: Class, wanted: frozenset[str]) -> Iterator[DecoratedMethod]:
     """The methods of a class and its ancestors that one of some decorators marks, those of the farthest first."""
     for each in reversed(cls.ancestry()):
         for node in each.node.body:
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
             for decorator in node.decorator_list:
-                value = maker.run.annotation(decorator, each.scope)
-                func = value.func if isinstance(value, Called) else value
+                value = generator.run.annotation(decorator, each.scope)
+                func = value.func if isinstance(value, ExternalCall) else value
                 if isinstance(func, External) and func.last in wanted:
-                    yield Marked(value, node.name, node, each)
+                    yield DecoratedMethod(value, node.name, node, each)
 
 
-def changes_values(maker: Generator, cls: Class) -> bool:
+def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
     """Whether an object of a model may be written with other values than it is made of."""
     names = [name for each in cls.ancestry() for name in each.body.names]
     if "__init__" in names or "model_post_init" in names or "__post_init__" in names:
         return True
-    return next(marked(maker, cls, _CHANGING), None) is not None
+    return next(marked(generator, cls, _CHANGING), None) is not None
 
 
-def computed_fields(maker: Generator, cls: Class) -> dict[str, Marked]:
+def computed_fields(generator: SchemaGenerator, cls: Class) -> dict[str, DecoratedMethod]:
     """The properties that are written as fields, each once."""
-    return {each.name: each for each in marked(maker, cls, frozenset(["computed_field"]))}
+    return {each.name: each for each in marked(generator, cls, frozenset(["computed_field"]))}
 
 
-def computed_type(maker: Generator, field: Marked) -> Any:
+def computed_type(generator: SchemaGenerator, field: DecoratedMethod) -> Any:
     """The type of a computed field."""
     if "return_type" in field.said():
         return field.said()["return_type"]
-    return maker.run.annotation(field.node.returns, field.owner.scope) if field.node.returns is not None else UNKNOWN
+    return (
+        generator.run.annotation(field.node.returns, field.owner.scope) if field.node.returns is not None else UNKNOWN
+    )
 
 
-def computed_info(field: Marked) -> Called:
+def computed_info(field: DecoratedMethod) -> ExternalCall:
     """What a computed field says of itself, as a `Field(...)` would."""
     described = ast.get_docstring(field.node, clean=False)
     said = {key: value for key, value in field.said().items() if key in _SAID}
     if described and said.get("description") is None:
         said["description"] = inspect.cleandoc(described)
-    complete = field.decorator.complete if isinstance(field.decorator, Called) else True
-    return Called(External("pydantic.Field"), [], said, complete=complete)
+    complete = field.decorator.complete if isinstance(field.decorator, ExternalCall) else True
+    return ExternalCall(External("pydantic.Field"), [], said, complete=complete)
 
 
 _SAID = frozenset(("title", "description", "examples", "deprecated", "json_schema_extra"))
 
 
-def written_types(maker: Generator, cls: Class) -> dict[str, Any]:
+def written_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
     """The types that serializers write some fields as, by the name of the field; `""` for the model as a whole."""
     found: dict[str, Any] = {}
-    for each in marked(maker, cls, frozenset(["field_serializer", "model_serializer"])):
+    for each in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
         kind = each.said().get("return_type")
         if kind is None and each.node.returns is None:
             kind = UNSAID
         elif kind is None:
-            kind = maker.run.annotation(each.node.returns, each.owner.scope)
+            kind = generator.run.annotation(each.node.returns, each.owner.scope)
         is_model = getattr(getattr(each.decorator, "func", each.decorator), "last", "") == "model_serializer"
         names = [""] if is_model else [name for name in each.decorator.args if isinstance(name, str)]
         found.update(dict.fromkeys(names, kind))

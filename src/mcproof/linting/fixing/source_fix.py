@@ -152,7 +152,7 @@ class _Project:
     """The files of a target, each read once."""
 
     def __init__(self, target: str, source: Discovered) -> None:
-        from mcproof.discovery.project.source_files import python_files
+        from mcproof.discovery import python_files
 
         self.target = target
         self._source = source
@@ -177,7 +177,7 @@ class _Project:
 
     def _data(self, file: str) -> bytes | None:
         if file not in self._bytes:
-            from mcproof.discovery.project.source_files import read_bytes
+            from mcproof.discovery import read_bytes
 
             self._bytes[file] = read_bytes(file, [])
         return self._bytes[file]

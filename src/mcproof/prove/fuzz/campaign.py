@@ -9,44 +9,44 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.client.calling import Session
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import plain_secrets
-from mcproof.exchange.probe_facts import KINDS, SEVERAL, Trial, Trials
+from mcproof.client.session import Session
+from mcproof.exchange.probe_facts import CASE_OUTCOMES, SEVERAL, ItemProbes, ProbeRecord
 from mcproof.prove.blame import Sender
-from mcproof.prove.fuzz.tool_campaign import Called
-from mcproof.results.model import Untested
+from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
+from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from typing import Any
 
     from mcproof.catalog.model import Catalog
-    from mcproof.client.calling import Reply
-    from mcproof.client.endpoints import Server
+    from mcproof.client.connect import ConnectOptions
+    from mcproof.client.endpoints import Endpoint
     from mcproof.client.open_server import OpenServer
-    from mcproof.client.reach import Asking
+    from mcproof.client.session import Response
     from mcproof.exchange.probe_facts import Outcome
-    from mcproof.prove.failure_store import Failed
-    from mcproof.prove.fuzz.tool_campaign import Campaign, FoundFailure
-    from mcproof.prove.safety import Permission
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.prove.fuzz.tool_fuzzer import FoundFailure, FuzzPlan
+    from mcproof.prove.permission import Permission
 
 _TOLD_EVERY = 0.1
 """Seconds between two signs of progress."""
 _SERIOUS = ("crash", "hang", "protocol_violation", "leak", "accepted")
 
 
-class Fuzzed(NamedTuple):
+class FuzzResult(NamedTuple):
     """What came of it all."""
 
     outcomes: dict[str, int]
     cases: dict[str, int]
     """How many cases each tool was called with."""
     failures: list[FoundFailure]
-    stored: list[Failed]
+    stored: list[StoredFailure]
     """What it takes to send each failure again."""
-    trials: list[Trials]
+    item_probes: list[ItemProbes]
     untested: list[Untested]
     interrupted: bool
 
@@ -54,48 +54,48 @@ class Fuzzed(NamedTuple):
 def fuzz(
     catalog: Catalog,
     server: OpenServer,
-    campaign: Campaign,
+    plan: FuzzPlan,
     progress: Callable[[int, int, str], None],
-) -> Fuzzed:
+) -> FuzzResult:
     """Call every tool that may be called; an interrupt keeps what was found by then.
 
     The first worker calls the process that was listed, and each of the others starts one. More are started only to
     find out which call ended one (`blame`), and in place of one that has ended.
     """
-    run = _Run(catalog, server.session, campaign, progress)
+    run = _FuzzRun(catalog, server.session, plan, progress)
     finished = server.run(*run.workers(lambda: server.is_interrupted))
     return run.fuzzed(interrupted=not finished)
 
 
-async def fuzz_within(catalog: Catalog, server: Server, asking: Asking, campaign: Campaign) -> Fuzzed:
+async def fuzz_within(catalog: Catalog, server: Endpoint, options: ConnectOptions, plan: FuzzPlan) -> FuzzResult:
     """The same for who has an event loop already, and minds interrupts."""
-    session = Session(server, asking, campaign.limit)
-    run = _Run(catalog, session, campaign, lambda *_: None)
+    session = Session(server, options, plan.limit)
+    run = _FuzzRun(catalog, session, plan, lambda *_: None)
     try:
         await all_of(*run.workers())
     finally:
-        await session.leave()
+        await session.close()
     return run.fuzzed(interrupted=False)
 
 
-class _Run:
-    """One campaign: the tools that wait, the processes that call them, and what they saw."""
+class _FuzzRun:
+    """One plan: the tools that wait, the processes that call them, and what they saw."""
 
     def __init__(
         self,
         catalog: Catalog,
         session: Session,
-        campaign: Campaign,
+        plan: FuzzPlan,
         progress: Callable[[int, int, str], None],
     ) -> None:
         self._catalog = catalog
         self._session = session
-        self._campaign = campaign
+        self._plan = plan
         self._progress = progress
-        self._deadline = None if campaign.seconds is None else monotonic() + campaign.seconds
+        self._deadline = None if plan.seconds is None else monotonic() + plan.seconds
         self._called = [
-            Called(each.tool, catalog.protocol, campaign, plain_secrets(session.server.named_secrets))
-            for each in campaign.permissions
+            ToolFuzzer(each.tool, catalog.protocol, plan, plain_secrets(session.server.named_secrets))
+            for each in plan.permissions
             if each.is_granted
         ]
         self._told = 0.0
@@ -105,18 +105,18 @@ class _Run:
     ) -> list[Callable[[], Coroutine[Any, Any, None]]]:
         """The jobs that call all tools between them: the first over the given session, the others over their own."""
         waiting = iter(self._called)
-        count = min(self._campaign.processes, len(self._called))
+        count = min(self._plan.processes, len(self._called))
         first = [lambda: self._call(waiting, self._session)] if count else []
         return [*first, *[lambda: self._call_separately(waiting, is_interrupted)] * (count - 1)]
 
-    async def _call_separately(self, waiting: Iterator[Called], is_interrupted: Callable[[], bool]) -> None:
-        session = self._session.another()
+    async def _call_separately(self, waiting: Iterator[ToolFuzzer], is_interrupted: Callable[[], bool]) -> None:
+        session = self._session.new_session()
         try:
             await self._call(waiting, session)
         finally:
-            await session.leave(at_once=is_interrupted())
+            await session.close(at_once=is_interrupted())
 
-    async def _call(self, waiting: Iterator[Called], session: Session) -> None:
+    async def _call(self, waiting: Iterator[ToolFuzzer], session: Session) -> None:
         """Call one tool after the other with one process, which is started anew where a call ends it."""
         for called in waiting:
             try:
@@ -134,42 +134,42 @@ class _Run:
             counted = self._outcomes()
             done = sum(each.sent for each in self._called)
             words = ", ".join(f"{count:,} {name}" for name, count in counted.items() if count)
-            self._progress(done, self._campaign.cases * len(self._called), words)
+            self._progress(done, self._plan.cases * len(self._called), words)
 
     def _outcomes(self) -> dict[str, int]:
-        return {name: sum(each.outcomes[name] for each in self._called) for name in KINDS}
+        return {name: sum(each.outcomes[name] for each in self._called) for name in CASE_OUTCOMES}
 
-    def fuzzed(self, *, interrupted: bool) -> Fuzzed:
+    def fuzzed(self, *, interrupted: bool) -> FuzzResult:
         """What was seen, in the order of the catalog."""
         found = [failure for each in self._called for failure in each.failures()]
         failures = self._different([failure for failure in found if failure.judgement.outcome != "clean"])
-        trials = [
-            Trials(each.tool, listed, self._catalog.protocol) for each in self._called if (listed := each.trials())
+        records = [
+            ItemProbes(each.tool, listed, self._catalog.protocol) for each in self._called if (listed := each.records())
         ]
-        ends: dict[Outcome, list[Reply]] = {}
+        ends: dict[Outcome, list[Response]] = {}
         for end in [end for each in self._called for end in each.unexplained]:
             ends.setdefault(end.outcome, []).append(end)
         if ends:
             open_ends = [
-                Trial("fuzz", SEVERAL, "answer", outcome, answer=listed[0].why, times=len(listed))
+                ProbeRecord("fuzz", SEVERAL, "answer", outcome, response=listed[0].why, times=len(listed))
                 for outcome, listed in ends.items()
             ]
-            trials.insert(0, Trials(self._catalog.server, open_ends, self._catalog.protocol))
+            records.insert(0, ItemProbes(self._catalog.server, open_ends, self._catalog.protocol))
         untested = [Untested(f"tool {each.tool.label}", each.reason) for each in self._refused()]
         for each in self._called:
             untested += each.untested("interrupted" if interrupted else "the server has gone")
         cases = {each.tool.name: each.sent for each in self._called}
-        stored = [failure.stored(self._campaign) for failure in failures]
-        return Fuzzed(self._outcomes(), cases, failures, stored, trials, untested, interrupted)
+        stored = [failure.stored(self._plan) for failure in failures]
+        return FuzzResult(self._outcomes(), cases, failures, stored, records, untested, interrupted)
 
     def _different(self, failures: list[FoundFailure]) -> list[FoundFailure]:
         """The failures, the most serious first, those that came down to the same arguments put together."""
         merged: dict[str, FoundFailure] = {}
         for each in sorted(failures, key=lambda failure: _SERIOUS.index(failure.judgement.outcome)):
-            name = each.stored(self._campaign).id
+            name = each.stored(self._plan).id
             known = merged.get(name)
             merged[name] = each if known is None else known._replace(times=known.times + each.times)
         return list(merged.values())
 
     def _refused(self) -> list[Permission]:
-        return [each for each in self._campaign.permissions if not each.is_granted]
+        return [each for each in self._plan.permissions if not each.is_granted]

@@ -7,19 +7,19 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.exchange.leaks import leak_in
-from mcproof.exchange.probe_facts import Flaw
+from mcproof.exchange.probe_facts import ResponseFlaw
 from mcproof.exchange.responses import error_text, flaws_of
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcproof.client.calling import Reply
-    from mcproof.exchange.probe_facts import Kind
+    from mcproof.client.session import Response
+    from mcproof.exchange.probe_facts import CaseOutcome
     from mcproof.exchange.responses import OutputContract
-    from mcproof.prove.probes import Case
+    from mcproof.prove.probes import ProbeCase
 
-_HARM: dict[str, Kind] = {"crash": "crash", "hang": "hang", "malformed": "protocol_violation"}
+_HARM: dict[str, CaseOutcome] = {"crash": "crash", "hang": "hang", "malformed": "protocol_violation"}
 _VIOLATIONS = ("structured-invalid", "structured-missing", "malformed-content")
 _PARTICULARS = re.compile(r"0x[0-9a-f]+|\d+|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
 _FAULT_OF_KEYWORD = {
@@ -36,15 +36,15 @@ _FAULT_OF_KEYWORD = {
 class Judgement(NamedTuple):
     """What one answer comes to."""
 
-    outcome: Kind
+    outcome: CaseOutcome
     what: str = ""
     """What is wrong, in words; empty where nothing is."""
-    flaws: tuple[Flaw, ...] = ()
+    flaws: tuple[ResponseFlaw, ...] = ()
 
     @property
-    def failures(self) -> list[tuple[Kind, str]]:
+    def failures(self) -> list[tuple[CaseOutcome, str]]:
         """What failed about an answer, and how: its outcome, a leak, an error that is marked as a success."""
-        failed: list[tuple[Kind, str]] = [(self.outcome, self.what)] if self.outcome != "clean" else []
+        failed: list[tuple[CaseOutcome, str]] = [(self.outcome, self.what)] if self.outcome != "clean" else []
         if self.leak is not None:
             failed.append(("leak", self.leak))
         if not failed and self.flaws:
@@ -61,36 +61,40 @@ def fault_of(keyword: str) -> str | None:
     return _FAULT_OF_KEYWORD.get(keyword)
 
 
-def flaws_in(reply: Reply, revision: str | None, output: OutputContract) -> tuple[Flaw, ...]:
+def flaws_in(response: Response, revision: str | None, output: OutputContract) -> tuple[ResponseFlaw, ...]:
     """What is wrong with the result of a call, where there is one."""
-    if reply.answer is None or reply.answer.error is not None or reply.outcome not in ("accepted", "rejected"):
+    if (
+        response.message is None
+        or response.message.error is not None
+        or response.outcome not in ("accepted", "rejected")
+    ):
         return ()
-    return tuple(flaws_of(reply.answer.result, revision, output))
+    return tuple(flaws_of(response.message.result, revision, output))
 
 
-def passed(case: Case, reply: Reply) -> bool | None:
+def passed(case: ProbeCase, response: Response) -> bool | None:
     """Whether a probe passed; None where there is nothing to pass."""
-    is_answered = reply.outcome in ("accepted", "rejected")
+    is_answered = response.outcome in ("accepted", "rejected")
     if case.is_exploratory or case.probe == "baseline":
         return None if is_answered else False
     if case.any_answer_passes:
         return is_answered
-    return reply.outcome == ("accepted" if case.expects == "success" else "rejected")
+    return response.outcome == ("accepted" if case.expects == "success" else "rejected")
 
 
-def failed_as(case: Case, reply: Reply, flaws: tuple[Flaw, ...]) -> Kind | None:
+def failed_as(case: ProbeCase, response: Response, flaws: tuple[ResponseFlaw, ...]) -> CaseOutcome | None:
     """What kind of failure the answer to a probe is; None where it is none."""
-    if (harm := _HARM.get(reply.outcome)) is not None:
+    if (harm := _HARM.get(response.outcome)) is not None:
         return harm
     if any(flaw.kind in _VIOLATIONS for flaw in flaws):
         return "protocol_violation"
-    if case.expects == "rejection" and reply.outcome == "accepted":
+    if case.expects == "rejection" and response.outcome == "accepted":
         return None if case.any_answer_passes and not case.keyword else "accepted"  # what breaks a schema is no advice
-    return "protocol_violation" if passed(case, reply) is False else None
+    return "protocol_violation" if passed(case, response) is False else None
 
 
 def judged(
-    reply: Reply,
+    response: Response,
     arguments: Any,
     *,
     is_valid: bool,
@@ -99,21 +103,21 @@ def judged(
     secrets: Sequence[str] = (),
 ) -> Judgement:
     """What the answer to a call comes to."""
-    if (harm := _HARM.get(reply.outcome)) is not None:
-        return Judgement(harm, reply.why)
-    flaws = flaws_in(reply, revision, output)
-    if reply.outcome == "rejected" and (leak := _leak(reply, arguments, secrets)) is not None:
-        flaws = (*flaws, Flaw("leak", leak))
+    if (harm := _HARM.get(response.outcome)) is not None:
+        return Judgement(harm, response.why)
+    flaws = flaws_in(response, revision, output)
+    if response.outcome == "rejected" and (leak := _leak(response, arguments, secrets)) is not None:
+        flaws = (*flaws, ResponseFlaw("leak", leak))
     for flaw in flaws:
         if flaw.kind in _VIOLATIONS:
             return Judgement("protocol_violation", flaw.detail, flaws)
-    if reply.outcome == "accepted" and not is_valid:
+    if response.outcome == "accepted" and not is_valid:
         return Judgement("accepted", "an invalid call is answered as a success", flaws)
     return Judgement("clean", "", flaws)
 
 
-def _leak(reply: Reply, arguments: Any, secrets: Sequence[str]) -> str | None:
-    text = error_text(reply.answer.envelope) if reply.answer is not None else ""
+def _leak(response: Response, arguments: Any, secrets: Sequence[str]) -> str | None:
+    text = error_text(response.message.envelope) if response.message is not None else ""
     if len(text) < 8:
         return None
     leak = leak_in(text, "", secrets)

@@ -10,7 +10,7 @@ from mcproof.generation.smaller_values import reductions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.client.calling import Reply, Session
+    from mcproof.client.session import Response, Session
 
 MOST_CALLS, MOST_SLOW_CALLS = 200, 6
 MOST_SECONDS = 10.0
@@ -22,7 +22,7 @@ async def shrunk(
     tool: str,
     arguments: Any,
     may_be_sent: Callable[[Any], bool],
-    fails: Callable[[Any, Reply], bool],
+    fails: Callable[[Any, Response], bool],
     *,
     is_slow: bool,
     is_late: Callable[[], bool] = lambda: False,
@@ -40,10 +40,10 @@ async def shrunk(
             if not may_be_sent(candidate):
                 continue
             left -= 1
-            reply = await session.ask("tools/call", {"name": tool, "arguments": candidate})
-            if reply.outcome in ("hang", "crash"):
-                await session.leave(at_once=True)
-            if fails(candidate, reply):
+            response = await session.send("tools/call", {"name": tool, "arguments": candidate})
+            if response.outcome in ("hang", "crash"):
+                await session.close(at_once=True)
+            if fails(candidate, response):
                 best, progressed = candidate, True
                 break
     return best

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.catalog.model import Catalog
-    from mcproof.exchange.connection_facts import Anomaly, Wire
+    from mcproof.exchange.connection_facts import Anomaly, ConnectionFacts
 
 SLOW = 10.0
 """Seconds after which common clients give a server up."""
@@ -45,7 +45,7 @@ PAGING = {
 
 
 @rule("WIR-001", ruleset="wire", name="noise-on-stdout", severity="error", category="transport")
-def noise(wire: Wire) -> Iterator[Problem]:
+def noise(wire: ConnectionFacts) -> Iterator[Problem]:
     """The server sends something that is no message.
 
     Why: standard output belongs to the protocol; a client that stops at the first bad line loses the server.
@@ -55,7 +55,7 @@ def noise(wire: Wire) -> Iterator[Problem]:
 
 
 @rule("WIR-002", ruleset="wire", name="malformed-message", severity="error", category="protocol")
-def malformed(wire: Wire) -> Iterator[Problem]:
+def malformed(wire: ConnectionFacts) -> Iterator[Problem]:
     """A message is not what JSON-RPC or the transport asks for.
 
     Why: strict clients drop it and wait until their time is up.
@@ -68,7 +68,7 @@ def malformed(wire: Wire) -> Iterator[Problem]:
 
 
 @rule("WIR-003", ruleset="wire", name="wrong-id", severity="error", category="protocol")
-def wrong_id(wire: Wire) -> Iterator[Problem]:
+def wrong_id(wire: ConnectionFacts) -> Iterator[Problem]:
     """An answer does not carry the id of its request.
 
     Why: a client cannot tell what was answered, and waits until its time is up.
@@ -79,7 +79,7 @@ def wrong_id(wire: Wire) -> Iterator[Problem]:
 
 
 @rule("WIR-004", ruleset="wire", name="protocol-not-agreed", severity="error", category="protocol")
-def not_agreed(wire: Wire) -> Iterator[Problem]:
+def not_agreed(wire: ConnectionFacts) -> Iterator[Problem]:
     """The server answers the handshake with a protocol revision that does not exist, or with none.
 
     Why: a client must disconnect from a server whose revision it does not know.
@@ -92,7 +92,7 @@ def not_agreed(wire: Wire) -> Iterator[Problem]:
 
 
 @rule("WIR-005", ruleset="wire", name="capability-not-served", severity="error", category="protocol")
-def not_served(wire: Wire) -> Iterator[Problem]:
+def not_served(wire: ConnectionFacts) -> Iterator[Problem]:
     """A capability is declared, and its list is not served.
 
     Why: clients ask for whatever is declared; some give the whole server up when one list fails.
@@ -103,7 +103,7 @@ def not_served(wire: Wire) -> Iterator[Problem]:
 
 
 @rule("WIR-006", ruleset="wire", name="broken-paging", severity="error", category="protocol")
-def broken_paging(wire: Wire) -> Iterator[Problem]:
+def broken_paging(wire: ConnectionFacts) -> Iterator[Problem]:
     """The pages of a list do not come to an end.
 
     Why: a client that follows the cursors asks for ever.
@@ -113,7 +113,7 @@ def broken_paging(wire: Wire) -> Iterator[Problem]:
 
 
 @rule("WIR-007", ruleset="wire", name="slow-start", severity="warning", category="transport")
-def slow_start(wire: Wire) -> Iterator[Problem]:
+def slow_start(wire: ConnectionFacts) -> Iterator[Problem]:
     """The first answer takes longer than common clients wait.
 
     Why: a client gives up and shows the server as broken.
@@ -125,7 +125,7 @@ def slow_start(wire: Wire) -> Iterator[Problem]:
 
 
 @rule("WIR-008", ruleset="wire", name="does-not-exit", severity="warning", category="transport")
-def does_not_exit(wire: Wire) -> Iterator[Problem]:
+def does_not_exit(wire: ConnectionFacts) -> Iterator[Problem]:
     """The process goes on after its input is closed.
 
     Why: clients close the input and leave; such servers pile up in the background.
@@ -137,7 +137,7 @@ def does_not_exit(wire: Wire) -> Iterator[Problem]:
 
 
 @rule("WIR-009", ruleset="wire", name="unexpected-request", severity="warning", category="protocol")
-def unexpected_request(wire: Wire) -> Iterator[Problem]:
+def unexpected_request(wire: ConnectionFacts) -> Iterator[Problem]:
     """The server asks the client for something that the client does not offer.
 
     Why: most clients do not sample, list roots or ask the user; the server must do without.
@@ -154,11 +154,11 @@ def empty_version(catalog: Catalog) -> Iterator[Problem]:
     Why: the field is required, so something filled it in without knowing what; strict clients refuse the connection.
     Fix: give the SDK the version of the package when the server is made.
     """
-    if catalog.wire is not None and catalog.server_info.get("version") == "":
+    if catalog.connection is not None and catalog.server_info.get("version") == "":
         yield Problem("gives an empty text as its version", near=f"{catalog.server_info_pointer}/version")
 
 
-def _by_kind(wire: Wire, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
+def _by_kind(wire: ConnectionFacts, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
     """One problem for each kind of anomaly, with how often and what was seen."""
     for kind, words in kinds.items():
         found: list[Anomaly] = [each for each in wire.anomalies if each.kind == kind]

@@ -10,7 +10,7 @@ from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.probe_facts import Outcome, Trial, Trials
+    from mcproof.exchange.probe_facts import ItemProbes, Outcome, ProbeRecord
 
 
 @rule(
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     category="contract",
     fault=UNKNOWN_METHOD,
 )
-def unknown_tool(tried: Trials) -> Iterator[Problem]:
+def unknown_tool(tried: ItemProbes) -> Iterator[Problem]:
     """A call of a tool that does not exist is answered as a success.
 
     Why: a model that invents a tool, or misspells one, is told that all went well.
     Fix: answer with a JSON-RPC error (-32602), or with a result whose `isError` is true.
     """
-    for trial in _accepted(tried):
-        if trial.probe == "unknown_tool":
+    for record in _accepted(tried):
+        if record.probe == "unknown_tool":
             yield Problem(
-                "answers the call of a tool that does not exist with a result", trial.place, evidence=evidence(trial)
+                "answers the call of a tool that does not exist with a result", record.place, evidence=evidence(record)
             )
 
 
@@ -42,7 +42,7 @@ def unknown_tool(tried: Trials) -> Iterator[Problem]:
     category="contract",
     fault=MISSING_REQUIRED,
 )
-def missing_required(tried: Trials) -> Iterator[Problem]:
+def missing_required(tried: ItemProbes) -> Iterator[Problem]:
     """A call without an argument that the schema requires is accepted.
 
     Why: the schema promises a check that nobody makes; the call does something else than was asked, or half of it.
@@ -59,7 +59,7 @@ def missing_required(tried: Trials) -> Iterator[Problem]:
     category="contract",
     fault=TYPE_MISMATCH,
 )
-def wrong_type(tried: Trials) -> Iterator[Problem]:
+def wrong_type(tried: ItemProbes) -> Iterator[Problem]:
     """An argument of a type that the schema excludes is accepted.
 
     Why: a value of the wrong kind reaches the tool's logic, where it fails late, or is taken for something else.
@@ -76,7 +76,7 @@ def wrong_type(tried: Trials) -> Iterator[Problem]:
     category="contract",
     fault=UNEXPECTED_FIELD,
 )
-def extra_field(tried: Trials) -> Iterator[Problem]:
+def extra_field(tried: ItemProbes) -> Iterator[Problem]:
     """An argument that the closed schema does not have is accepted.
 
     Why: a misspelt or invented argument has no effect, and the caller never learns it, whatever the schema says.
@@ -93,7 +93,7 @@ def extra_field(tried: Trials) -> Iterator[Problem]:
     category="contract",
     fault=OVERSIZED,
 )
-def oversized(tried: Trials) -> Iterator[Problem]:
+def oversized(tried: ItemProbes) -> Iterator[Problem]:
     """An argument that is larger than the schema allows is accepted.
 
     Why: a bound that nobody enforces protects nothing of what stands behind it.
@@ -103,7 +103,7 @@ def oversized(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-016", ruleset="wire", name="invalid-accepted", severity="error", category="contract")
-def invalid(tried: Trials) -> Iterator[Problem]:
+def invalid(tried: ItemProbes) -> Iterator[Problem]:
     """A call that breaks the schema in some other way is accepted: a bound, an enumeration, a pattern.
 
     Why: what the schema says about values holds only if somebody checks it.
@@ -113,7 +113,7 @@ def invalid(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-017", ruleset="wire", name="crash", severity="error", category="robustness")
-def crash(tried: Trials) -> Iterator[Problem]:
+def crash(tried: ItemProbes) -> Iterator[Problem]:
     """A request ends the server, or closes the connection.
 
     Why: one bad call of one agent takes the server away from everybody who uses it.
@@ -123,7 +123,7 @@ def crash(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-018", ruleset="wire", name="hang", severity="error", category="robustness")
-def hang(tried: Trials) -> Iterator[Problem]:
+def hang(tried: ItemProbes) -> Iterator[Problem]:
     """A request is not answered in time.
 
     Why: an agent waits, and so does whoever waits for the agent; clients give up and show the server as broken.
@@ -133,7 +133,7 @@ def hang(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-019", ruleset="wire", name="malformed-answer", severity="error", category="protocol")
-def malformed(tried: Trials) -> Iterator[Problem]:
+def malformed(tried: ItemProbes) -> Iterator[Problem]:
     """A request is answered with something that is no JSON-RPC.
 
     Why: a client drops it, and waits until its time is up.
@@ -142,56 +142,56 @@ def malformed(tried: Trials) -> Iterator[Problem]:
     yield from _ended_in(tried, "malformed", "answers {} with a malformed message")
 
 
-def _accepted(tried: Trials) -> Iterator[Trial]:
-    for trial in tried.trials:
-        if trial.expects == "rejection" and trial.outcome == "accepted":
-            yield trial
+def _accepted(tried: ItemProbes) -> Iterator[ProbeRecord]:
+    for record in tried.records:
+        if record.expects == "rejection" and record.outcome == "accepted":
+            yield record
 
 
-def _accepted_invalid(tried: Trials, fault: str | None) -> Iterator[Problem]:
+def _accepted_invalid(tried: ItemProbes, fault: str | None) -> Iterator[Problem]:
     """A problem for each call that breaks the schema and was accepted."""
-    for trial in _accepted(tried):
-        if trial.fault == fault and trial.keyword:
-            message = f"accepts a call that breaks its schema: {trial.what}{again(trial)}"
-            yield Problem(message, trial.place, _parameter(trial), evidence(trial))
+    for record in _accepted(tried):
+        if record.fault == fault and record.keyword:
+            message = f"accepts a call that breaks its schema: {record.what}{again(record)}"
+            yield Problem(message, record.place, _parameter(record), evidence(record))
 
 
-def _ended_in(tried: Trials, outcome: Outcome, words: str) -> Iterator[Problem]:
+def _ended_in(tried: ItemProbes, outcome: Outcome, words: str) -> Iterator[Problem]:
     """A problem for each request that came to this end; the words have a place for what was sent."""
-    for trial in tried.trials:
-        if trial.outcome == outcome and trial.probe != "not_json":
-            message = f"{words.format(_sent(trial))}: {trial.answer}{again(trial)}"
-            yield Problem(message, trial.place, evidence=evidence(trial))
+    for record in tried.records:
+        if record.outcome == outcome and record.probe != "not_json":
+            message = f"{words.format(_sent(record))}: {record.response}{again(record)}"
+            yield Problem(message, record.place, evidence=evidence(record))
 
 
-def _sent(trial: Trial) -> str:
+def _sent(record: ProbeRecord) -> str:
     """What was sent, as the object of a sentence."""
-    if trial.expects == "success":
-        return trial.what if trial.probe != "fuzz" else f"a valid call ({trial.what})"
-    if trial.keyword:
-        return f"a call that breaks its schema ({trial.what})"
+    if record.expects == "success":
+        return record.what if record.probe != "fuzz" else f"a valid call ({record.what})"
+    if record.keyword:
+        return f"a call that breaks its schema ({record.what})"
     # What concerns an argument is no noun: "without any argument".
-    return f"a call ({trial.what})" if trial.place else trial.what
+    return f"a call ({record.what})" if record.place else record.what
 
 
-def _parameter(trial: Trial) -> str | None:
-    """The argument that a trial is about, if it is one of the first level."""
-    name = trial.place.removeprefix("/inputSchema/properties/")
-    if name == trial.place or "/" in name:
+def _parameter(record: ProbeRecord) -> str | None:
+    """The argument that a record is about, if it is one of the first level."""
+    name = record.place.removeprefix("/inputSchema/properties/")
+    if name == record.place or "/" in name:
         return None
     return name.replace("~1", "/").replace("~0", "~")
 
 
-def again(trial: Trial) -> str:
+def again(record: ProbeRecord) -> str:
     """How often, where it was more than once."""
-    return f" ({trial.times:,} times)" if trial.times > 1 else ""
+    return f" ({record.times:,} times)" if record.times > 1 else ""
 
 
-def evidence(trial: Trial) -> dict[str, Any]:
+def evidence(record: ProbeRecord) -> dict[str, Any]:
     """What was sent and what came back."""
-    found: dict[str, Any] = {"probe": trial.probe, "sent": trial.request, "answer": trial.answer}
-    if trial.failure is not None:
-        found["failure"] = trial.failure
-    if trial.times > 1:
-        found["count"] = trial.times
+    found: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
+    if record.failure is not None:
+        found["failure"] = record.failure
+    if record.times > 1:
+        found["count"] = record.times
     return found

@@ -12,7 +12,7 @@ from mcproof.rules.wire.contract_promises import evidence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.probe_facts import Trials
+    from mcproof.exchange.probe_facts import ItemProbes
 
 CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource": -32602, "bad_version": -32022}
 """The codes that the stateless era insists on."""
@@ -26,7 +26,7 @@ CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource":
     category="protocol",
     fault=UNKNOWN_METHOD,
 )
-def unknown_method(tried: Trials) -> Iterator[Problem]:
+def unknown_method(tried: ItemProbes) -> Iterator[Problem]:
     """A method that does not exist is answered as a success.
 
     Why: clients find out what a server can do by asking; one that says yes to everything is believed.
@@ -36,39 +36,39 @@ def unknown_method(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-026", ruleset="wire", name="not-json-fatal", severity="error", category="robustness")
-def not_json(tried: Trials) -> Iterator[Problem]:
+def not_json(tried: ItemProbes) -> Iterator[Problem]:
     """A message that is not JSON ends the server, or costs the request after it.
 
     Why: one broken line, of a client or of a wrapper script, takes the server away.
     Fix: answer with the JSON-RPC error -32700, or pass over it, and read on.
     """
     words = {"crash": "ends", "hang": "loses a request", "malformed": "loses its way"}
-    for trial in tried.trials:
-        if trial.probe == "not_json" and trial.outcome in words:
-            message = f"{words[trial.outcome]} after a message that is not JSON: {trial.answer}"
-            yield Problem(message, evidence=evidence(trial))
+    for record in tried.records:
+        if record.probe == "not_json" and record.outcome in words:
+            message = f"{words[record.outcome]} after a message that is not JSON: {record.response}"
+            yield Problem(message, evidence=evidence(record))
 
 
 @rule("WIR-027", ruleset="wire", name="version-not-negotiated", severity="error", category="protocol")
-def version(tried: Trials) -> Iterator[Problem]:
+def version(tried: ItemProbes) -> Iterator[Problem]:
     """A protocol revision that does not exist is agreed to, or refused in a way that ends the conversation.
 
     Why: a client of another revision must learn which ones the server speaks, and go on from there.
     Fix: answer `initialize` with a revision that the server speaks; in the stateless era, with the error -32022.
     """
     is_stateless = (tried.revision or "") >= STATELESS
-    for trial in tried.trials:
-        if trial.probe != "bad_version":
+    for record in tried.records:
+        if record.probe != "bad_version":
             continue
-        if trial.expects == "rejection" and trial.outcome == "accepted":
-            yield Problem(f"agrees to {trial.what}, which does not exist", evidence=evidence(trial))
-        elif trial.expects == "success" and trial.outcome == "rejected" and not is_stateless:
+        if record.expects == "rejection" and record.outcome == "accepted":
+            yield Problem(f"agrees to {record.what}, which does not exist", evidence=evidence(record))
+        elif record.expects == "success" and record.outcome == "rejected" and not is_stateless:
             message = "refuses a client of another protocol revision, instead of offering its own"
-            yield Problem(f"{message}: {trial.answer}", evidence=evidence(trial))
+            yield Problem(f"{message}: {record.response}", evidence=evidence(record))
 
 
 @rule("WIR-028", ruleset="wire", name="bad-cursor-accepted", severity="note", category="protocol")
-def bad_cursor(tried: Trials) -> Iterator[Problem]:
+def bad_cursor(tried: ItemProbes) -> Iterator[Problem]:
     """A cursor that the server never gave out is accepted.
 
     Why: a client whose cursor has gone stale gets a page, and takes it for the next one.
@@ -78,7 +78,7 @@ def bad_cursor(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-029", ruleset="wire", name="unknown-prompt-accepted", severity="error", category="protocol")
-def unknown_prompt(tried: Trials) -> Iterator[Problem]:
+def unknown_prompt(tried: ItemProbes) -> Iterator[Problem]:
     """A prompt that does not exist is answered as if it did.
 
     Why: a client shows, and a model follows, what nobody wrote.
@@ -88,7 +88,7 @@ def unknown_prompt(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-030", ruleset="wire", name="unknown-resource-accepted", severity="error", category="protocol")
-def unknown_resource(tried: Trials) -> Iterator[Problem]:
+def unknown_resource(tried: ItemProbes) -> Iterator[Problem]:
     """A resource that does not exist is answered as if it did, or as if it were empty.
 
     Why: a client cannot tell what is empty from what is not there.
@@ -98,7 +98,7 @@ def unknown_resource(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-031", ruleset="wire", name="wrong-error-code", severity="warning", category="protocol")
-def wrong_code(tried: Trials) -> Iterator[Problem]:
+def wrong_code(tried: ItemProbes) -> Iterator[Problem]:
     """An error has another code than the revision insists on.
 
     Why: from revision 2026-07-28 on clients decide by the code what to do next.
@@ -106,15 +106,15 @@ def wrong_code(tried: Trials) -> Iterator[Problem]:
     """
     if (tried.revision or "") < STATELESS:
         return
-    for trial in tried.trials:
-        wanted = CODES.get(trial.probe)
-        if wanted is not None and trial.outcome == "rejected" and trial.code != wanted:
-            given = "no error of JSON-RPC" if trial.code is None else f"the error {trial.code}"
-            message = f"answers {trial.what} with {given}, where its revision asks for {wanted}"
-            yield Problem(message, evidence=evidence(trial))
+    for record in tried.records:
+        wanted = CODES.get(record.probe)
+        if wanted is not None and record.outcome == "rejected" and record.code != wanted:
+            given = "no error of JSON-RPC" if record.code is None else f"the error {record.code}"
+            message = f"answers {record.what} with {given}, where its revision asks for {wanted}"
+            yield Problem(message, evidence=evidence(record))
 
 
-def _accepted(tried: Trials, probe: str, words: str) -> Iterator[Problem]:
-    for trial in tried.trials:
-        if trial.probe == probe and trial.expects == "rejection" and trial.outcome == "accepted":
-            yield Problem(words, evidence=evidence(trial))
+def _accepted(tried: ItemProbes, probe: str, words: str) -> Iterator[Problem]:
+    for record in tried.records:
+        if record.probe == probe and record.expects == "rejection" and record.outcome == "accepted":
+            yield Problem(words, evidence=evidence(record))

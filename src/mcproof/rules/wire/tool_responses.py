@@ -11,11 +11,11 @@ from mcproof.rules.wire.contract_promises import evidence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.probe_facts import Trial, Trials
+    from mcproof.exchange.probe_facts import ItemProbes, ProbeRecord
 
 
 @rule("WIR-020", ruleset="wire", name="structured-content-invalid", severity="error", category="contract")
-def structured_invalid(tried: Trials) -> Iterator[Problem]:
+def structured_invalid(tried: ItemProbes) -> Iterator[Problem]:
     """Structured content breaks the output schema that the tool declares.
 
     Why: a server must keep to its own schema; clients that check refuse the whole answer.
@@ -25,7 +25,7 @@ def structured_invalid(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-021", ruleset="wire", name="structured-content-missing", severity="error", category="contract")
-def structured_missing(tried: Trials) -> Iterator[Problem]:
+def structured_missing(tried: ItemProbes) -> Iterator[Problem]:
     """A tool declares an output schema and answers without structured content.
 
     Why: whoever declares a schema must send what it describes; clients turn such an answer into an error.
@@ -35,7 +35,7 @@ def structured_missing(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-022", ruleset="wire", name="malformed-content", severity="error", category="protocol")
-def malformed_content(tried: Trials) -> Iterator[Problem]:
+def malformed_content(tried: ItemProbes) -> Iterator[Problem]:
     """The result of a call is not what the protocol revision allows.
 
     Why: clients that check drop the answer; others show nothing, or the wrong thing.
@@ -45,7 +45,7 @@ def malformed_content(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-023", ruleset="wire", name="error-as-success", severity="warning", category="contract")
-def error_as_success(tried: Trials) -> Iterator[Problem]:
+def error_as_success(tried: ItemProbes) -> Iterator[Problem]:
     """A result says in its text that it is an error, and is marked as a success.
 
     Why: a client counts it as done, and a model may go on as if it were.
@@ -55,7 +55,7 @@ def error_as_success(tried: Trials) -> Iterator[Problem]:
 
 
 @rule("WIR-024", ruleset="wire", name="leak", severity="error", category="security")
-def leak(tried: Trials) -> Iterator[Problem]:
+def leak(tried: ItemProbes) -> Iterator[Problem]:
     """An error text gives away a stack trace, a path of the source code, or a secret.
 
     Why: an answer goes to a model, and from there anywhere; this helps an attacker, and nobody who called the tool.
@@ -64,17 +64,17 @@ def leak(tried: Trials) -> Iterator[Problem]:
     yield from _flawed(tried, "leak", "an error text gives away ")
 
 
-def _flawed(tried: Trials, kind: str, words: str) -> Iterator[Problem]:
+def _flawed(tried: ItemProbes, kind: str, words: str) -> Iterator[Problem]:
     """One problem for a kind of flaw: what it was the first time, and how often it came."""
-    first: tuple[Trial, str] | None = None
+    first: tuple[ProbeRecord, str] | None = None
     count = 0
-    for trial in tried.trials:
-        for flaw in trial.flaws:
+    for record in tried.records:
+        for flaw in record.flaws:
             if flaw.kind == kind:
-                first = first or (trial, flaw.detail)
-                count += trial.times
+                first = first or (record, flaw.detail)
+                count += record.times
                 break
     if first is not None:
-        trial, detail = first
+        record, detail = first
         times = f" ({count:,} times)" if count > 1 else ""
-        yield Problem(f"{words}{detail}{times}", evidence={**evidence(trial), "count": count})
+        yield Problem(f"{words}{detail}{times}", evidence={**evidence(record), "count": count})

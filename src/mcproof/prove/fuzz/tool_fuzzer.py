@@ -6,28 +6,28 @@ import asyncio
 import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.probe_facts import KINDS, Trial, spelt
+from mcproof.exchange.probe_facts import CASE_OUTCOMES, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import deterministic_cases
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.blame import SUSPECTS
-from mcproof.prove.failure_store import Failed, failure_id
+from mcproof.prove.failure_store import StoredFailure, failure_id
 from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judged, signature
 from mcproof.prove.fuzz.shrinking import shrunk
-from mcproof.results.model import Untested
+from mcproof.results.run import Untested
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcproof.catalog.model import Tool
-    from mcproof.client.calling import Reply, Session
-    from mcproof.exchange.probe_facts import Expectation, Kind, Outcome
+    from mcproof.client.session import Response, Session
+    from mcproof.exchange.probe_facts import CaseOutcome, Expectation, Outcome
     from mcproof.generation.cases import GeneratedCase
     from mcproof.prove.blame import Sender
-    from mcproof.prove.safety import Permission
+    from mcproof.prove.permission import Permission
 
 MOST_CRASHES, MOST_HANGS = 10, 3
 """After how many of them a tool is known to be broken, and not called any more."""
@@ -39,7 +39,7 @@ _HOW = "--args gives one"
 _TRIED_AS: dict[str, Outcome] = {"crash": "crash", "hang": "hang", "protocol_violation": "malformed"}
 
 
-class Campaign(NamedTuple):
+class FuzzPlan(NamedTuple):
     """What is to be sent."""
 
     permissions: list[Permission]
@@ -68,13 +68,13 @@ class FoundFailure(NamedTuple):
     answer: str
     times: int
 
-    def stored(self, campaign: Campaign) -> Failed:
+    def stored(self, plan: FuzzPlan) -> StoredFailure:
         """What it takes to send it again."""
         params = {"name": self.tool.name, "arguments": self.case.arguments}
         outcome = self.judgement.outcome
-        return Failed(
-            failure_id(campaign.target, self.tool.name, "fuzz", outcome, params),
-            campaign.target,
+        return StoredFailure(
+            failure_id(plan.target, self.tool.name, "fuzz", outcome, params),
+            plan.target,
             self.tool.name,
             "fuzz",
             "tools/call",
@@ -83,7 +83,7 @@ class FoundFailure(NamedTuple):
             self.case.description,
             self.case.is_valid,
             self.answer,
-            round(campaign.limit * 1000),
+            round(plan.limit * 1000),
         )
 
 
@@ -102,17 +102,17 @@ def cases_of(
             yield case
 
 
-class Called:
+class ToolFuzzer:
     """One tool: its cases, and what they came to."""
 
-    def __init__(self, tool: Tool, revision: str | None, campaign: Campaign, secrets: list[str]) -> None:
+    def __init__(self, tool: Tool, revision: str | None, plan: FuzzPlan, secrets: list[str]) -> None:
         self.tool = tool
-        self.outcomes: dict[str, int] = dict.fromkeys(KINDS, 0)
+        self.outcomes: dict[str, int] = dict.fromkeys(CASE_OUTCOMES, 0)
         self.sent = 0
-        self.unexplained: list[Reply] = []
+        self.unexplained: list[Response] = []
         self.stopped = ""
         """Why not all cases were sent."""
-        self._campaign = campaign
+        self._plan = plan
         self._schema = tool.schema if tool.schema is not None else {}
         self._output = OutputContract(tool.fields.get("outputSchema"))
         self._revision = revision
@@ -124,7 +124,7 @@ class Called:
     async def run(self, sender: Sender, is_late: Callable[[], bool], tell: Callable[[], None]) -> None:
         """Send the cases of this tool, then make those that failed smaller."""
         name = self.tool.name
-        cases = cases_of(self._schema, self._campaign.seed, name, self._campaign.arguments.get(name))
+        cases = cases_of(self._schema, self._plan.seed, name, self._plan.arguments.get(name))
         try:
             await self._send_all(cases, sender, is_late, tell)
         finally:  # a server that is gone, or an interrupt, takes nothing back
@@ -141,15 +141,15 @@ class Called:
         name = self.tool.name
         recent: dict[int, tuple[GeneratedCase, Judgement]] = {}
         for case in cases:
-            if self.sent >= self._campaign.cases or self._is_known_broken(len(sender.unexplained)):
+            if self.sent >= self._plan.cases or self._is_known_broken(len(sender.unexplained)):
                 break
             if is_late():
                 self.stopped = f"the time was up after {self.sent:,} cases"
                 break
-            number, reply = await sender.send("tools/call", {"name": name, "arguments": case.arguments})
-            if reply is not None:
+            number, response = await sender.send("tools/call", {"name": name, "arguments": case.arguments})
+            if response is not None:
                 self.sent += 1
-                recent[number] = case, self._count(number, case, reply, sender)
+                recent[number] = case, self._count(number, case, response, sender)
                 if len(recent) > SUSPECTS + 1:
                     del recent[next(iter(recent))]
             if sender.corrections:
@@ -165,9 +165,9 @@ class Called:
             self.stopped = f"stopped after {self.sent:,} cases, as it crashes or hangs again and again"
         return bool(self.stopped)
 
-    def _judge(self, case: GeneratedCase, reply: Reply) -> Judgement:
+    def _judge(self, case: GeneratedCase, response: Response) -> Judgement:
         return judged(
-            reply,
+            response,
             case.arguments,
             is_valid=case.is_valid,
             revision=self._revision,
@@ -175,27 +175,27 @@ class Called:
             secrets=self._secrets,
         )
 
-    def _count(self, number: int, case: GeneratedCase, reply: Reply, sender: Sender) -> Judgement:
-        judgement = self._judge(case, reply)
+    def _count(self, number: int, case: GeneratedCase, response: Response, sender: Sender) -> Judgement:
+        judgement = self._judge(case, response)
         if case.is_valid:
             self._valid += 1
-            self._refused += reply.outcome == "rejected"
+            self._refused += response.outcome == "rejected"
         self.outcomes[judgement.outcome] += 1
         if judgement.leak is not None:
             self.outcomes["leak"] += 1
         if judgement.outcome != "clean" or judgement.flaws:
-            self._keep(number, case, judgement, reply, sender.session)
+            self._keep(number, case, judgement, response, sender.session)
         return judgement
 
     def _correct(self, sender: Sender, recent: dict[int, tuple[GeneratedCase, Judgement]]) -> None:
         """Take back the outcome of calls that turned out to have done harm later; what they leaked stays leaked."""
-        for number, reply in sender.corrections.items():
+        for number, response in sender.corrections.items():
             if number in recent:
                 case, before = recent[number]
                 self._forget(case, before)
-                judgement = self._judge(case, reply)
+                judgement = self._judge(case, response)
                 self.outcomes[judgement.outcome] += 1
-                self._keep(number, case, judgement, reply, sender.session)
+                self._keep(number, case, judgement, response, sender.session)
         sender.corrections.clear()
 
     def _forget(self, case: GeneratedCase, judgement: Judgement) -> None:
@@ -204,7 +204,9 @@ class Called:
         if (known := self._found.pop(key, None)) is not None and known.times > 1:
             self._found[key] = known._replace(times=known.times - 1)
 
-    def _keep(self, number: int, case: GeneratedCase, judgement: Judgement, reply: Reply, session: Session) -> None:
+    def _keep(
+        self, number: int, case: GeneratedCase, judgement: Judgement, response: Response, session: Session
+    ) -> None:
         """Remember a failure, or that it came again; with nothing in it that is secret."""
         for outcome, what in judgement.failures:
             key = _key(case, outcome, what)
@@ -212,9 +214,9 @@ class Called:
             if known is not None:
                 self._found[key] = known._replace(times=known.times + 1)
             elif sum(kind == outcome for kind, *_ in self._found) < MOST_FAILURES:
-                flaws = tuple(flaw._replace(detail=session.hidden(flaw.detail)) for flaw in judgement.flaws)
-                shown = Judgement(outcome, session.hidden(what), flaws)
-                self._found[key] = FoundFailure(self.tool, number, case, shown, session.hidden(reply.words), 1)
+                flaws = tuple(flaw._replace(detail=session.redacted(flaw.detail)) for flaw in judgement.flaws)
+                shown = Judgement(outcome, session.redacted(what), flaws)
+                self._found[key] = FoundFailure(self.tool, number, case, shown, session.redacted(response.text), 1)
 
     async def _smaller(self, failure: FoundFailure, sender: Sender, is_late: Callable[[], bool]) -> FoundFailure:
         """The same failure with the least that is needed for it, as far as there is time to find out."""
@@ -229,10 +231,10 @@ class Called:
             """Whether arguments are as valid as the ones that failed, or break the schema in the same place."""
             return oracle.accepts(arguments) if failure.case.is_valid else oracle.first_error(arguments) == broken
 
-        def fails(arguments: Any, reply: Reply) -> bool:
-            judgement = self._judge(failure.case._replace(arguments=arguments), reply)
+        def fails(arguments: Any, response: Response) -> bool:
+            judgement = self._judge(failure.case._replace(arguments=arguments), response)
             return any(
-                outcome == wanted.outcome and signature(sender.session.hidden(what)) == signature(wanted.what)
+                outcome == wanted.outcome and signature(sender.session.redacted(what)) == signature(wanted.what)
                 for outcome, what in judgement.failures
             )
 
@@ -253,18 +255,18 @@ class Called:
         """What failed, in the order of the cases; also what is wrong with an answer that is clean otherwise."""
         return sorted(self._found.values(), key=lambda each: (each.number, each.judgement.outcome))
 
-    def trials(self) -> list[Trial]:
+    def records(self) -> list[ProbeRecord]:
         """What failed, for the rules."""
-        return [self._trial(each) for each in self.failures()]
+        return [self._record(each) for each in self.failures()]
 
-    def _trial(self, failure: FoundFailure) -> Trial:
+    def _record(self, failure: FoundFailure) -> ProbeRecord:
         case, judgement = failure.case, failure.judgement
         expects: Expectation = "success" if case.is_valid else "rejection"
         outcome = _TRIED_AS.get(judgement.outcome, "accepted" if judgement.outcome == "accepted" else "rejected")
         flaws = tuple(flaw for flaw in judgement.flaws if judgement.outcome != "leak" or flaw.kind == "leak")
         if judgement.outcome == "protocol_violation" and flaws:
             outcome = "rejected"  # the flaws say what is wrong
-        return Trial(
+        return ProbeRecord(
             "fuzz",
             case.description,
             expects,
@@ -273,10 +275,10 @@ class Called:
             case.keyword,
             case.pointer,
             self._place(case),
-            spelt(case.arguments),
+            as_json(case.arguments),
             failure.answer,
             flaws=flaws,
-            failure=failure.stored(self._campaign).id if judgement.outcome != "clean" else None,
+            failure=failure.stored(self._plan).id if judgement.outcome != "clean" else None,
             times=failure.times,
         )
 
@@ -303,7 +305,7 @@ class Called:
             yield Untested(f"the logic of tool {self.tool.label}", f"{calls} refused, so it was never reached")
 
 
-def _key(case: GeneratedCase, outcome: Kind, what: str) -> tuple[str, ...]:
+def _key(case: GeneratedCase, outcome: CaseOutcome, what: str) -> tuple[str, ...]:
     """What two failures have in common that are told as one."""
     return (outcome, *(_violated(case) if outcome == "accepted" else (signature(what),)))
 

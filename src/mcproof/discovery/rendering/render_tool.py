@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.catalog.model import SourceTool
-from mcproof.discovery.document import item_locations
-from mcproof.discovery.document.render_prompt_resource import add_meta
 from mcproof.discovery.frameworks.fastmcp_schema import inline_output
 from mcproof.discovery.frameworks.function_schemas import derive
 from mcproof.discovery.interp.builtin_values import unwrapped
-from mcproof.discovery.interp.values import DOC_IN_DOUBT, UNKNOWN, Called, OneOfTwo
+from mcproof.discovery.interp.values import DOC_IN_DOUBT, UNKNOWN, EitherFunction, ExternalCall
+from mcproof.discovery.rendering import item_locations
+from mcproof.discovery.rendering.render_prompt_resource import add_meta
 
 if TYPE_CHECKING:
-    from mcproof.discovery.document.json_writer import Writer
-    from mcproof.discovery.frameworks.served_items import Entry
-    from mcproof.discovery.frameworks.servers import Item
+    from mcproof.discovery.frameworks.served_items import ServedItem
+    from mcproof.discovery.frameworks.servers import RegisteredItem
     from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.rendering.json_writer import JsonWriter
 
 
-def rendered_tool(
-    run: Interpreter, entry: Entry, framework: str, writer: Writer
+def render_tool(
+    run: Interpreter, entry: ServedItem, framework: str, writer: JsonWriter
 ) -> tuple[dict[str, Any], SourceTool] | None:
     item, given = entry.item, entry.item.given
     name = unwrapped(given.get("name"))
@@ -38,7 +38,7 @@ def rendered_tool(
         derived = derive(run, item.function, framework, structured=given.get("structured_output"))
         required = derived.required
         writer.unknown |= derived.unknown
-        if isinstance(item.function, OneOfTwo):
+        if isinstance(item.function, EitherFunction):
             required = ()
             writer.unknown |= {"/inputSchema", "/outputSchema"}
     _describe(raw, item, framework, derived, writer)
@@ -51,7 +51,7 @@ def rendered_tool(
         writer.unknown.add("/inputSchema")
         if framework != "lowlevel":
             writer.unknown.add("/outputSchema")
-    writer.unknown |= entry.server.rewrites | entry.root.rewrites
+    writer.unknown |= entry.server.changes.unknown | entry.root.changes.unknown
     if item.altered:
         writer.unknown |= {"/inputSchema", "/outputSchema"}
     _output(raw, given, derived, writer)
@@ -68,7 +68,7 @@ def _explicit(given: dict[str, Any]) -> Any:
     return None
 
 
-def _describe(raw: dict[str, Any], item: Item, framework: str, derived: Any, writer: Writer) -> None:
+def _describe(raw: dict[str, Any], item: RegisteredItem, framework: str, derived: Any, writer: JsonWriter) -> None:
     given = unwrapped(item.given.get("description"))
     if isinstance(given, str) and (given or framework == "fastmcp"):
         raw["description"] = given
@@ -80,21 +80,21 @@ def _describe(raw: dict[str, Any], item: Item, framework: str, derived: Any, wri
         if DOC_IN_DOUBT in attributes:
             writer.unknown.add("/description")
         is_changed = attributes.get("__doc__") is not None and not isinstance(attributes["__doc__"], str)
-        if is_changed or isinstance(item.function, OneOfTwo):
+        if is_changed or isinstance(item.function, EitherFunction):
             writer.unknown.add("/description")
         if not is_changed and (text is not None or framework != "fastmcp"):
             raw["description"] = text or ""
 
 
-def _spell_out(raw: dict[str, Any], key: str, value: Any, item: Item, writer: Writer) -> None:
+def _spell_out(raw: dict[str, Any], key: str, value: Any, item: RegisteredItem, writer: JsonWriter) -> None:
     node = item.nodes.get(key) or item.nodes.get("input_schema") or item.nodes.get("parameters")
-    writer.place_value(f"/{key}", value, item.module, node)
+    writer.locate_value(f"/{key}", value, item.module, node)
     written = writer.write(value, f"/{key}")
     if written is not UNKNOWN:
         raw[key] = written
 
 
-def _output(raw: dict[str, Any], given: dict[str, Any], derived: Any, writer: Writer) -> None:
+def _output(raw: dict[str, Any], given: dict[str, Any], derived: Any, writer: JsonWriter) -> None:
     for key in ("outputSchema", "output_schema"):
         if key in given:
             if given[key] is not None:
@@ -114,9 +114,9 @@ _HINTS = {
 }  # fmt: skip
 
 
-def _annotate(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: Writer) -> None:
+def _annotate(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: JsonWriter) -> None:
     annotations = given.get("annotations")
-    fields = annotations.kwargs if isinstance(annotations, Called) else annotations
+    fields = annotations.kwargs if isinstance(annotations, ExternalCall) else annotations
     if isinstance(fields, dict):
         written = writer.write({_HINTS.get(key, key): value for key, value in fields.items()}, "/annotations")
         if isinstance(written, dict):

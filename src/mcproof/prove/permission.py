@@ -35,7 +35,7 @@ MUTATING = _words(
     "increment init initialize inject insert install interact invite invoke join launch leave login logout lpop lpush "
     "manage merge migrate modify move mutate mute navigate notify opt patch pause pay persist populate post prepend "
     "press promote protect provision psubscribe publish pull purchase push put quit react rebase reconnect redeem "
-    "refund register reject rename reopen reorder replace replicate reply reschedule reserve resize respond restart "
+    "refund register reject rename reopen reorder replace replicate response reschedule reserve resize respond restart "
     "restore resume retry rotate rpop rpush run sadd save schedule sell send set share spawn start stash stop store "
     "submit subscribe swipe switch sync synthesize tap toggle trade transact transfer transition trigger tweet "
     "unarchive unlock unmute unpin unprotect update updater upgrade upload upsert vote withdraw write xack xadd "

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.document.node_locations import Place, place_of
 from mcproof.discovery.interp.builtin_values import doubtful_positions, unwrapped
 from mcproof.discovery.interp.values import (
     UNKNOWN,
-    Called,
     EnumMember,
+    ExternalCall,
     Instance,
     PlacedDict,
     PlacedList,
 )
+from mcproof.discovery.rendering.node_locations import location_of
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from mcproof.discovery.interp.interpreter import Interpreter
     from mcproof.discovery.interp.modules import Module
+    from mcproof.discovery.locations import SourceLocation
 
 DEEPEST = 200
 MOST_WRITTEN = 200_000
@@ -37,28 +38,28 @@ def _about(value: dict[Any, Any]) -> tuple[dict[Any, Any], set[Any], bool]:
     return {}, set(), False
 
 
-class Writer:
+class JsonWriter:
     """Writes one item down: its places and what stayed unknown gather here."""
 
     def __init__(self, run: Interpreter) -> None:
         self.run = run
-        self.places: dict[str, Place] = {}
+        self.locations: dict[str, SourceLocation] = {}
         self.unknown: set[str] = set()
         self._left = MOST_WRITTEN
 
-    def place(self, pointer: str, module: Module, node: ast.AST) -> None:
+    def locate(self, pointer: str, module: Module, node: ast.AST) -> None:
         """Note where something is written."""
-        place = place_of(module, node)
+        place = location_of(module, node)
         if place is not None:
-            self.places[pointer] = place
+            self.locations[pointer] = place
 
-    def place_value(self, pointer: str, value: Any, module: Module | None, node: ast.AST | None) -> None:
+    def locate_value(self, pointer: str, value: Any, module: Module | None, node: ast.AST | None) -> None:
         """Note where a text or a dictionary is written, or else where it is used."""
-        written = self.run.written_at(unwrapped(value))
+        written = self.run.origins.of(unwrapped(value))
         if written is not None:
             node, module = written
         if node is not None and module is not None:
-            self.place(pointer, module, node)
+            self.locate(pointer, module, node)
 
     def write(self, value: Any, pointer: str, depth: int = 0) -> Any:
         """A value as JSON; UNKNOWN, and marked, where nothing of it is known."""
@@ -70,7 +71,7 @@ class Writer:
         if isinstance(value, float) and math.isfinite(value):
             return value
         size = len(value) if isinstance(value, (dict, list, tuple)) else 1
-        self.run.charge(COST_OF_WRITING * size)
+        self.run.budget.charge(COST_OF_WRITING * size)
         self._left -= size
         if depth < DEEPEST and self._left > 0:
             if isinstance(value, dict):
@@ -80,7 +81,7 @@ class Writer:
             if isinstance(value, EnumMember):
                 return self.write(value.value, pointer, depth + 1)
             if (
-                isinstance(value, Called)
+                isinstance(value, ExternalCall)
                 and value.kwargs
                 and not value.args
                 and value.func.package in ("mcp", "mcp_types")
@@ -103,7 +104,7 @@ class Writer:
             below = f"{pointer}/{escape(key)}"
             if key in places:
                 module, key_node, _ = places[key]
-                self.place(below, module, key_node)
+                self.locate(below, module, key_node)
             written = self.write(item, below, depth + 1)
             if written is not UNKNOWN:
                 made[key] = written
@@ -122,7 +123,7 @@ class Writer:
             below = f"{pointer}/{len(made)}"
             node = value.node(index) if isinstance(value, PlacedList) else None
             if node is not None and isinstance(value, PlacedList) and value.module is not None:
-                self.place(below, value.module, node)
+                self.locate(below, value.module, node)
             written = self.write(item, below, depth + 1)
             if written is UNKNOWN:
                 self.unknown.discard(below)

@@ -7,33 +7,33 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connection import Limits, connect_http, connect_stdio, stateless_headers
-from mcproof.client.endpoints import Command, Endpoint
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcproof.client.connection import Connection, Transport
-    from mcproof.client.endpoints import Server
+    from mcproof.client.endpoints import Endpoint
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER", "USERNAME")
 """What a child gets of our environment without being told: what it takes to run, and nothing that is secret."""
 
 
-class Asking(NamedTuple):
+class ConnectOptions(NamedTuple):
     """How servers are asked."""
 
     limits: Limits = Limits()
     protocol: str | None = None
 
 
-async def reach(server: Server, asking: Asking) -> Connection:
+async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
     """A connection to a server. Raises ConnectError or LostError, and leaves nothing running then."""
-    if isinstance(server, Endpoint):
-        return await connect_http(server.url, dict(server.headers), asking.limits, asking.protocol)
-    return await connect_stdio(lambda: _process(server), asking.limits, asking.protocol)
+    if isinstance(server, UrlEndpoint):
+        return await connect_http(server.url, dict(server.headers), options.limits, options.protocol)
+    return await connect_stdio(lambda: _process(server), options.limits, options.protocol)
 
 
-def _process(server: Command) -> Transport:
+def _process(server: CommandEndpoint) -> Transport:
     from mcproof.client.transports.stdio import Stdio
 
     inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
@@ -41,10 +41,12 @@ def _process(server: Command) -> Transport:
 
 
 @asynccontextmanager
-async def unintroduced(server: Server, transport: str, revision: str | None, limit: float) -> AsyncIterator[Transport]:
+async def open_transport(
+    server: Endpoint, transport: str, revision: str | None, limit: float
+) -> AsyncIterator[Transport]:
     """A connection on which nothing was said yet; over HTTP with the headers of a revision of the stateless era."""
     opened: Any
-    if isinstance(server, Command):
+    if isinstance(server, CommandEndpoint):
         opened = _process(server)
     else:
         from mcproof.client.transports.http import LegacySse, StreamableHttp

@@ -5,51 +5,51 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.document.node_locations import name_place, place_of
+from mcproof.discovery.rendering.node_locations import location_of, name_location
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
-    from mcproof.discovery.document.json_writer import Writer
-    from mcproof.discovery.frameworks.servers import Item
+    from mcproof.discovery.frameworks.servers import RegisteredItem
     from mcproof.discovery.interp.modules import Module
+    from mcproof.discovery.rendering.json_writer import JsonWriter
 
 MOST_LINES = 2_000
 """How many lines of one parameter or text are taken for its own."""
 
 
-def locate(item: Item, writer: Writer) -> None:
+def locate(item: RegisteredItem, writer: JsonWriter) -> None:
     """Where the item, its name and its description are written."""
     function = item.function.face() if item.function is not None else None
     module: Module | None = item.module
     if module is not None and item.node is not None:
-        writer.place("", module, item.node)
+        writer.locate("", module, item.node)
     named_at = item.nodes.get("name") or _first_string(item.node) or item.node
-    writer.place_value("/name", item.given.get("name"), module, named_at)
+    writer.locate_value("/name", item.given.get("name"), module, named_at)
     if function is not None and not isinstance(function.node, ast.Lambda):
-        named = name_place(function.module, function.node)
+        named = name_location(function.module, function.node)
         if named is not None:
-            writer.places.setdefault("", named)
-            writer.places["/inputSchema"] = named
+            writer.locations.setdefault("", named)
+            writer.locations["/inputSchema"] = named
             if item.given.get("name") is None:
-                writer.places["/name"] = named
-            writer.places.setdefault("/description", named)
+                writer.locations["/name"] = named
+            writer.locations.setdefault("/description", named)
         docstring = _docstring_node(function.node)
         if docstring is not None:
-            writer.place("/description", function.module, docstring)
+            writer.locate("/description", function.module, docstring)
     for key in ("description", "title"):
         if item.given.get(key) is not None:
-            writer.place_value(f"/{key}", item.given[key], module, item.nodes.get(key))
+            writer.locate_value(f"/{key}", item.given[key], module, item.nodes.get(key))
 
 
-def tell_apart(item: Item, writer: Writer) -> None:
+def use_own_location(item: RegisteredItem, writer: JsonWriter) -> None:
     """Give an item that is one of several from the same line, as in a loop, the place of what is its own."""
     function = item.function.face() if item.function is not None else None
     if function is not None and not isinstance(function.node, ast.Lambda):
-        own = name_place(function.module, function.node)
+        own = name_location(function.module, function.node)
     else:
-        own = writer.places.get("/name")
+        own = writer.locations.get("/name")
     if own is not None:
-        writer.places[""] = own
+        writer.locations[""] = own
 
 
 def _first_string(node: ast.AST | None) -> ast.AST | None:
@@ -67,18 +67,18 @@ def _docstring_node(node: Any) -> ast.AST | None:
     return None
 
 
-def locate_parameters(item: Item, parameters: dict[str, ast.arg], writer: Writer) -> None:
+def locate_parameters(item: RegisteredItem, parameters: dict[str, ast.arg], writer: JsonWriter) -> None:
     if item.function is None:
         return
     module = item.function.face().module
     for name, node in parameters.items():
-        place = place_of(module, node)
+        place = location_of(module, node)
         if place is not None:
             end = place.column + len(node.arg)
-            writer.places[f"/inputSchema/properties/{escape(name)}"] = place._replace(end_column=end)
+            writer.locations[f"/inputSchema/properties/{escape(name)}"] = place._replace(end_column=end)
 
 
-def lines(item: Item) -> tuple[tuple[str, int], ...]:
+def lines(item: RegisteredItem) -> tuple[tuple[str, int], ...]:
     """The lines of the decorator or constructor and of the header of the function, each with its file."""
     lines: set[tuple[str, int]] = set()
     function = item.function.face() if item.function is not None else None
@@ -95,7 +95,7 @@ def lines(item: Item) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(lines))
 
 
-def continued(item: Item) -> dict[tuple[str, int], int]:
+def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
     """The further lines of what takes several, each with the line that it begins on.
 
     That is parameters, the docstring, and what is said by name in a constructor.

@@ -6,26 +6,28 @@ import ast
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.document.node_locations import name_place
 from mcproof.discovery.frameworks import fastmcp_docstrings
 from mcproof.discovery.frameworks.function_schemas import derive
 from mcproof.discovery.interp.attributes import docstring_of
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
 from mcproof.discovery.interp.parameters import written_parameters
-from mcproof.discovery.interp.values import Called, External, Generic, is_known
-from mcproof.discovery.pydantic.generator import references
+from mcproof.discovery.interp.values import External, ExternalCall, Generic, is_known
+from mcproof.discovery.pydantic.schema_nodes import references
+from mcproof.discovery.rendering.node_locations import name_location
 
 if TYPE_CHECKING:
-    from mcproof.discovery.document.json_writer import Writer
-    from mcproof.discovery.frameworks.servers import Item
+    from mcproof.discovery.frameworks.servers import RegisteredItem
     from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.rendering.json_writer import JsonWriter
 
 
-def resource(item: Item, framework: str, prefix: str, writer: Writer) -> tuple[str, dict[str, Any]] | None:
+def render_resource(
+    item: RegisteredItem, framework: str, prefix: str, writer: JsonWriter
+) -> tuple[str, dict[str, Any]] | None:
     """A resource or a template: which of the two, and itself. None where its address is not known."""
     given = item.given
     uri = unwrapped(given.get("uri", given.get("uriTemplate", given.get("uri_template"))))
-    if isinstance(uri, Called) and len(uri.args) == 1:  # AnyUrl("...")
+    if isinstance(uri, ExternalCall) and len(uri.args) == 1:  # AnyUrl("...")
         uri = uri.args[0]
     if not isinstance(uri, str):
         return None
@@ -51,7 +53,9 @@ def resource(item: Item, framework: str, prefix: str, writer: Writer) -> tuple[s
     return ("templates" if is_template else "resources"), made
 
 
-def prompt(run: Interpreter, item: Item, framework: str, prefix: str, writer: Writer) -> dict[str, Any] | None:
+def render_prompt(
+    run: Interpreter, item: RegisteredItem, framework: str, prefix: str, writer: JsonWriter
+) -> dict[str, Any] | None:
     """A prompt with its arguments; None where its name is not known."""
     name = _name(item)
     if name is None:
@@ -72,7 +76,7 @@ def prompt(run: Interpreter, item: Item, framework: str, prefix: str, writer: Wr
     return made
 
 
-def _arguments(run: Interpreter, item: Item, framework: str) -> list[dict[str, Any]]:
+def _arguments(run: Interpreter, item: RegisteredItem, framework: str) -> list[dict[str, Any]]:
     if item.function is None or not written_parameters(item.function):
         return []
     derived = derive(run, item.function, framework, structured=False)
@@ -106,14 +110,14 @@ def _how_to_write(kind: Any, schema: dict[str, Any], definitions: Any) -> list[s
     return [f"Provide a value matching the following JSON schema: {text}. Encode non-string values as JSON."]
 
 
-def _name(item: Item) -> str | None:
+def _name(item: RegisteredItem) -> str | None:
     name = unwrapped(item.given.get("name"))
     if name is None and item.function is not None:
         name = item.function.face().name
     return name if isinstance(name, str) and name else None
 
 
-def _describe(made: dict[str, Any], item: Item, framework: str) -> None:
+def _describe(made: dict[str, Any], item: RegisteredItem, framework: str) -> None:
     given = unwrapped(item.given.get("description"))
     if isinstance(given, str):
         made["description"] = given
@@ -125,7 +129,7 @@ def _describe(made: dict[str, Any], item: Item, framework: str) -> None:
             made["description"] = text or ""
 
 
-def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: Writer) -> None:
+def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: JsonWriter) -> None:
     """What a server says beside the protocol: what it was told, and the tags that one framework keeps there."""
     meta = given.get("meta", given.get("_meta"))
     written = writer.write(meta, "/_meta") if isinstance(meta, dict) else None
@@ -142,16 +146,16 @@ def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer:
             }
 
 
-def locate(item: Item, writer: Writer) -> None:
+def locate(item: RegisteredItem, writer: JsonWriter) -> None:
     """Where a resource or prompt is written."""
     if item.module is not None and item.node is not None:
-        writer.place("", item.module, item.node)
+        writer.locate("", item.module, item.node)
     for key in ("name", "title", "description", "uri"):
         if item.given.get(key) is not None:
-            writer.place_value(f"/{key}", item.given[key], item.module, item.nodes.get(key))
+            writer.locate_value(f"/{key}", item.given[key], item.module, item.nodes.get(key))
     function = item.function.face() if item.function is not None else None
     if function is not None and isinstance(function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        named = name_place(function.module, function.node)
+        named = name_location(function.module, function.node)
         if named is not None:
-            writer.places.setdefault("", named)
-            writer.places.setdefault("/name", named)
+            writer.locations.setdefault("", named)
+            writer.locations.setdefault("/name", named)

@@ -1,0 +1,158 @@
+"""Assemble the catalog document from rendered items: order, duplicate names, pointers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.catalog.model import CONDITIONAL, SourceTool
+from mcproof.discovery.document.omissions import TOO_MANY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcproof.discovery.document.omissions import Omissions
+    from mcproof.discovery.locations import SourceLocation
+
+MOST_SERVED = 20_000
+"""How many items of one kind a document may have."""
+LISTS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
+"""The list of the document for each kind of item."""
+
+
+class Registration(NamedTuple):
+    """Where an item is registered, and how that decides between items with the same name."""
+
+    server: int
+    """The server that serves it."""
+    owner: int
+    """The server that it is registered on: that one or a part of it."""
+    origin: int
+    """The function, or else the call, that it is made from."""
+    is_any_server: bool
+    """Whether `server` stands for a parameter that may be any other server."""
+    may_repeat: bool
+    """Whether its server serves all items with the same name."""
+    keeps_last: bool | None
+    """Whether a later item with the same name replaces it; None if unknown."""
+    location: tuple[str, int | None] | None
+    """File and line of the registration."""
+
+
+class RenderedItem(NamedTuple):
+    """One item as a server would serve it."""
+
+    kind: str
+    raw: dict[str, Any]
+    tool: SourceTool | None
+    is_conditional: bool
+    registration: Registration
+    locations: Mapping[str, SourceLocation]
+    """Where its parts are in the source, by JSON pointer."""
+    lines: tuple[tuple[str, int], ...]
+    """The lines that register it."""
+    continued: dict[tuple[str, int], int]
+    """The first line of each parameter, docstring or argument, by its further lines."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What identifies it for clients: kind and name or address."""
+        return self.kind, str(self.raw.get("uri") or self.raw.get("uriTemplate") or self.raw.get("name"))
+
+
+class Assembled(NamedTuple):
+    """A document with the source of its parts."""
+
+    document: dict[str, Any]
+    locations: dict[str, SourceLocation]
+    tools: list[SourceTool]
+    lines: dict[str, tuple[tuple[str, int], ...]]
+    continued: dict[str, dict[tuple[str, int], int]]
+    files: list[str]
+
+
+def assemble(
+    items: Iterable[RenderedItem],
+    info: dict[str, Any],
+    numbers: Mapping[int, int],
+    omissions: Omissions,
+    partial: set[str],
+) -> Assembled:
+    """Build the document from items without duplicates.
+
+    `info` is its `initialize` entry, `numbers` the number of each server; `partial` collects incomplete lists.
+    """
+    document: dict[str, Any] = {name: [] for name in ("tools", "resources", "resourceTemplates", "prompts")}
+    made = Assembled(document, {}, [], {}, {}, [])
+    files: dict[str, None] = {}
+    for item in items:
+        siblings = document[LISTS[item.kind]]
+        if len(siblings) >= MOST_SERVED:
+            partial.update(LISTS.values())
+            if item.registration.location is not None:
+                omissions.note(TOO_MANY, *item.registration.location)
+            break
+        pointer = f"/{LISTS[item.kind]}/{len(siblings)}"
+        if item.is_conditional:
+            item.raw["_meta"] = {**item.raw.get("_meta", {}), CONDITIONAL: True}
+        siblings.append(item.raw)
+        made.lines[pointer] = item.lines
+        if item.continued:
+            made.continued[pointer] = item.continued
+        if item.tool is not None:
+            made.tools.append(item.tool._replace(server=numbers[item.registration.server]))
+        for below, location in item.locations.items():
+            made.locations[f"{pointer}{below}"] = location
+            files.setdefault(location.file)
+    made.files.extend(sorted(files))
+    if info and any(document.values()):
+        return made._replace(document={"initialize": info, **document})
+    return made
+
+
+def without_duplicates(items: Iterable[RenderedItem], *, as_one: bool) -> list[RenderedItem]:
+    """The items that are served, in the order in which their names were registered first.
+
+    Names are unique per server; with `as_one`, all servers make one catalog, in which names are unique.
+    """
+    kept: list[RenderedItem] = []
+    same_name: dict[tuple[str, str], list[int]] = {}
+    origins: set[tuple[str, str, int]] = set()
+    for item in items:
+        here = item.registration
+        others = same_name.setdefault(item.key, [])
+        at = next((index for index in others if kept[index].registration.server == here.server), None)
+        is_new = (*item.key, here.origin) not in origins
+        origins.add((*item.key, here.origin))
+        if at is None:
+            is_kept = is_new and not any(as_one or _may_be_same(kept[index].registration, here) for index in others)
+        else:
+            is_kept = here.may_repeat and kept[at].registration.owner == here.owner
+        if is_kept:
+            others.append(len(kept))
+            kept.append(item)
+        elif at is not None and kept[at].registration.owner == here.owner:
+            kept[at] = _either(kept[at], item)
+    return kept
+
+
+def _may_be_same(one: Registration, other: Registration) -> bool:
+    """Whether two items may be on the same server."""
+    return one.is_any_server or other.is_any_server
+
+
+def _either(first: RenderedItem, last: RenderedItem) -> RenderedItem:
+    """The one of two items with the same name that is served; their differences are unknown if that is unknown."""
+    keeps_last = last.registration.keeps_last
+    winner, other = (last, first) if keeps_last else (first, last)
+    if keeps_last is not None and not winner.is_conditional:
+        return winner
+    winner = winner._replace(is_conditional=first.is_conditional and last.is_conditional)
+    if winner.tool is None or other.tool is None:
+        return winner
+    differing = {f"/{key}" for key in first.raw.keys() | last.raw.keys() if first.raw.get(key) != last.raw.get(key)}
+    tool = SourceTool(
+        schema_is_explicit=winner.tool.schema_is_explicit and other.tool.schema_is_explicit,
+        required_by_signature=winner.tool.required_by_signature,
+        unknown=winner.tool.unknown | other.tool.unknown | differing,
+    )
+    return winner._replace(tool=tool)

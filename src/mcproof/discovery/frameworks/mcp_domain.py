@@ -1,0 +1,373 @@
+"""The domain of the interpreter: MCP servers, and what a program registers on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.document.omissions import NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
+from mcproof.discovery.frameworks import mixins, tool_objects, tool_transforms, visibility
+from mcproof.discovery.frameworks.registrations import FASTMCP_MARK, mount, register, remove_tool
+from mcproof.discovery.frameworks.servers import (
+    ListHandler,
+    PendingRegistration,
+    ServerInfo,
+    ServerValue,
+    ToolHandle,
+    framework_of,
+    join_servers,
+    server_of,
+    set_info,
+)
+from mcproof.discovery.frameworks.tables import (
+    CATALOG_KEYS,
+    DECORATORS,
+    LIST_HANDLERS,
+    LIST_REQUESTS,
+    MIXIN_METHODS,
+    OPEN_CONSTRUCTORS,
+    PACKAGES,
+    PROTOCOL_PACKAGES,
+    PROTOCOL_TYPES,
+    PROXY_CONSTRUCTORS,
+    SCHEMA_ATTRIBUTES,
+    SERVER_METHODS,
+    SERVER_PARTS,
+    UNTYPED_METHODS,
+    ServerMethod,
+)
+from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.instances import instantiate
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Call,
+    Class,
+    External,
+    ExternalCall,
+    Function,
+    Instance,
+    Method,
+    PlacedDict,
+)
+from mcproof.discovery.pydantic.generator import model_json_schema
+
+if TYPE_CHECKING:
+    import ast
+
+    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.interp.modules import Module
+
+
+class McpDomain:
+    """Every server of a project. Implements `Domain`."""
+
+    data_bases = frozenset(("BaseModel", "BaseSettings", "RootModel"))
+    field_functions = frozenset(("Field", "PrivateAttr"))
+    type_functions = frozenset(("constr", "conint", "confloat", "conlist", "conset", "condecimal"))
+
+    def __init__(self) -> None:
+        self.run: Interpreter
+        self.servers: list[ServerValue] = []
+        self.protocol_items: list[ExternalCall] = []
+        """Every `Tool(...)`, `Resource(...)` and so on of the protocol's types."""
+        self.initializations: list[ExternalCall] = []
+        """Every `InitializationOptions(...)`: the info that a low-level server reports."""
+        self.effects = 0
+        self.omissions = Omissions()
+        self.is_partial = False
+        """Whether some registrations may not have been seen."""
+        self._untyped: ServerValue | None = None
+        """Stands for every server that a function receives without a type."""
+        self._given: dict[str, ServerValue] = {}
+        self._unapplied: dict[int, PendingRegistration] = {}
+        """Calls such as `mcp.tool(x)` where `x` may be a name or the function to register."""
+        self._doubtful: set[int] = set()
+        self._created_in_doubt: list[ServerValue] = []
+
+    # --- servers
+
+    def owns(self, value: Any) -> bool:
+        return isinstance(value, (ServerValue, PendingRegistration))
+
+    def join(self, one: Any, other: Any) -> Any:
+        if isinstance(one, PendingRegistration):
+            is_doubtful = one.may_do_nothing or not isinstance(other, PendingRegistration)
+            return PendingRegistration(one.server, one.method, one.kind, one.call, may_do_nothing=is_doubtful)
+        if isinstance(one, ToolHandle):
+            return one
+        return join_servers(one, other) if server_of(one) is not None else MISSING
+
+    def instance_of_annotation(self, kind: Any) -> Any:
+        framework = framework_of(kind)
+        if framework is None:
+            return UNKNOWN
+        if framework not in self._given:
+            self._given[framework] = ServerValue(framework, is_given=True)
+            self.servers.append(self._given[framework])
+        return self._given[framework]
+
+    def native_part(self, cls: Class, call: Call) -> ServerValue | None:
+        framework = next((each for each in map(framework_of, cls.external_bases()) if each is not None), None)
+        if framework is None:
+            return None
+        server = self._create(framework, call.node, cls.module)
+        self.initialize(server, call)
+        tool_transforms.note_class(server, cls)
+        return server
+
+    def _create(self, framework: str, node: ast.AST | None, module: Module | None) -> ServerValue:
+        server = ServerValue(framework)
+        server.node, server.module, server.doubt = node, module, self.run.doubt
+        if server.doubt:
+            self._created_in_doubt.append(server)
+        self.servers.append(server)
+        return server
+
+    def initialize(self, native: ServerValue, call: Call) -> None:
+        """Apply the arguments of a server's constructor."""
+        kwargs, doubtful = call.kwargs, self.run.doubt > 0
+        set_info(native, call.args, kwargs)
+        for kind in CATALOG_KEYS:
+            setting = kwargs.get("on_duplicate", kwargs.get(f"on_duplicate_{kind}"))
+            native.on_duplicate[kind] = unwrapped(setting)
+        for name, kind in LIST_HANDLERS.items():
+            handler = kwargs.get(f"on_{name}")
+            if isinstance(handler, Function):
+                native.handlers.append(ListHandler(kind, handler, doubtful))
+        for each in items_of(kwargs.get("tools")) or ():
+            register(self, native, "tools", each, {}, Call([], {}))
+        native.changes.switches += visibility.switches_of_constructor(kwargs, doubtful=doubtful)
+        for each in items_of(kwargs.get("middleware")) or ():
+            tool_transforms.note_middleware(native, each)
+        for each in items_of(kwargs.get("providers")) or ():
+            mount(native, Call([each], {}), doubtful=doubtful)
+        for each in items_of(kwargs.get("transforms")) or ():
+            tool_transforms.note_transform(native, each, Call([], {}), doubtful=doubtful)
+
+    # --- attributes and items
+
+    def attribute(self, value: Any, name: str) -> Any:
+        if isinstance(value, ToolHandle):
+            if name in SCHEMA_ATTRIBUTES:
+                for item in value.server.items:
+                    item.altered = item.altered or value.name is UNKNOWN or value.name == item.name
+            return UNKNOWN
+        server = server_of(value)
+        if server is None:
+            return MISSING
+        if name in SERVER_PARTS:
+            return server
+        return server.info.name if name == "name" else Method(server, name)
+
+    def attribute_of_call(self, value: ExternalCall, name: str) -> Any:
+        if value.func.name == "types.SimpleNamespace":
+            return value.kwargs.get(name, UNKNOWN)
+        if value.func.package in PACKAGES | PROTOCOL_PACKAGES:
+            if name in value.kwargs:
+                return value.kwargs[name]
+            if value.func.last == "from_function":
+                return tool_objects.attribute(value, name)
+        if tool_objects.is_adk_tool(value) and name in ("name", "description"):
+            return tool_objects.adk_attribute(value, name)
+        return Method(value, name)
+
+    def set_attribute(self, holder: Any, name: str, value: Any) -> None:
+        if isinstance(holder, ExternalCall):
+            is_either = self.run.doubt and name in holder.kwargs
+            holder.kwargs[name] = joined(self.run, holder.kwargs[name], value) if is_either else value
+        elif isinstance(holder, ServerValue) and name in ServerInfo.FIELDS:
+            setattr(holder.info, name, UNKNOWN if self.run.doubt else value)
+
+    def set_item(self, holder: Any, key: Any, value: Any) -> None:
+        """`server.request_handlers[ListToolsRequest] = handler`."""
+        kind = LIST_REQUESTS.get(key.last) if isinstance(key, External) else None
+        server = holder.of if isinstance(holder, Method) else None
+        if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
+            server.handlers.append(ListHandler(kind, value, self.run.doubt > 0))
+
+    # --- calls
+
+    def call(self, func: Any, args: list[Any]) -> Any:
+        if isinstance(func, PendingRegistration):
+            self._unapplied.pop(id(func.call.node), None)
+            if args and not isinstance(args[0], (str, type(None))):
+                self._apply(func, args[0])
+                return args[0]
+            return func
+        if args and isinstance(func, ExternalCall) and isinstance(args[0], Function):
+            if func.func.package == "fastmcp" and func.func.last in DECORATORS:
+                args[0].attributes[FASTMCP_MARK] = func
+                return args[0]
+            if mixins.is_mark(func):
+                mixins.mark(func, args[0])
+                return args[0]
+        return UNKNOWN
+
+    def decorate(self, decorator: External, function: Any, node: ast.AST) -> Any:
+        if decorator.package == "fastmcp" and decorator.last in DECORATORS and isinstance(function, Function):
+            function.attributes[FASTMCP_MARK] = ExternalCall(decorator, [], {}, node)
+        return UNKNOWN
+
+    def external_call(self, made: ExternalCall) -> Any:
+        owner, _, last = made.func.name.rpartition(".")
+        if last in ("model_validate", "parse_obj", "model_construct") and owner.rpartition(".")[2] in PROTOCOL_TYPES:
+            given = made.args[0] if made.args and isinstance(made.args[0], dict) else made.kwargs
+            made = ExternalCall(External(owner), [], dict(given), made.node, made.module, complete=made.complete)
+        framework = framework_of(made.func)
+        if framework is not None:
+            server = self._create(framework, made.node, made.module)
+            self.initialize(server, Call(made.args, made.kwargs))
+            return server
+        if made.func.last in PROTOCOL_TYPES and made.func.package in PROTOCOL_PACKAGES:
+            if self.run.doubt:
+                self._doubtful.add(id(made))
+            self.protocol_items.append(made)
+            self.effects += 1
+        if last == "InitializationOptions":
+            self.initializations.append(made)
+        if last == "adk_to_mcp_tool_type" and made.args and tool_objects.is_adk_tool(made.args[0]):
+            made = tool_objects.converted_adk_tool(made.args[0])
+            self.protocol_items.append(made)
+        wraps_server = any(isinstance(each, ServerValue) for each in made.args)
+        framework = framework_of(External(owner))
+        if last in OPEN_CONSTRUCTORS and framework is not None and not wraps_server:
+            server = self._create(framework, made.node, made.module)
+            server.open_at.append(made)
+            return server
+        if made.func.last in PROXY_CONSTRUCTORS and made.args and isinstance(made.args[0], ServerValue):
+            return made.args[0]
+        return made
+
+    def class_method(self, cls: Class, name: str, call: Call) -> Any:
+        if name in ("model_json_schema", "schema"):
+            return model_json_schema(self.run, cls)
+        if name in ("model_construct", "construct"):
+            return instantiate(self.run, cls, call)
+        return tool_objects.made_by_subclass(cls, name, call)
+
+    def method(self, holder: Any, name: str, call: Call) -> Any:
+        if isinstance(holder, ExternalCall):
+            return self._method_of_call(holder, name, call)
+        if isinstance(holder, ServerValue):
+            return self._method_of_server(holder, name, call)
+        if isinstance(holder, Instance) and name in MIXIN_METHODS:
+            self._register_mixin(holder, name, call)
+        if holder is UNKNOWN and name in UNTYPED_METHODS:
+            if self._untyped is None:
+                self._untyped = ServerValue("", is_given=True)
+                self.servers.append(self._untyped)
+            if name in LIST_HANDLERS and (call.args or call.kwargs or not self.run.decorating):
+                return UNKNOWN
+            return self._method_of_server(self._untyped, name, call)
+        return UNKNOWN
+
+    def _method_of_call(self, holder: ExternalCall, name: str, call: Call) -> Any:
+        func = holder.func
+        if name in ("model_dump", "dict"):
+            return PlacedDict(holder.kwargs)
+        if name in ("model_copy", "copy"):
+            return tool_objects.copied(holder, call.kwargs.get("update"))
+        if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
+            return model_json_schema(self.run, holder.args[0])
+        if name == "run_until_complete" and call.args:
+            return call.args[0]
+        return ExternalCall(External(f"{func.name}().{name}"), call.args, call.kwargs, call.node, call.module)
+
+    def _method_of_server(self, server: ServerValue, name: str, call: Call) -> Any:
+        method = SERVER_METHODS.get(name)
+        if method is None:
+            return UNKNOWN
+        args, doubtful = call.args, self.run.doubt > 0
+        match method.effect:
+            case "decorator":
+                return self._decorator(server, name, method, call)
+            case "add" if args or call.kwargs:
+                names = (each for each in method.values if each in call.kwargs)
+                value = args[0] if args else call.kwargs.get(next(names, ""), UNKNOWN)
+                given = {**dict(zip(method.parameters, args[1:], strict=False)), **call.kwargs}
+                register(self, server, method.kind, value, given, call)
+                return value
+            case "mount":
+                mount(server, call, doubtful=doubtful)
+            case "look up" if args:
+                return ToolHandle(server, args[0])
+            case "remove" if args:
+                remove_tool(server, args[0], doubtful=doubtful)
+            case "middleware" if args:
+                tool_transforms.note_middleware(server, args[0])
+            case "transform" if args:
+                tool_transforms.note_transform(server, args[0], call, doubtful=doubtful)
+            case "switch":
+                server.changes.switches += visibility.switches_of_call(name, call, doubtful=doubtful)
+                return server
+            case "list handler" if not args:
+                return PendingRegistration(server, name, method.kind, call)
+        return UNKNOWN
+
+    def _decorator(self, server: ServerValue, name: str, method: ServerMethod, call: Call) -> Any:
+        """`@server.tool`, `@server.tool(...)` or `server.tool(function, ...)`."""
+        pending = PendingRegistration(server, name, method.kind, call)
+        first = call.args[0] if call.args else call.kwargs.get(method.values[0])
+        if first is UNKNOWN and not self.run.decorating and call.node is not None:
+            self._unapplied[id(call.node)] = pending
+        if first is None or first is UNKNOWN or isinstance(first, str):
+            return pending
+        self._apply(PendingRegistration(server, name, method.kind, call._replace(args=call.args[1:])), first)
+        return first
+
+    def _apply(self, pending: PendingRegistration, value: Any) -> None:
+        """Register what a decorator is applied to."""
+        server, call = pending.server, pending.call
+        if pending.may_do_nothing:
+            with self.run.in_doubt():
+                self._apply(PendingRegistration(server, pending.method, pending.kind, call), value)
+            return
+        if pending.method in LIST_HANDLERS:
+            if isinstance(value, Function):
+                server.handlers.append(ListHandler(pending.kind, value, self.run.doubt > 0))
+            return
+        names = SERVER_METHODS[pending.method].parameters
+        register(self, server, pending.kind, value, {**dict(zip(names, call.args, strict=False)), **call.kwargs}, call)
+
+    def _register_mixin(self, holder: Instance, name: str, call: Call) -> None:
+        """`object.register_all(server)` of fastmcp's `MCPMixin`."""
+        server = server_of(call.args[0] if call.args else call.kwargs.get("mcp_server"))
+        if server is not None and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
+            for kind, method, given in mixins.marked(holder, name, call):
+                register(self, server, kind, method, given, Call([], {}))
+
+    def register_unapplied(self) -> None:
+        """Take every unapplied `server.tool(x)` for the registration of something unknown."""
+        for each in self._unapplied.values():
+            call = each.call
+            register(self, each.server, each.kind, UNKNOWN, call.kwargs, call)
+            if not isinstance(call.kwargs.get("name"), str):
+                self.omit(NO_NAME[each.kind], call.module, call.node, partial=True)
+        self._unapplied.clear()
+
+    # --- doubt and omissions
+
+    def is_doubtful(self, value: Any) -> bool:
+        """Whether an object of the protocol's types was created under a condition."""
+        return id(value) in self._doubtful
+
+    def doubt_lowered(self, doubt: int) -> None:
+        if self._created_in_doubt:
+            for each in self._created_in_doubt:
+                each.doubt = min(each.doubt, doubt)
+            self._created_in_doubt = [each for each in self._created_in_doubt if each.doubt]
+
+    def omit(
+        self, reason: OmissionReason, module: Module | None, node: ast.AST | None, *, partial: bool = False
+    ) -> None:
+        """Record an omission; with `partial`, registrations may be missing because of it."""
+        if module is not None:
+            self.omissions.note(reason, module.file, getattr(node, "lineno", None))
+        self.is_partial = self.is_partial or partial
+
+    def cut_short(self, module: Module, node: ast.AST) -> None:
+        self.omit(TOO_MANY, module, node, partial=True)
+
+    def import_unresolved(self, module: Module | None, node: ast.AST | None) -> None:
+        self.omit(OPEN_LIST, module, node, partial=True)

@@ -1,0 +1,136 @@
+"""What the names of each MCP framework mean: server classes, methods, protocol types. Plain data, in any language."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PACKAGES = frozenset(("mcp", "fastmcp"))
+"""The packages that define servers."""
+PROTOCOL_PACKAGES = frozenset(("mcp", "mcp_types"))
+"""The packages that define the types of the protocol."""
+INSTALLED_PACKAGES = frozenset(("mcp", "fastmcp", "pydantic", "pydantic_core", "typing_extensions", "mcp_types"))
+"""Packages that are installed wherever a server runs, and that are never part of a project."""
+
+SERVER_CLASSES = {
+    ("fastmcp", "FastMCP"): "fastmcp",
+    ("fastmcp", "LocalProvider"): "fastmcp",
+    ("", "FastMCP"): "mcp1",
+    ("", "MCPServer"): "mcp",
+    ("mcp", "Server"): "lowlevel",
+    ("fastmcp", "Server"): "lowlevel",
+}
+"""The framework of a server class, by package and name; an empty package stands for any other package."""
+CONSTRUCTOR_PARAMETERS = {
+    "fastmcp": ("name", "instructions"),
+    "mcp1": ("name", "instructions"),
+    "mcp": ("name", "title", "description", "instructions"),
+    "lowlevel": ("name",),  # later parameters differ between versions
+}
+"""The positional parameters of server constructors."""
+OPEN_CONSTRUCTORS = frozenset(("as_proxy", "from_client", "from_fastapi", "from_openapi"))
+"""Class methods that create a server whose tools are not in the source."""
+PROXY_CONSTRUCTORS = frozenset(("from_fastmcp", "as_proxy"))
+"""Class methods that wrap a server."""
+SERVER_PARTS = frozenset(
+    ("_tool_manager", "_prompt_manager", "_resource_manager", "_mcp_server", "_lowlevel_server", "local_provider")
+)
+"""Attributes of a server that accept registrations just as it does."""
+
+CATALOG_KEYS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
+"""The list of a catalog for each kind of item."""
+PROTOCOL_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
+"""The kind of item that each type of the protocol describes."""
+DECORATORS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
+LIST_HANDLERS = {
+    "list_tools": "tools",
+    "list_resources": "resources",
+    "list_prompts": "prompts",
+    "list_resource_templates": "templates",
+}
+"""Decorators of the low-level server for functions that list items."""
+LIST_REQUESTS = {
+    "ListToolsRequest": "tools",
+    "ListResourcesRequest": "resources",
+    "ListPromptsRequest": "prompts",
+    "ListResourceTemplatesRequest": "templates",
+}
+LIST_RESULTS = frozenset(
+    (
+        "ListToolsResult",
+        "ListResourcesResult",
+        "ListPromptsResult",
+        "ListResourceTemplatesResult",
+        "ServerResult",
+    )
+)
+"""Types of the protocol that wrap the list that a handler returns."""
+SCHEMA_ATTRIBUTES = frozenset(("parameters", "output_schema", "inputSchema", "outputSchema"))
+"""Attributes of a registered tool through which a program can change its schemas."""
+
+
+class ServerMethod(NamedTuple):
+    """What a call of a server method does."""
+
+    effect: str
+    kind: str = ""
+    """The kind of item that it is about."""
+    values: tuple[str, ...] = ()
+    """The names of the argument that is registered, which is also the first positional one."""
+    parameters: tuple[str, ...] = ()
+    """The names of the positional arguments; after the registered one, if there is one."""
+
+
+_NAMED = ("name", "title", "description")
+_MOUNT = ServerMethod("mount")
+_SWITCH = ServerMethod("switch")
+_REMOVE = ServerMethod("remove", "tools")
+SERVER_METHODS = {
+    "tool": ServerMethod("decorator", "tools", ("name_or_fn",), _NAMED),
+    "resource": ServerMethod("decorator", "resources", ("name_or_fn",), ("uri", *_NAMED)),
+    "prompt": ServerMethod("decorator", "prompts", ("name_or_fn",), _NAMED),
+    "add_tool": ServerMethod("add", "tools", ("fn", "tool"), _NAMED),
+    "add_resource": ServerMethod("add", "resources", ("fn", "tool", "resource"), _NAMED),
+    "add_prompt": ServerMethod("add", "prompts", ("fn", "tool", "prompt"), _NAMED),
+    "add_resource_fn": ServerMethod("add", "resources", ("fn",), ("uri",)),
+    "remove_tool": _REMOVE,
+    "disable_tool": _REMOVE,
+    "get_tool": ServerMethod("look up", "tools"),
+    "mount": _MOUNT,
+    "import_server": _MOUNT,
+    "include_server": _MOUNT,
+    "add_server": _MOUNT,
+    "add_provider": _MOUNT,
+    "add_middleware": ServerMethod("middleware"),
+    "add_transform": ServerMethod("transform"),
+    "enable": _SWITCH,
+    "disable": _SWITCH,
+    **{name: ServerMethod("list handler", kind) for name, kind in LIST_HANDLERS.items()},
+}
+UNTYPED_METHODS = frozenset((*DECORATORS, "add_tool", *LIST_HANDLERS))
+"""Methods that register something even if the type of their object is unknown."""
+MIXIN_DECORATORS = {"mcp_tool": "tools", "mcp_resource": "resources", "mcp_prompt": "prompts"}
+MIXIN_SEPARATORS = {"tools": "_", "resources": "+", "prompts": "_"}
+MIXIN_METHODS = {
+    "register_all": ("tools", "resources", "prompts"),
+    "register_tools": ("tools",),
+    "register_resources": ("resources",),
+    "register_prompts": ("prompts",),
+}
+"""The kinds of items that each method of fastmcp's `MCPMixin` registers."""
+LISTING_METHODS = ("on_list_tools", "list_tools", "_list_tools", "_list_tools_mcp", "_mcp_list_tools", "get_tools")
+"""Methods of a middleware or a server class that can change the list of tools."""
+REGISTERING_NAMES = frozenset(
+    (
+        "tool",
+        "add_tool",
+        "add_resource",
+        "add_prompt",
+        "list_tools",
+        "mount",
+        "import_server",
+        "Tool",
+        "FastMCP",
+        "MCPServer",
+    )
+)
+"""Functions and classes whose call suggests that the enclosing function registers something."""

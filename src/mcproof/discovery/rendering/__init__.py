@@ -1,0 +1,1 @@
+"""Registered items as JSON, with the locations of their parts in the source."""
