@@ -1,4 +1,4 @@
-"""What a framework makes of a function: the input and the output schema, and which parameters callers must give."""
+"""The schemas that a framework derives from a function, and its required parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class DerivedSchemas(NamedTuple):
-    """What the framework derives from a function."""
+    """What a framework derives from a function."""
 
     input_schema: Schema
     output_schema: Schema | None
@@ -42,7 +42,7 @@ class DerivedSchemas(NamedTuple):
 
 
 def is_context(kind: Any) -> bool:
-    """Whether an annotation says that the framework gives this parameter itself."""
+    """Whether the framework itself supplies a parameter with this annotation."""
     if isinstance(kind, External):
         return kind.last == "Context" and kind.package in ("mcp", "fastmcp")
     if isinstance(kind, Generic):
@@ -56,7 +56,7 @@ def is_context(kind: Any) -> bool:
 
 
 def _is_injected(kind: Any, default: Any) -> bool:
-    """Whether a dependency fills a parameter, so that callers never see it."""
+    """Whether a parameter is supplied by dependency injection, and hidden from callers."""
     if isinstance(default, ExternalCall):
         name = default.func.name
         if name.startswith(("fastmcp.dependencies", "fastmcp.server.dependencies", "docket", "uncalled_for")):
@@ -69,7 +69,7 @@ def _is_injected(kind: Any, default: Any) -> bool:
 
 
 def _with_words(kind: Any) -> Any:
-    """A type beside which stands nothing but a text: fastmcp has that for the description of the parameter."""
+    """fastmcp: `Annotated[T, "text"]` as `Annotated[T, Field(description="text")]`."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
         return kind
     inner, *said = kind.args
@@ -80,7 +80,7 @@ def _with_words(kind: Any) -> Any:
 
 
 def derive(run: Interpreter, function: Function, framework: str, *, structured: Any = None) -> DerivedSchemas:
-    """Everything that follows from a function's signature and docstring."""
+    """Derive everything from a function's signature and docstring."""
     is_fastmcp = framework == "fastmcp"
     generator = SchemaGenerator(run)
     face = function.face()
@@ -138,7 +138,7 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
 
 
 def _describe(schema: Schema, text: str | None) -> str | None:
-    """Parameter descriptions from the docstring; returns the description of the tool."""
+    """Set the descriptions of parameters from the docstring; return the description of the tool."""
     if not text:
         return None
     parts = fastmcp_docstrings.split(inspect.cleandoc(text))

@@ -39,7 +39,7 @@ _WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
 
 
 def output_schema(run: Interpreter, function: Function, framework: str) -> tuple[Schema | None, set[str]]:
-    """The schema, None where there is none, and the pointers of what is not known in it."""
+    """The schema, None if there is none, and the pointers of its unknown parts."""
     face = function.face()
     signature = signature_of(function)
     node = face.node.returns if not isinstance(face.node, ast.Lambda) else None
@@ -80,7 +80,7 @@ _DETAILS = frozenset(
 
 
 def _is_detail(place: str) -> bool:
-    """Whether what is not known there is no type."""
+    """Whether an unknown part is not a type."""
     above, _, last = place.rpartition("/")
     return last in _DETAILS and not above.endswith(("/properties", "/$defs"))
 
@@ -100,7 +100,7 @@ def _names_in(kind: Any) -> set[str]:
 
 
 def _is_signal(kind: Any) -> bool:
-    """Whether a return type is content or a whole result, which no schema describes."""
+    """Whether a return type is content or a complete result, which has no schema."""
     if _is_annotated(kind):
         return False
     return bool(_names_in(kind) & (_CONTENT | _RESULTS))
@@ -115,7 +115,7 @@ def _is_generic_class(kind: Any) -> bool:
 
 
 def _is_object_with_string_keys(kind: Any) -> bool:
-    """`dict[str, ...]`, spelt that way: `typing.Dict` is something else to the SDK."""
+    """`dict[str, ...]`; the SDK treats `typing.Dict` differently."""
     if not isinstance(kind, Generic) or not isinstance(kind.base, External) or kind.base.name != "builtins.dict":
         return False
     return len(kind.args) == 2 and isinstance(kind.args[0], External) and kind.args[0].last == "str"
@@ -127,7 +127,7 @@ def _mcp_output(generator: SchemaGenerator, kind: Any, face: Function, framework
         kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
     bare = generator.resolved(kind.args[0], face.scope) if _is_annotated(kind) else kind
     if _is_object_with_string_keys(bare) or isinstance(bare, Class) or _is_generic_class(bare):
-        kind = bare  # what `Annotated` says is lost
+        kind = bare  # the SDK drops the metadata of `Annotated`
     if _is_object_with_string_keys(kind):
         return generator.whole({**generator.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
     if isinstance(kind, ExternalCall) and dynamic_types.is_made_type(kind) and kind.func.last != "create_model":
@@ -151,12 +151,12 @@ def _mcp_output(generator: SchemaGenerator, kind: Any, face: Function, framework
             return generator.whole(class_schema.definition(generator, kind, ""))
         made_of_hints = sort in (None, "dataclass")
         if made_of_hints and any(has_slots(each) for each in kind.ancestry()):
-            return None  # the class has no defaults but descriptors, which no schema can hold
+            return None  # its defaults are slot descriptors, which are not JSON
         if sort == "typed" and framework == "mcp1":
             sort = "typed hints"
         made = class_schema.object_schema(generator, kind, "", "hints" if made_of_hints else str(sort))
         if made_of_hints and any(not _is_detail(place) for place in generator.unknown):
-            return generator.unknown_at("")  # of hints that Pydantic does not know there is no schema at all
+            return generator.unknown_at("")  # there is no schema at all if Pydantic does not support a type
         if generator.is_referenced(kind.name):
             generator.definitions.setdefault(kind.name, dict(made))
         return generator.whole(made)
@@ -212,7 +212,7 @@ def _fastmcp_output(generator: SchemaGenerator, kind: Any, face: Function) -> Sc
 
 
 def _arms(kind: Any) -> tuple[Any, ...]:
-    """The branches of a union; none where it is no union."""
+    """The branches of a union; empty for other types."""
     if isinstance(kind, UnionOf):
         return kind.args
     if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Optional", "Union"):
@@ -221,14 +221,14 @@ def _arms(kind: Any) -> tuple[Any, ...]:
 
 
 def _has_bytes(kind: Any) -> bool:
-    """Whether bytes may be returned as they are."""
+    """Whether a type includes bytes at the top level."""
     if _is_annotated(kind):
         return _has_bytes(kind.args[0])
     return (isinstance(kind, External) and kind.name == "builtins.bytes") or any(map(_has_bytes, _arms(kind)))
 
 
 def _without_signal(kind: Any) -> Any:
-    """A union without the branch that only asks for more input."""
+    """A union without the branch that only requests more input."""
     arms = _arms(kind)
     kept = tuple(arm for arm in arms if not (isinstance(arm, External) and arm.last == "InputRequiredResult"))
     if not kept or len(kept) == len(arms):

@@ -1,4 +1,4 @@
-"""What an assignment changes: names, attributes, items."""
+"""Assignments to names, attributes and items."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _set_attribute_of_function(run: Interpreter, holder: Function, name: str, va
 
 
 def _set_name(run: Interpreter, scope: Scope, name: str, value: Any) -> None:
-    """Bind a name of another scope than the one that is followed: under a condition it is one of two."""
+    """Bind a name in another scope; under a condition, its value is one of two."""
     scope.names[name] = joined(run, scope.names.get(name, MISSING), value) if run.doubt else value
     run.changes += 1
 

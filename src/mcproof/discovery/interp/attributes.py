@@ -1,4 +1,4 @@
-"""What `value.name` is."""
+"""Attribute access."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
 
 
 def _bound(run: Interpreter, found: Any, to: Any, cls: Class) -> Any:
-    """A method as seen through an instance or a class."""
+    """A function as a method of an instance or class."""
     if not isinstance(found, Function) or found.owner is None:
         return found
     if "staticmethod" in found.decorators:
@@ -126,7 +126,7 @@ def _function_attribute(value: Function, name: str) -> Any:
 
 
 def docstring_of(function: Function) -> str | None:
-    """The docstring as it stands, or the text that was assigned in its place."""
+    """The docstring of a function, or the text that was assigned in its place."""
     given = function.attributes.get("__doc__")
     if given is not None:
         return given if isinstance(given, str) else None

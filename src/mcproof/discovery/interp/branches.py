@@ -1,4 +1,4 @@
-"""Ways that a program can take: each is followed, and what they leave behind is put together."""
+"""Alternatives: follow each branch, then join the names and values at the end."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 MOST_ALTERNATIVES = 16
 RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
-"""How a block of statements can be left before its end."""
+"""How control can leave a block before its end."""
 _BY_REACH = (None, CONTINUE, BREAK, RETURN, RAISE)
-"""The ways on from a block, the one first after which the most is still done."""
+"""How control can continue after a block, ordered by how much of the program is still executed."""
 MOST_JOINED = 2_000
-"""How many dictionaries within two are put together."""
+"""How many nested dictionaries are joined."""
 DEEPEST_JOINED = 40
 COST_OF_JOINING = 10
-"""How many times the work of going through something it is to put it together with another, and the room it takes."""
+"""The cost of joining data, relative to processing it once."""
 
 
 def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
-    """Follow alternatives of which nobody knows which one is taken."""
+    """Follow alternatives of which one is taken under an unknown condition."""
     run.budget.charge(len(scope.names))
     before = dict(scope.names)
     ends: list[tuple[str | None, dict[str, Any]]] = []
@@ -54,7 +54,7 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
     scope.names = merged(run, [names for outcome, names in ends if outcome == nearest])
     for way in (CONTINUE, BREAK, RETURN):
         left = [names for outcome, names in ends if outcome == way != nearest]
-        if left:  # what follows is reached only sometimes, until that ends which may be left
+        if left:  # the following code is only reached under a condition, until the end of what may be left
             run.doubt += 1
             run.frames[-1].left.setdefault(way, []).append(left)
     return nearest
@@ -62,7 +62,7 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
 
 @contextmanager
 def until_left(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
-    """Follow what can be left in this way: at its end no doubt is left of that, and the names are one of several."""
+    """Follow code that control may leave in this way; afterwards the doubt ends and the names are joined."""
     frame = run.frames[-1]
     outer = frame.left.pop(way, [])
     try:
@@ -75,7 +75,7 @@ def until_left(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
 
 
 def merged(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
-    """The names after alternatives, from those at the end of each."""
+    """Join the names at the end of each alternative."""
     made = dict(ends[0])
     for names in ends[1:]:
         for name, value in names.items():
@@ -87,12 +87,12 @@ def merged(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _is_type(value: External) -> bool:
-    """Whether something is a type of Python's own, which says what a parameter takes."""
+    """Whether a value is a built-in type."""
     return value.name.startswith("builtins.")
 
 
 def _look_alike(one: Function, other: Function) -> bool:
-    """Whether two functions have one face: the same function, wrapped under a condition."""
+    """Whether two functions expose the same function, as when it is wrapped under a condition."""
     changed = [each.attributes.get("__signature__") for each in (one, other)]
     return one.face().node is other.face().node and changed[0] is changed[1]
 
@@ -100,7 +100,7 @@ def _look_alike(one: Function, other: Function) -> bool:
 def joined(
     run: Interpreter, left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None = None, depth: int = 0
 ) -> Any:
-    """What is known of a value that is one of two; `done` are the pairs within them that are put together already."""
+    """The value that is one of two; `done` are nested pairs that are already joined."""
     if left is MISSING or left is right:
         return right
     if right is MISSING:
@@ -114,7 +114,7 @@ def joined(
         if isinstance(one, Function) and isinstance(other, Function):
             return one if _look_alike(one, other) else one_of(one)
         if isinstance(one, Class) and isinstance(other, Class):
-            return UNKNOWN  # one of two, and nobody knows which
+            return UNKNOWN  # unknown which of the two
         if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
             return UNKNOWN
         if isinstance(one, (Function, Class, Instance, External, LazyImport)):
@@ -127,7 +127,7 @@ def joined(
             if isinstance(other, type(one)):
                 return one
             if isinstance(one, LazyImport) and isinstance(other, External):
-                return one  # of the two places that an import tries, the one in the project
+                return one  # an import with a fallback: the one in the project
     if isinstance(left, Signature) and isinstance(right, Signature):
         return either(left, right)
     if isinstance(left, list) and isinstance(right, list):
@@ -148,7 +148,7 @@ def joined(
 def _joined_dicts(
     run: Interpreter, left: PlacedDict, right: PlacedDict, done: dict[tuple[int, int], PlacedDict], depth: int
 ) -> Any:
-    """All that is in one of two dictionaries; what is not for sure in both is in doubt."""
+    """The union of two dictionaries; keys that are not certain in both are doubtful."""
     pair = id(left), id(right)
     if pair in done:
         return done[pair]
@@ -173,14 +173,14 @@ def _joined_dicts(
 
 
 def _one_of_objects(first: Instance) -> Instance:
-    """One of two objects of different classes: it has the methods of the first, and none of them is certain."""
+    """One of two instances of different classes: it has the methods of the first, none of them certain."""
     made = Instance(first.cls, first.node)
     made.is_one_of_two = True
     return made
 
 
 def one_of(first: Function) -> EitherFunction:
-    """One of two functions, where the first is known."""
+    """One of two functions, the first of which is known."""
     made = EitherFunction(first.node, first.scope, first.defaults, first.kw_defaults)
     made.bound_to, made.owner, made.wrapped, made.partial = first.bound_to, first.owner, first.wrapped, first.partial
     made.attributes = {"__name__": UNKNOWN}
@@ -188,7 +188,7 @@ def one_of(first: Function) -> EitherFunction:
 
 
 def _are_alike(left: list[Any], right: list[Any]) -> bool:
-    """Whether two lists hold dictionaries in the same places, and else the same: copies, of which one is changed."""
+    """Whether two lists differ only inside dictionaries: copies, one of which was changed."""
     if len(left) != len(right) or PlacedDict not in map(type, left):
         return False
     return all(
@@ -198,7 +198,7 @@ def _are_alike(left: list[Any], right: list[Any]) -> bool:
 
 
 def _joined_lists(run: Interpreter, left: list[Any], right: list[Any]) -> PlacedList:
-    """All that is in one of two lists, in the order of the longer; what is not for sure in both is in doubt."""
+    """The union of two lists, in the order of the longer; items that are not certain in both are doubtful."""
     run.budget.charge(COST_OF_JOINING * (len(left) + len(right)))
     if len(left) < len(right):
         left, right = right, left
@@ -225,7 +225,7 @@ def _joined_lists(run: Interpreter, left: list[Any], right: list[Any]) -> Placed
 
 
 def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
-    """The lists of which one of two is one; where they are too many, nobody knows what is in them."""
+    """The lists that a joined list may be; if there are too many, their contents become unknown."""
     every = {id(each): each for one in (left, right) for each in (one, *getattr(one, "either", ()))}
     if len(every) <= MOST_ALTERNATIVES:
         return tuple(every.values())
@@ -236,5 +236,5 @@ def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
 
 
 def _identity(value: Any) -> Any:
-    """What two values that are one have in common: plain data its content, anything else that it is the same."""
+    """What identifies a value: the content of plain data, the object itself otherwise."""
     return (type(value), value) if isinstance(value, PLAIN) else id(value)

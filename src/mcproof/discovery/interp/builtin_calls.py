@@ -1,4 +1,4 @@
-"""Built-in functions, and small pure ones of the standard library, on plain data."""
+"""Calls of built-in functions, and of pure functions of the standard library, with plain data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mcproof.discovery.interp.values import MOST_KNOWN, UNKNOWN, PlacedDict, Pla
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a built-in or of a small pure function of the standard library; UNKNOWN for any other."""
+    """Call a built-in or a pure function of the standard library; UNKNOWN for any other."""
     function = BUILTINS.get(name)
     if function is None:
         return UNKNOWN
@@ -42,7 +42,7 @@ def _as_list(value: Any = ()) -> Any:
 
 
 def _as_set(value: Any = ()) -> Any:
-    """A set as a list in which every text and number stands once."""
+    """A set as a list without duplicate strings and numbers."""
     made = _as_list(value)
     made.unordered = True
     plain = [each for each in made if isinstance(each, (str, int, float))]
@@ -90,7 +90,7 @@ def _from_keys(keys: Any, value: Any = None) -> Any:
 
 
 def _changed(value: Any, change: Any) -> Any:
-    """The items in another shape or order; where one is there only under a condition, all of them may be."""
+    """The items in another form or order; if one of them is doubtful, all become doubtful."""
     items = items_of(value)
     if items is None:
         return UNKNOWN
@@ -165,19 +165,19 @@ def _extreme(function: Any) -> Any:
 
 
 def _loads(text: Any, **_: Any) -> Any:
-    """What a JSON text holds, as data that knows no places."""
+    """Parse JSON; the result has no source locations."""
     return placed(json.loads(text)) if isinstance(text, str) else UNKNOWN
 
 
 def placed(value: Any) -> Any:
-    """Plain data with the containers that everything here expects."""
+    """Plain data in the container classes of the interpreter."""
     if isinstance(value, dict):
         return PlacedDict((key, placed(item)) for key, item in value.items())
     return PlacedList(placed(item) for item in value) if isinstance(value, list) else value
 
 
 def _dumps(value: Any, **options: Any) -> Any:
-    """A JSON text, where every option is known and none makes it grow without end."""
+    """Format JSON, if all options are known and the result stays short."""
     for key, option in options.items():
         if key not in ("indent", "sort_keys", "ensure_ascii") or not isinstance(option, (int, type(None))):
             return UNKNOWN
@@ -196,7 +196,7 @@ def _shallow(value: Any) -> Any:
 
 
 def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> Any:
-    """A copy all the way down, so that a change of one leaves the other alone; what occurs twice is copied once."""
+    """A deep copy, in which shared parts stay shared."""
     if not isinstance(value, (PlacedDict, PlacedList)):
         return value
     done = {} if done is None else done
@@ -251,7 +251,7 @@ BUILTINS: dict[str, Any] = {
 
 
 DEEP = frozenset(("copy.deepcopy", "json.dumps"))
-"""Those that go all the way down."""
+"""Functions that process nested data."""
 NAMES = frozenset(
     (
         "str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object",
@@ -263,4 +263,4 @@ NAMES = frozenset(
         "Ellipsis", "complex", "bytearray",
     )
 )  # fmt: skip
-"""The names that Python itself defines, as far as they matter here."""
+"""The relevant built-in names of Python."""

@@ -1,4 +1,4 @@
-"""Methods of plain data: strings, dictionaries, lists and the sets that stand in as lists."""
+"""Methods of strings, dictionaries, lists, and sets, which are represented by lists."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _STRING_METHODS = frozenset(
 
 
 def method(run: Interpreter, value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a method of plain data; changes of lists and dictionaries happen."""
+    """Call a method of plain data, including its changes to lists and dictionaries."""
     if isinstance(value, EnumMember):
         value = unwrapped(value)
     if isinstance(value, str):
@@ -104,7 +104,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
 
 
 def _filled_in(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """`text.format(...)`, where no field reaches into a value and none has a width that is a field itself."""
+    """`text.format(...)`, unless a field accesses parts of a value or has a nested width."""
     from string import Formatter
 
     if "!" in text and any(isinstance(each, EnumMember) for each in (*args, *kwargs.values())):
@@ -160,7 +160,7 @@ def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[
 
 
 def _perhaps(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
-    """What a dictionary holds under a key; the default may take its place where the key is there only sometimes."""
+    """The value of a key, joined with the default if the key is doubtful."""
     found = value[key]
     if key in getattr(value, "doubtful", ()):
         found = joined(run, found, default)
@@ -173,7 +173,7 @@ def _perhaps(run: Interpreter, value: dict[Any, Any], name: str, key: Any, defau
 
 
 _MOVING = frozenset(("insert", "reverse", "pop", "remove", "discard"))
-"""The methods of a list after which items stand elsewhere."""
+"""Methods of a list that move items."""
 
 
 def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
@@ -216,7 +216,7 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
 
 
 def _moved_in_doubt(value: PlacedList, name: str, args: list[Any]) -> Any:
-    """A change of a list that is not settled: what is where is not known, and what is gone even less."""
+    """Change a list whose contents are uncertain: the positions become unknown."""
     if name == "insert" and len(args) == 2:
         value.append(args[1])
         value.unordered = True

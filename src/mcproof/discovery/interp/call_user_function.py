@@ -1,4 +1,4 @@
-"""Following a function of the project: its parameters bound, its statements followed, what it returns put together."""
+"""Call functions of the project: bind parameters, follow statements, join return values."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 MOST_CALLS = 24
 DEEPEST_RECURSION = 8
 STEPS_OF_A_BYSTANDER = 2_000
-"""How long a function is followed that registers nothing, and helps only by what it returns."""
+"""The budget of a function in a module without effects; only its result is of interest."""
 
 
 def follow(run: Interpreter, function: Function, call: Call) -> Any:
-    """Follow a function of the project with these arguments."""
+    """Call a function of the project; return its result."""
     if isinstance(function, EitherFunction):
         return UNKNOWN
     node = function.node
@@ -63,7 +63,7 @@ def follow(run: Interpreter, function: Function, call: Call) -> Any:
 
 
 def _state(run: Interpreter, function: Function) -> tuple[int, ...]:
-    """How much has been changed so far of what a function can see."""
+    """Counters of all changes that are visible to a function."""
     state = [run.domain.effects, run.changes]
     scope: Scope | None = function.scope
     while scope is not None:
@@ -73,7 +73,7 @@ def _state(run: Interpreter, function: Function) -> tuple[int, ...]:
 
 
 def _deepest_recursion(call: Call) -> int:
-    """How often a function may be under way already where it calls itself: what counts down comes to an end."""
+    """How often a function may already be active in a recursive call: arguments that change end a recursion."""
     given = call.given()
     if all(each is UNKNOWN for each in given):
         return 0
@@ -81,14 +81,14 @@ def _deepest_recursion(call: Call) -> int:
 
 
 def _note_what_is_cut(run: Interpreter, function: Function) -> None:
-    """A function that calls itself and registers something each time may register more than is followed."""
+    """Report a recursion that is cut off and that has effects in each call."""
     own = [frame for frame in run.frames if frame.function is not None and frame.function.node is function.node]
     if any(run.domain.effects > frame.effects for frame in own):
         run.domain.cut_short(function.module, function.node)
 
 
 def _can_be_called(run: Interpreter, value: Any, depth: int = 0) -> bool:
-    """Whether a value lets who gets it register something: a function, a server, a table of functions."""
+    """Whether a function that receives this value can have effects through it."""
     if isinstance(value, (dict, list)) and depth < 3:
         items = value.values() if isinstance(value, dict) else value
         return any(_can_be_called(run, each, depth + 1) for each in islice(items, 8))
@@ -96,7 +96,7 @@ def _can_be_called(run: Interpreter, value: Any, depth: int = 0) -> bool:
 
 
 def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
-    """Follow a function that registers nothing, as far as that is worth it; without end it is not worked out again."""
+    """Call a function in a module without effects, with a small budget; if that is exceeded, never again."""
     if id(function.node) in run.functions.endless:
         return UNKNOWN
     outer = run.budget.limit
@@ -106,7 +106,7 @@ def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
     except BudgetExceededError as error:
         if run.budget.steps > outer or run.budget.items > run.budget.most_items:
             raise
-        run.functions.followed.difference_update(error.unfinished)  # they get another chance
+        run.functions.followed.difference_update(error.unfinished)  # they may be followed again
         run.functions.endless.add(id(function.node))
         return UNKNOWN
     finally:
@@ -114,12 +114,12 @@ def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
 
 
 def _question(function: Function, call: Call) -> Any:
-    """What tells one call of a function from another, where nothing but plain data goes in; None for other calls."""
+    """A key that identifies a call with plain arguments; None for other calls."""
     given = call.given()
     if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
         return None
     whose = id(function.node), id(function.scope), id(function.bound_to), id(function.defaults)
-    return *whose, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are one key and two values
+    return *whose, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are equal as keys
 
 
 def _followed(run: Interpreter, function: Function, call: Call) -> Any:
@@ -191,7 +191,7 @@ def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> Non
 
 
 def _or_annotated(run: Interpreter, value: Any, parameter: ast.arg, function: Function) -> Any:
-    """A parameter that nobody in the project made, but whose annotation says that it is a server, is one."""
+    """The value of a parameter; if it is unknown, the value that its annotation implies in the domain."""
     annotation = parameter.annotation
     if annotation is None or not (value is UNKNOWN or isinstance(value, ExternalCall)):
         return value

@@ -1,4 +1,4 @@
-"""What calling something does: functions of the project, its classes, built-ins, and whatever is outside."""
+"""Calls: of project functions and classes, methods, built-ins and external code."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
 
 COST_OF_GOING_DEEP = 40
-"""How many times the work of going through a list it is to copy all that is in it, all the way down."""
+"""The cost of a deep copy, relative to processing a list once."""
 
 
 def call_of(run: Interpreter, func: Any, call: Call) -> Any:
-    """What a call returns."""
+    """Return the result of a call."""
     if isinstance(func, Generic):
         func = func.base
     if isinstance(func, Function):
@@ -59,7 +59,7 @@ def call_of(run: Interpreter, func: Any, call: Call) -> Any:
 
 
 def _called_again(run: Interpreter, func: ExternalCall, call: Call) -> Any:
-    """A call of what an external call returned: most often a decorator at work."""
+    """A call of the result of an external call, usually a decorator."""
     args, kwargs = call.args, call.kwargs
     if func.func.name == "functools.wraps" and args and isinstance(args[0], Function):
         made = args[0].copy()
@@ -77,7 +77,7 @@ def _called_again(run: Interpreter, func: ExternalCall, call: Call) -> Any:
 
 
 def _named_tuple(func: ExternalCall, call: Call) -> Any:
-    """A tuple of `namedtuple("Tool", "name fn")`, which is read by its names."""
+    """An instance of `namedtuple("Tool", "name fn")`, as an object with these attributes."""
     said = unwrapped(func.argument(1, "field_names"))
     names = said.replace(",", " ").split() if isinstance(said, str) else items_of(said)
     if names is None or not all(isinstance(each, str) for each in names) or set(func.kwargs) - {"field_names"}:
@@ -87,7 +87,7 @@ def _named_tuple(func: ExternalCall, call: Call) -> Any:
 
 
 def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, scope: Scope) -> Any:
-    """What a decorator makes of a function; one that nobody knows is taken to keep its face."""
+    """Apply a decorator to a function; an unknown decorator is assumed to keep the function."""
     if isinstance(function, Function):
         named = decorator.name if isinstance(decorator, External) else ""
         if named in ("builtins.staticmethod", "builtins.classmethod", "builtins.property") or named.endswith(
@@ -130,11 +130,11 @@ _CHANGING = frozenset(
 )  # fmt: skip
 
 _QUICK = frozenset(("append", "get", "setdefault"))
-"""The methods that take the same time however much there is."""
+"""Methods that take constant time."""
 
 
 def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a method of plain data; what it changes under a condition is in doubt."""
+    """Call a method of plain data; changes under a condition are doubtful."""
     if name not in _QUICK:
         run.budget.charge_items(holder, *args)
     if name in _CHANGING:
@@ -170,7 +170,7 @@ def _plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwa
 
 
 def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None:
-    """`list.sort`: where the order is not known, or only sometimes this one, nobody may speak of it."""
+    """`list.sort`; under a condition, or with unknown keys, the order becomes unknown."""
     in_order = ordered(run, list(holder), options)
     holder.nodes = []
     if in_order is None or run.doubt:
@@ -183,7 +183,7 @@ def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None
 
 
 def _perhaps_updated(run: Interpreter, holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
-    """What is merged into a dictionary under a condition is in doubt, or one of two where it had something before."""
+    """Update a dictionary under a condition: new keys are doubtful, changed values are joined with the old ones."""
     changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
     before = {key: holder[key] for key in changed if key in holder}
     sure = before.keys() - holder.doubtful
@@ -194,7 +194,7 @@ def _perhaps_updated(run: Interpreter, holder: PlacedDict, args: list[Any], kwar
 
 
 def _perhaps_removed(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:
-    """Something that is taken away under a condition is still there, in doubt."""
+    """Remove an item under a condition: it stays, but is doubtful."""
     if isinstance(holder, PlacedList):
         everything = set(range(len(holder)))
         holder.doubtful |= (

@@ -1,4 +1,4 @@
-"""What an expression is worth, worked out from the source."""
+"""Evaluate expressions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LONGEST_LOOP = 2_000
 
 
 def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
-    """The value of an expression; `UNKNOWN` where the source does not tell."""
+    """Return the value of an expression; `UNKNOWN` if only running the program would reveal it."""
     kind: Any = type(node)
     if kind is ast.Constant:
         value = node.value  # type: ignore[union-attr]
@@ -77,7 +77,7 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
         finally:
             run.depth -= 1
     if type(value) in SIZED and len(value) >= ITEMS_PER_STEP:
-        run.budget.charge_copy(value)  # whatever is done with it goes through all of it
+        run.budget.charge_copy(value)  # every operation on it processes all of it
     return value
 
 
@@ -108,7 +108,7 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
 
 
 def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
-    """The arguments of a call, with whether all of them are known to be there."""
+    """Evaluate the arguments of a call."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     complete = True
@@ -194,7 +194,7 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
 def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
     spine: list[ast.BinOp] = []
     left: ast.expr = node
-    while isinstance(left, ast.BinOp):  # a long chain of `+` leans to the left
+    while isinstance(left, ast.BinOp):  # a long chain of `+` nests to the left
         spine.append(left)
         left = left.left
     value = run.settle(evaluate(run, left, scope))
@@ -231,7 +231,7 @@ def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
 
 
 def _first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
-    """`value or ...` where nobody knows the value: a server, an object or a function that stands in for it is one."""
+    """`value or ...` with an unknown `value`: an object or a function in its place wins."""
     if isinstance(value, ExternalCall) or not rest:
         return value
     for each in rest:
@@ -355,9 +355,9 @@ def _rounds(
     scope: Scope,
     made: PlacedList,
 ) -> Iterator[bool]:
-    """Bind the names of a comprehension for each of its rounds; whether the round is certain.
+    """Bind the names of a comprehension for each iteration; yield whether the iteration is certain.
 
-    `made` learns whether the order of the rounds is known, and whether all of them are.
+    Updates in `made` whether the order of the iterations is known, and whether all of them are.
     """
     if index == len(generators):
         yield True

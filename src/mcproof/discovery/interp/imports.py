@@ -1,4 +1,4 @@
-"""Imports: names that lead to other files of the project, and names from outside it."""
+"""Imports of project files and of external names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LazyImport:
-    """A name that an import brought in, looked up when it is read."""
+    """An imported name that is resolved when it is read."""
 
     __slots__ = ("name", "path")
 

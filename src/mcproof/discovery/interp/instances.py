@@ -1,4 +1,4 @@
-"""Objects of project classes: how they are made, and what is in their fields."""
+"""Instances of project classes: creation and fields."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LISTS = frozenset(("builtins.list", "collections.UserList"))
 
 
 def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
-    """An object of a project class, `__init__` followed."""
+    """Create an instance of a project class; follows `__init__`."""
     if is_enum(cls):
         wanted = unwrapped(call.args[0]) if call.args else UNKNOWN
         return next((member for member in members_of(cls) if member.value == wanted), UNKNOWN)
@@ -55,7 +55,7 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
 
 
 def fill(run: Interpreter, made: Instance, call: Call) -> None:
-    """Set the fields of a model, a dataclass or a named tuple from the arguments and the defaults."""
+    """Set the fields of a model, a dataclass or a named tuple from arguments and defaults."""
     fields = [name for each in reversed(made.cls.ancestry()) for name in each.annotations]
     for name, value in zip(dict.fromkeys(fields), call.args, strict=False):
         made.attributes[name] = value
@@ -76,7 +76,7 @@ def fill(run: Interpreter, made: Instance, call: Call) -> None:
 
 
 def call_above(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:
-    """A call of a method of `super()` that no class of the project has."""
+    """Call a method of `super()` that no project class defines."""
     if name == "__init__" and isinstance(holder.instance, Instance):
         if holder.instance.native is not None:
             run.domain.initialize(holder.instance.native, call)

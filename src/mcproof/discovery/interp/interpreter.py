@@ -1,8 +1,7 @@
-"""Following the statements of a project far enough to see what they register.
+"""The interpreter: follows the statements of a project to see their effects.
 
-This is an interpreter of values that may be unknown, not of programs: a condition that the source does not settle is
-followed both ways, and what happens under it is in doubt. Nothing of the target is imported or executed; steps,
-depth and loops are bounded.
+Values may be unknown. Both branches of an unresolved condition are followed, and what happens there is in doubt.
+Nothing is imported or executed; steps, depth and loops are bounded.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ class Interpreter:
     # --- modules and names
 
     def module(self, path: str) -> Module | None:
-        """The module in a file, its statements followed."""
+        """Load a module and follow its statements."""
         module = self.modules.load(path)
         if module is not None and module.state == "new":
             module.state = "running"
@@ -132,7 +131,7 @@ class Interpreter:
         return module
 
     def settle(self, value: Any) -> Any:
-        """What an imported name stands for."""
+        """Resolve an imported name."""
         if type(value) is not LazyImport:
             return value
         steps = 0
@@ -168,7 +167,7 @@ class Interpreter:
             current = current.parent
         if name in builtin_calls.NAMES:
             return External(f"builtins.{name}")
-        # A name that nothing in sight defines comes from the last `from somewhere import *`.
+        # an undefined name is assumed to come from the last `from module import *`
         stars = scope.module.stars if scope is not None else []
         return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
 
@@ -178,7 +177,7 @@ class Interpreter:
         return made
 
     def reach(self, path: str, importer: Module) -> None:
-        """Follow an imported module at once if it may register something; others wait until a name is read."""
+        """Follow an imported module at once if it may have effects; other modules wait until a name is read."""
         self.import_graph.imported.setdefault(importer.path, set()).add(path)
         if self.modules.is_candidate(path):
             self.import_graph.importers.setdefault(path, set()).add((importer.path, self.doubt > 0))
@@ -187,7 +186,7 @@ class Interpreter:
     # --- statements
 
     def block(self, body: list[ast.stmt], scope: Scope) -> str | None:
-        """Follow statements until one leaves the block; how it is left."""
+        """Follow statements until control leaves the block; return how."""
         for statement in body:
             handler = STATEMENTS.get(type(statement))
             if handler is None:
@@ -205,7 +204,7 @@ class Interpreter:
     # --- functions and classes
 
     def function(self, node: FunctionNode, scope: Scope) -> Function:
-        """A function object from its definition, its defaults worked out."""
+        """Create a function from its definition; evaluates its defaults."""
         defaults = [self.settle(evaluate(self, each, scope)) for each in node.args.defaults]
         kw_defaults = [
             MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
@@ -217,7 +216,7 @@ class Interpreter:
         return made
 
     def call(self, func: Any, call: Call) -> Any:
-        """What a call returns, its effects on servers included."""
+        """Call a value; return the result."""
         if isinstance(func, External) and func.name in _EXITS:
             return UNKNOWN
         return calls.call_of(self, self.settle(func), call)
@@ -254,7 +253,7 @@ class Interpreter:
         return self.settle(evaluate(self, node, scope))
 
     def instance_of_annotation(self, cls: Class, name: str) -> Any:
-        """What an attribute that is only annotated can be: a server, or nothing that is known."""
+        """The value of an attribute that is only annotated, as the domain implies it."""
         for each in cls.ancestry():
             if name in each.annotations:
                 node = each.annotations[name].annotation

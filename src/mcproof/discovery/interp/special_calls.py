@@ -1,4 +1,4 @@
-"""Functions from outside whose calls mean something here: `getattr`, `map`, `functools.partial` and their like."""
+"""Calls of external functions that the interpreter models: `getattr`, `map`, `functools.partial` and others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _getattr(run: Interpreter, call: Call) -> Any:
 
 
 def _is_doubtful(holder: Any, name: str) -> bool:
-    """Whether an object has an attribute only under a condition."""
+    """Whether an instance only has an attribute under a condition."""
     return isinstance(holder, Instance) and name in holder.doubtful and holder.cls.attribute(name) is MISSING
 
 
@@ -75,7 +75,7 @@ def _hasattr(_: Interpreter, call: Call) -> Any:
 
 
 def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list[Any] | None:
-    """The items sorted as Python does, with `key` and `reverse`; None where nobody knows their order."""
+    """The items sorted by `key` and `reverse`; None if their order is unknown."""
     key, backwards = options.get("key"), options.get("reverse", False)
     if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
         return None
@@ -136,7 +136,7 @@ def _partial(_: Interpreter, call: Call) -> Any:
 def _import_module(run: Interpreter, call: Call) -> Any:
     name = call.args[0] if call.args else None
     if not isinstance(name, str) or call.scope is None or not name:
-        if os.path.isfile(run.modules.top):  # of a folder, every module is followed, whoever imports it
+        if os.path.isfile(run.modules.top):  # in a folder, every module is followed anyway
             run.domain.import_unresolved(call.module, call.node)
         return UNKNOWN
     level = len(name) - len(name.lstrip("."))
@@ -170,7 +170,7 @@ def _callable(_: Interpreter, call: Call) -> Any:
 
 
 def _is_function(_: Interpreter, call: Call) -> Any:
-    """`inspect.isfunction` and its like; whether a function is bound is not told apart."""
+    """`inspect.isfunction` and `inspect.isroutine`; bound methods count as functions."""
     known = call.args[0] if len(call.args) == 1 else UNKNOWN
     if isinstance(known, Function):
         return True
@@ -269,7 +269,7 @@ def _pass_on(_: Interpreter, call: Call) -> Any:
 
 
 def _apply(run: Interpreter, call: Call) -> Any:
-    """`asyncio.run(main())` has run it already; `anyio.run(main, 1)` is a call still to make."""
+    """`asyncio.run(main())` passes a result; `anyio.run(main, 1)` passes a function to call."""
     if call.args and isinstance(call.args[0], Function):
         return run.call(call.args[0], Call(call.args[1:], {}))
     return call.args[0] if call.args else UNKNOWN

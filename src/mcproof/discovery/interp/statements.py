@@ -1,4 +1,4 @@
-"""What each kind of statement does."""
+"""Follow statements, one function for each kind."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
         return branch(run, [node.body, node.orelse], scope)
     if _is_type_checking(node.test):
         run.block(node.body, scope)
-        return run.block(node.orelse, scope)  # what holds where the program runs has the last word
+        return run.block(node.orelse, scope)  # the branch that runs wins over the one for type checkers
     known = truth(run.settle(evaluate(run, node.test, scope)))
     if known is None:
         return branch(run, [node.body, node.orelse], scope)
@@ -83,20 +83,20 @@ def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
 
 
 def _asked_of_main(test: ast.expr) -> ast.cmpop | None:
-    """How a test compares `__name__` with something; `==` is read as if it held, as a server is started."""
+    """The operator that compares `__name__` with something; `==` is considered true, as when the program is started."""
     if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
         return test.ops[0]
     return None
 
 
 def _is_type_checking(test: ast.expr) -> bool:
-    """Whether a block is for type checkers; annotations are written with what it imports."""
+    """Whether a block is for type checkers; annotations use what it imports."""
     name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
     return name == "TYPE_CHECKING"
 
 
 def _loop(run: Interpreter, node: Any, scope: Scope) -> str | None:
-    """Follow a loop; a condition that may have ended it says nothing of what comes after it but the names."""
+    """Follow a loop; a condition that may have ended it only affects names after the loop."""
     with until_left(run, BREAK, scope):
         return _while(run, node, scope) if isinstance(node, ast.While) else _for(run, node, scope)
 
@@ -117,7 +117,7 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
 
 
 def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
-    """The beginning of a loop that is too long, with a word about the rest where it would register something."""
+    """Follow the beginning of a loop that is too long, and report it if it has effects."""
     before = run.domain.effects
     outcome = _rounds(run, node, items[:LONGEST_LOOP], doubtful, scope)
     if run.domain.effects > before:
@@ -126,7 +126,7 @@ def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int]
 
 
 def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
-    """Follow the rounds of a loop; how the last of them was left."""
+    """Follow the iterations of a loop; return how the last one ended."""
     outcome: str | None = None
     for index, item in enumerate(items):
         run.budget.step()
@@ -150,7 +150,7 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
         if outcome in (RETURN, RAISE) or (outcome == BREAK and known):
             return None if outcome == BREAK else outcome
         if known is None or isinstance(node.test, ast.Constant) or _is_same(before, scope.names):
-            break  # how often it goes round is not to be seen
+            break  # the number of iterations is unknown
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
             run.assign(each, UNKNOWN, scope)
@@ -160,12 +160,12 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
 
 
 def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether a round of a loop has left every name as it was, so that the next one would do the same."""
+    """Whether an iteration left all names unchanged, so that the next one would be the same."""
     return len(before) == len(after) and all(after.get(name) is value for name, value in before.items())
 
 
 def _round(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
-    """Follow the body of a loop once; a condition that may have ended it says nothing of the next round."""
+    """Follow the body of a loop once; a condition that may have ended it does not affect the next iteration."""
     with until_left(run, CONTINUE, scope):
         return run.block(body, scope) if is_certain else branch(run, [body, []], scope)
 
@@ -190,16 +190,16 @@ def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
 
 
 def _may_happen(handler: ast.ExceptHandler, body: list[ast.stmt]) -> bool:
-    """Whether something may fail that a handler is for, where everything that is imported is there."""
+    """Whether a handler may be reached even if all imports succeed."""
     if all(isinstance(each, (ast.Import, ast.ImportFrom)) for each in body):
         return False
     return handler.type is None or not set(_caught(handler.type)) <= {"ImportError", "ModuleNotFoundError"}
 
 
 def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scope: Scope) -> None:
-    """What is done where something fails, from the names before that: these are then one of two.
+    """Follow an exception handler; afterwards names have either the values of the handler or those of the `try` body.
 
-    That a program returns there is no reason to doubt what it does where nothing fails.
+    A `return` in the handler does not make the code after the `try` doubtful.
     """
     after, scope.names = scope.names, dict(names)
     frame = run.frames[-1]
@@ -216,11 +216,11 @@ def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scop
 
 
 _MISSING = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
-"""What the import of something that is not installed raises, and what catches that."""
+"""Exceptions raised by the import of something that is not installed, and their base classes."""
 
 
 def _handler_of_missing(node: Any) -> ast.ExceptHandler | None:
-    """What a `try` does when something is not installed: the first handler that catches that."""
+    """The first handler of a `try` that catches a failed import."""
     handlers: list[ast.ExceptHandler] = node.handlers
     return next((each for each in handlers if each.type is None or not _MISSING.isdisjoint(_caught(each.type))), None)
 
@@ -234,7 +234,7 @@ def _leaves(body: list[ast.stmt]) -> bool:
 
 
 def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int:
-    """How many statements of a `try` there are before the import of something that may not be installed."""
+    """The number of statements before the import of something that may not be installed."""
     for index, each in enumerate(node.body):
         names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
         if isinstance(each, ast.ImportFrom) and not each.level:
@@ -247,7 +247,7 @@ def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int:
 
 
 def _imports_by_name(statement: ast.stmt) -> bool:
-    """Whether a statement is a call that imports what it is told, or fails."""
+    """Whether a statement imports a module by name, and may fail."""
     value = statement.value if isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) else None
     func = value.func if isinstance(value, ast.Call) else None
     name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""

@@ -1,4 +1,4 @@
-"""Classes of the project as schemas: Pydantic models, dataclasses, typed dictionaries, enumerations."""
+"""The schemas of project classes: Pydantic models, dataclasses, typed dictionaries, enumerations."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from mcproof.discovery.pydantic.schema_nodes import Schema
 
 COST_OF_A_MODEL = 4_000
-"""How many times the work of going through one item it is to describe a class."""
+"""The cost of a class schema, relative to processing one item."""
 MOST_GENERICS = 100
-"""How many generic models with parameters one schema may have: a model may hold itself with ever longer ones."""
+"""The maximum number of parametrized models in a schema: a model may nest itself with ever longer parameters."""
 _OWN_SCHEMA = ("__get_pydantic_json_schema__", "__get_pydantic_core_schema__", "__modify_schema__")
-"""Methods by which a class says itself what its schema is."""
+"""Methods through which a class customizes its schema."""
 _MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
 
 
 def reference(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
-    """A class as it stands in another schema: a reference to its definition, where it has one."""
+    """A class within another schema: a reference to its definition."""
     kind = kind_of(cls)
     if kind is None or any(isinstance(cls.attribute(name), Function) for name in _OWN_SCHEMA):
         return generator.unknown_at(at)
@@ -58,7 +58,7 @@ def reference(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
 
 
 def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, ...], at: str, scope: Scope) -> Schema:
-    """A generic class with its parameters filled in."""
+    """A reference to a parametrized generic class."""
     names, kind = generics.parameters_of(cls), kind_of(cls)
     if kind in (None, "enum") or not names:
         return generator.unknown_at(at)
@@ -82,7 +82,7 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
     def make(place: str) -> Schema:
         made = definition(generator, cls, place, bound)
         if is_model:
-            made.pop("description", None)  # the class that Pydantic makes of it has no docstring
+            made.pop("description", None)  # Pydantic's parametrized class has no docstring
         if made.get("title") == cls.name:
             made["title"] = titled
             if is_model and not spelling.is_titled:
@@ -94,7 +94,7 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
 
 
 def kind_of(cls: Class) -> str | None:
-    """What sort of data class it is; None for an ordinary class."""
+    """The kind of a data class; None for an ordinary class."""
     bases = {base.last for base in cls.external_bases()}
     if is_enum(cls):
         return "enum"
@@ -112,7 +112,7 @@ def kind_of(cls: Class) -> str | None:
 
 
 def definition(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any] | None = None) -> Schema:
-    """The schema of a class, in full, its type variables standing for what is given."""
+    """The full schema of a class, with these values for its type variables."""
     kind = kind_of(cls)
     if kind == "enum":
         return _enumeration(generator, cls, at)
@@ -161,7 +161,7 @@ def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, 
 
 
 def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
-    """A named tuple is an array; what it says of itself is not kept."""
+    """A named tuple as an array; its docstring is not used."""
     items: list[Schema] = []
     needed = 0
     bound = generics.bindings(cls, variables)
@@ -179,10 +179,10 @@ def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dic
 def object_schema(
     generator: SchemaGenerator, cls: Class, at: str, kind: str, variables: dict[str, Any] | None = None
 ) -> Schema:
-    """An object with the fields of a class.
+    """An object schema with the fields of a class.
 
-    `kind` is that of the class; `hints` is a class, `typed hints` a typed dictionary, of which the framework makes a
-    model of its own from the type hints.
+    `kind` is that of the class. For `hints` (a class) and `typed hints` (a typed dictionary), the framework creates its
+    own model from the type hints.
     """
     generator.run.budget.charge(COST_OF_A_MODEL)
     config = {} if kind in ("hints", "typed hints") else configuration(cls)
@@ -243,7 +243,7 @@ def object_schema(
 
 
 def _rewritten(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
-    """A field that a serializer writes: of the type that it says, with a default that nobody can tell."""
+    """A field with a serializer: it has the serializer's return type, and an unknown default."""
     schema = dict(entry.schema)
     if is_said(kind):
         kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
@@ -254,7 +254,7 @@ def _rewritten(generator: SchemaGenerator, entry: Field, name: str, kind: Any, o
 
 
 def _compute(generator: SchemaGenerator, cls: Class, properties: PlacedDict, at: str) -> list[str]:
-    """Add the properties that are computed; returns their names, for they are always there."""
+    """Add computed fields; return their names, which are always required."""
     found = serializers.computed_fields(generator, cls)
     for name, each in found.items():
         place = f"{at}/properties/{escape(name)}"
@@ -266,7 +266,7 @@ def _compute(generator: SchemaGenerator, cls: Class, properties: PlacedDict, at:
 
 
 def _is_required(field: DeclaredField, annotation: Any, kind: str) -> bool | None:
-    """Whether a key of a typed dictionary must be there; None where the default of a field tells."""
+    """Whether a key of a typed dictionary is required; None if that depends on the default."""
     if kind == "typed":
         return is_required_key(annotation, field.owner)
     if kind == "typed hints":
@@ -276,14 +276,14 @@ def _is_required(field: DeclaredField, annotation: Any, kind: str) -> bool | Non
 
 def _default(field: DeclaredField, kind: str, *, is_kept: bool | None) -> Any:
     if kind == "typed hints":
-        return MISSING if is_kept else None  # what may be absent is null unless given
+        return MISSING if is_kept else None  # an optional key is null by default
     if kind == "hints":
         return class_default(field)
     return dataclass_default(field) if kind == "dataclass" else field.default()
 
 
 def _texts(cls: Class) -> dict[str, str]:
-    """What stands below each field of a class that wants this to be its description."""
+    """The docstrings of fields, if the class uses them as descriptions."""
     return attribute_docstrings(cls) if configuration(cls).get("use_attribute_docstrings") is True else {}
 
 
@@ -299,7 +299,7 @@ def _shown(
 
 
 def _add_extras(generator: SchemaGenerator, made: Schema, config: dict[str, Any], at: str) -> None:
-    """Add what the configuration of a class says of its schema."""
+    """Add what the configuration of a class specifies."""
     extra = config.get("extra")
     if extra is UNKNOWN:
         generator.unknown.add(f"{at}/additionalProperties")

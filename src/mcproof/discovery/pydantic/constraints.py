@@ -1,4 +1,4 @@
-"""What `Field(...)` and the other words in `Annotated` add to a schema."""
+"""What `Field(...)` and other metadata in `Annotated` add to a schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcproof.discovery.pydantic.schema_nodes import Schema
 
 FACTORY = Absent()
-"""The default of a field that makes one when asked: not required, and no default in the schema."""
+"""The default of a field with a default factory: optional, without a default in the schema."""
 
 CONSTRAINED = {
     "constr": "builtins.str", "conint": "builtins.int", "confloat": "builtins.float", "conlist": "builtins.list",
@@ -65,7 +65,7 @@ def fields_of(kind: Any) -> list[ExternalCall]:
 
 
 def is_skipped(kind: Any) -> bool:
-    """Whether a type is left out of the schema: `SkipJsonSchema[...]`, or with that beside it."""
+    """Whether a type is left out of the schema: `SkipJsonSchema[...]`, or annotated with it."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External)):
         return False
     if kind.base.last == "Annotated":
@@ -75,7 +75,7 @@ def is_skipped(kind: Any) -> bool:
 
 
 def default_of(info: ExternalCall) -> Any:
-    """The default that a `Field(...)` gives: a value, UNKNOWN, FACTORY or MISSING."""
+    """The default in a `Field(...)`: a value, UNKNOWN, FACTORY or MISSING."""
     if "default_factory" in info.kwargs:
         return FACTORY
     given = info.argument(0, "default", MISSING)
@@ -87,7 +87,7 @@ def default_of(info: ExternalCall) -> Any:
 
 
 def apply(generator: SchemaGenerator, schema: Schema, extra: Any, at: str) -> Schema:
-    """A schema with one more thing said about it."""
+    """Apply one piece of metadata to a schema."""
     if not isinstance(extra, ExternalCall):
         if extra is UNKNOWN:
             generator.unknown.add(at)
@@ -121,7 +121,7 @@ _SERIALIZERS = ("PlainSerializer", "WrapSerializer")
 
 
 def is_rewritten(kind: Any) -> bool:
-    """Whether a function writes what is of this type, so that nobody can tell how a default is written."""
+    """Whether a type has a custom serializer, so that the serialized default is unknown."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
         return False
     said = [each for each in kind.args[1:] if isinstance(each, ExternalCall)]
@@ -129,7 +129,7 @@ def is_rewritten(kind: Any) -> bool:
 
 
 def _rewritten(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
-    """What a function writes: of the type that it says, or else as it was."""
+    """The schema of the serializer's return type; unchanged if it has none."""
     kind = extra.argument(1, "return_type", MISSING)
     function = extra.argument(0, "func")
     if kind is MISSING and isinstance(function, Function):
@@ -144,7 +144,7 @@ def _rewritten(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, 
 
 
 def add_known(generator: SchemaGenerator, made: Schema, said: dict[Any, Any], at: str) -> None:
-    """Add to a schema what somebody says in so many words; what is not known of it is marked."""
+    """Add explicit keywords to a schema; record unknown values."""
     from mcproof.discovery.pydantic.defaults import encode
 
     for key, value in said.items():
@@ -180,7 +180,7 @@ def _described(generator: SchemaGenerator, schema: Schema, info: ExternalCall, a
 
 
 def _told_apart(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
-    """A union whose branches a property, or a function, tells apart."""
+    """A union with a discriminator: a property or a function."""
     told = extra.argument(0, "discriminator")
     if isinstance(told, str):
         return _discriminated(generator, schema, told)
@@ -190,7 +190,7 @@ def _told_apart(generator: SchemaGenerator, schema: Schema, extra: ExternalCall,
 
 
 def _discriminated(generator: SchemaGenerator, schema: Schema, name: str) -> Schema:
-    """A union whose branches one property tells apart."""
+    """A union with a discriminating property."""
     branches = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     mapping: dict[str, str] = {}
     for branch in branches:
@@ -212,7 +212,7 @@ _NULL = {"type": "null"}
 
 
 def _limited(generator: SchemaGenerator, schema: Schema, limits: dict[str, Any], at: str) -> Schema:
-    """A schema within limits; those of a nullable type hold for what is not null."""
+    """Apply bounds to a schema; those of a nullable type apply to its other branch."""
     wanted = {key: value for key, value in limits.items() if value is not None and key in _KNOWN_LIMITS}
     if not wanted:
         return schema
@@ -261,7 +261,7 @@ def _keyword(key: str, schema: Schema) -> str | None:
     kind = schema.get("type")
     if key in _NUMBERS:
         if kind is None:
-            return key  # Pydantic keeps its own word where no single type can say it
+            return key  # without a single type, Pydantic keeps its own name
         return _NUMBERS[key] if kind in ("integer", "number") else None
     if key in ("pattern", "regex"):
         return "pattern"

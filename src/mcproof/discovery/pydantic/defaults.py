@@ -1,4 +1,4 @@
-"""Defaults as Pydantic writes them into a schema."""
+"""Defaults as Pydantic serializes them into a schema."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 DEEPEST = 30
 MOST_VALUES = 2_000
-"""How many values a default may have: a list that holds another twice, and so on, doubles with every step."""
+"""The maximum number of values in a default; shared values count each time."""
 
 
 class Room:
-    """How much more may be written."""
+    """How many more values may be written."""
 
     __slots__ = ("left",)
 
@@ -40,7 +40,7 @@ class Room:
 
 
 def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0, room: Room | None = None) -> Any:
-    """A value as JSON, UNKNOWN where it is not known; who makes the schema tells how an object is written."""
+    """A value as JSON; UNKNOWN if unknown. Instances need a generator."""
     room = Room() if room is None else room
     room.left -= 1
     if depth > DEEPEST or room.left < 0:
@@ -72,7 +72,7 @@ def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0,
 
 
 def fitted(value: Any, kind: Any) -> Any:
-    """A default in the order that its type gives it: Pydantic sorts what is a set."""
+    """A default in the order of its type: Pydantic sorts sets."""
     if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in SETS:
         is_sortable = isinstance(value, list) and all(isinstance(each, str) for each in value)
         if isinstance(value, list) and len(value) > 1:
@@ -87,7 +87,7 @@ def _text(value: bytes) -> Any:
         return UNKNOWN
 
 
-# --- calls of classes that Pydantic knows
+# --- external classes that Pydantic supports
 
 
 _MOMENTS = {"datetime.date": datetime.date, "datetime.datetime": datetime.datetime, "datetime.time": datetime.time}
@@ -123,7 +123,7 @@ def _uuid(text: str) -> Any:
 
 
 def _moment(value: ExternalCall) -> Any:
-    """A date or a time of day that is written out with numbers."""
+    """A date or time with literal numbers."""
     if value.kwargs or not all(isinstance(each, int) for each in value.args):
         return UNKNOWN
     try:
@@ -132,7 +132,7 @@ def _moment(value: ExternalCall) -> Any:
         return UNKNOWN
 
 
-# --- objects of the project
+# --- instances of project classes
 
 
 def _object(generator: SchemaGenerator, value: Instance, depth: int, room: Room) -> Any:
@@ -170,7 +170,7 @@ def _given(
     annotation: Any,
     config: dict[str, Any],
 ) -> Any:
-    """What a field of an object is: given under its alias, or under its name, or by default."""
+    """The value of an instance's field, given by alias, by name or by default."""
     alias = generator.alias(annotation, field.default(), field.owner.body)
     if alias is None:
         made = aliases.generated(generator.run, config.get("alias_generator"), field.name)
@@ -196,7 +196,7 @@ _TYPES = {"str": str, "int": int, "bool": bool}
 
 
 def _checked(generator: SchemaGenerator, given: Any, encoded: Any, kind: Any, scope: Scope) -> Any:
-    """A value as Pydantic writes it after it has seen it: what it would change is UNKNOWN, but for simple numbers."""
+    """A value as Pydantic writes it after validation; UNKNOWN if that would change it, except for simple numbers."""
     kind = generator.resolved(kind, scope)
     if isinstance(kind, Generic) and isinstance(kind.base, External):
         name, args = kind.base.last, kind.args
@@ -228,7 +228,7 @@ def _checked_plain(given: Any, encoded: Any, kind: Any) -> Any:
     if name in ("Any", "object", "list", "dict"):
         return encoded
     if encoded is None:
-        return None if given is None else UNKNOWN  # a default that breaks its own type is not looked at
+        return None if given is None else UNKNOWN  # Pydantic does not validate defaults
     if name == "float" and isinstance(encoded, (int, float)) and not isinstance(encoded, bool):
         return float(encoded)
     if name in _TYPES:
@@ -238,7 +238,7 @@ def _checked_plain(given: Any, encoded: Any, kind: Any) -> Any:
 
 
 def _checked_union(generator: SchemaGenerator, given: Any, encoded: Any, arms: tuple[Any, ...], scope: Scope) -> Any:
-    """The one branch that takes a value as it is; where several might, nobody knows."""
+    """The result of the only branch that accepts a value; UNKNOWN if several do."""
     if encoded is None:
         return None if None in arms else UNKNOWN
     taken = [_checked(generator, given, encoded, arm, scope) for arm in arms if arm is not None]

@@ -1,4 +1,4 @@
-"""The JSON Schema that Pydantic makes of a type."""
+"""Generate the JSON Schema of a type as Pydantic does."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
 
 _JSON_VALUE = object()
-"""Whatever stands for Pydantic's `JsonValue` among the definitions."""
+"""The identity of Pydantic's `JsonValue` among the definitions."""
 DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
-"""How many types one schema may be made of: a type that holds another twice, and so on, doubles with every step."""
+"""The maximum number of types in one schema; shared types count each time."""
 
 
 class Field(NamedTuple):
@@ -45,27 +45,27 @@ class Field(NamedTuple):
 
 
 class SchemaGenerator:
-    """Makes one schema; definitions and what stayed unknown gather here."""
+    """Generates one schema; collects definitions and the pointers of unknown parts."""
 
     def __init__(self, run: Interpreter, *, is_written: bool = False) -> None:
         self.run = run
         self.is_written = is_written
-        """Whether it describes what is written, not what is read: so fastmcp has results, and without aliases."""
+        """Whether the schema is for serialization, as fastmcp's output schemas; these do not use aliases."""
         self.definitions: dict[str, Schema] = {}
         self.unknown: set[str] = set()
         self._names: dict[int, str] = {}
         self._namesakes: dict[str, list[tuple[str, Any]]] = {}
-        """For each name the definitions that would have it: what they are known by here, and what they are of."""
+        """By name, the definitions that would have it: their key in `definitions`, and their type."""
         self._depth = self._made = 0
         self.variables: dict[str, Any] = {}
         self.lengths: Schema = {}
-        """The bounds of every string, where a model sets some."""
+        """The bounds of all strings, if a model configures them."""
         self.generics: dict[tuple[Any, ...], object] = {}
-        """What each generic model with these parameters is known by."""
+        """The identity of each parametrized generic model."""
 
     @contextmanager
     def standing_for(self, variables: dict[str, Any], lengths: Schema | None = None) -> Iterator[None]:
-        """While this lasts, type variables stand for these types, and strings have these bounds."""
+        """Within this context, type variables have these values, and strings these bounds."""
         outer = self.variables, self.lengths
         self.variables, self.lengths = variables, lengths or {}
         try:
@@ -78,7 +78,7 @@ class SchemaGenerator:
         return {}
 
     def schema(self, kind: Any, scope: Scope, at: str) -> Schema:
-        """The schema of a type, as evaluated; empty and marked where it is not known."""
+        """The schema of an evaluated type; empty, and recorded as unknown, if it is unknown."""
         self._depth += 1
         self._made += 1
         try:
@@ -89,7 +89,7 @@ class SchemaGenerator:
             self._depth -= 1
 
     def resolved(self, kind: Any, scope: Scope) -> Any:
-        """A type that is written as a string, read."""
+        """Evaluate a type that is written as a string."""
         steps = 0
         while isinstance(kind, str) and steps < 5:
             try:
@@ -193,7 +193,7 @@ class SchemaGenerator:
         return {"maxItems": len(items), "minItems": len(items), "prefixItems": items, "type": "array"}
 
     def _mapping(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        if len(args) == 1:  # what a counter counts
+        if len(args) == 1:  # a counter
             args = (*args, External("builtins.int"))
         values = self.schema(args[1], scope, f"{at}/additionalProperties")
         unsure = f"{at}/additionalProperties" in self.unknown
@@ -222,7 +222,7 @@ class SchemaGenerator:
         return {**made, **common_type(values)}
 
     def union(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        """`anyOf`, flattened and each branch once, null at the end."""
+        """`anyOf`: flattened, without duplicates, null last."""
         arms: list[Any] = []
         for each in args:
             arg = self.resolved(each, scope)
@@ -250,7 +250,7 @@ class SchemaGenerator:
         return {"anyOf": branches}
 
     def annotated(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        """A type with what `Annotated` says about it."""
+        """A type with the metadata of its `Annotated`."""
         made = self.schema(args[0], scope, at)
         for extra in args[1:]:
             made = constraints.apply(self, made, extra, at)
@@ -280,14 +280,14 @@ class SchemaGenerator:
         return self.schema(self._limit_of(kind), scope, at)
 
     def _limit_of(self, variable: ExternalCall) -> Any:
-        """What a type variable means where it stands for nothing."""
+        """The type of a variable without a value: its default, bound or constraints."""
         for said in ("default", "bound"):
             if said in variable.kwargs:
                 return variable.kwargs[said]
         return UnionOf(tuple(variable.args[1:])) if variable.args[1:] else External("typing.Any")
 
     def defined(self, kind: Any, name: str, make: Any) -> Schema:
-        """A reference to a definition, made once."""
+        """A reference to a definition, which is made once."""
         known = self._names.get(id(kind))
         if known is None:
             namesakes = self._namesakes.setdefault(name, [])
@@ -301,7 +301,7 @@ class SchemaGenerator:
         return {"$ref": f"#/$defs/{known}"}
 
     def told_apart(self, schema: Schema) -> Schema:
-        """A schema in which definitions of the same name are known by their modules, as Pydantic has them."""
+        """Qualify definitions with the same name by their modules, as Pydantic does."""
         renamed: dict[str, str] = {}
         for namesakes in (each for each in self._namesakes.values() if len(each) > 1):
             named = [(known, kind) for known, kind in namesakes if isinstance(kind, (Class, TypeAlias))]
@@ -315,7 +315,7 @@ class SchemaGenerator:
         return made
 
     def alias(self, kind: Any, default: Any, scope: Scope, *, is_written: bool = False) -> str | None:
-        """The alias that a parameter or a field is given, to read its value or to write it."""
+        """The alias of a parameter or field, for validation or serialization."""
         infos = [
             *constraints.fields_of(self.resolved(kind, scope)),
             *([default] if constraints.is_field(default) else []),
@@ -324,7 +324,7 @@ class SchemaGenerator:
         return next((each for each in found if each is not None), None)
 
     def field(self, name: str, kind: Any, default: Any, scope: Scope, at: str) -> Field:
-        """A parameter or a field under the name that it has in the schema, with default and title."""
+        """A parameter or field with default and title, under its name in the schema."""
         kind = self.resolved(kind, scope)
         made = self.schema(kind, scope, at)
         info = default if constraints.is_field(default) else None
@@ -338,7 +338,7 @@ class SchemaGenerator:
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
             if f"{at}/anyOf/0" in self.unknown and len(made.get("anyOf", ())) == 2:
-                self.unknown.add(f"{at}/title")  # a class that is not known may have its own
+                self.unknown.add(f"{at}/title")  # an unknown class may have its own title
             else:
                 made = {**made, "title": title(name)}
         if default is not MISSING and default is not constraints.FACTORY:
@@ -351,7 +351,7 @@ class SchemaGenerator:
         return Field(made, required)
 
     def has_title(self, kind: Any, scope: Scope) -> bool:
-        """Whether Pydantic titles a field of this type: not where it refers to a definition with a title of its own."""
+        """Whether Pydantic adds a title to a field of this type; definitions have their own."""
         kind = self.resolved(kind, scope)
         if isinstance(kind, ExternalCall) and kind.func.last == "TypeVar" and kind.args:
             name = kind.args[0]
@@ -378,7 +378,7 @@ class SchemaGenerator:
         return len(arms) != 1 or self.has_title(arms[0], scope)
 
     def moved(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
-        """Tell that a definition stands somewhere else: what is not known in it is not known there."""
+        """Adapt the pointers of unknown parts to a definition that moves to another place."""
         below = f"/$defs/{escape(name)}"
         found = {place for place in self.unknown if place == below or place.startswith(f"{below}/")}
         self.unknown |= {f"{to}{place.removeprefix(below)}" for place in found}
@@ -386,11 +386,11 @@ class SchemaGenerator:
             self.unknown -= found
 
     def is_referenced(self, name: str) -> bool:
-        """Whether one of the definitions refers to the definition of this name."""
+        """Whether a definition refers to the definition of this name."""
         return any(f"#/$defs/{name}" in references(each) for each in self.definitions.values())
 
     def whole(self, made: Schema) -> Schema:
-        """A schema with the definitions that it needs, keys in Pydantic's order."""
+        """A schema with its definitions, keys in Pydantic's order."""
         if self.definitions:
             made = {"$defs": dict(self.definitions), **made}
         whole: Schema = ordered(made)
@@ -398,7 +398,7 @@ class SchemaGenerator:
 
 
 def qualified_name(kind: Class | TypeAlias) -> str:
-    """The name of a definition with that of its module, and of all that it stands in."""
+    """The name of a definition with its module and enclosing scopes."""
     path = [kind.name]
     if isinstance(kind, Class):
         path = _path_to(kind.module.tree, kind.node) or path

@@ -1,4 +1,4 @@
-"""Generic classes with their parameters filled in: `Page[Item]`."""
+"""Generic classes with parameters: `Page[Item]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_PARTS = 50
-"""How many types the parameters of one generic class may be made of."""
+"""The maximum number of types in the parameters of one generic class."""
 _CONTAINERS = frozenset(
     [
         "list", "dict", "set", "frozenset", "tuple", "List", "Dict", "Set", "FrozenSet", "Tuple", "Sequence",
@@ -24,7 +24,7 @@ _NO_CLASSES = {
     "NegativeFloat": "Annotated[float, Lt]", "NonNegativeFloat": "Annotated[float, Ge]",
     "NonPositiveFloat": "Annotated[float, Le]",
 }  # fmt: skip
-"""Names of Pydantic's that stand for something else, and how that is spelt."""
+"""Names that Pydantic defines as annotated types, and their labels."""
 _CLASSES = frozenset(
     [
         "str", "int", "float", "bool", "bytes", "object", "Any", "NoneType", "datetime", "date", "time", "timedelta",
@@ -34,10 +34,10 @@ _CLASSES = frozenset(
     ]
 )  # fmt: skip
 _METADATA = frozenset(["Gt", "Ge", "Lt", "Le", "MultipleOf", "MinLen", "MaxLen"])
-"""What `annotated_types` has: Pydantic spells such a thing by its class."""
+"""Metadata of `annotated_types`, which Pydantic labels by class."""
 _NO_NAME = re.compile(r"[^a-zA-Z0-9.\-_]")
 _SPECIAL = frozenset(".:[],<>")
-"""What in a text makes Pydantic cut the name of the definition short."""
+"""Characters in a literal that make Pydantic shorten the name of the definition."""
 
 
 def parameters_of(cls: Class) -> list[str]:
@@ -64,7 +64,7 @@ def _variables_in(kind: Any) -> Iterator[str]:
 
 
 def bindings(cls: Class, variables: dict[str, Any]) -> dict[int, dict[str, Any]]:
-    """What the type variables of a class and of each of its ancestors stand for, by the identity of the class."""
+    """The values of type variables for a class and each ancestor, by the identity of the class."""
     found: dict[int, dict[str, Any]] = {id(cls): variables}
     for each in cls.ancestry():
         known = found.setdefault(id(each), {})
@@ -76,20 +76,20 @@ def bindings(cls: Class, variables: dict[str, Any]) -> dict[int, dict[str, Any]]
 
 
 class UnspeltError(Exception):
-    """Nobody can tell how Pydantic would spell a type."""
+    """Pydantic's label for a type is unknown."""
 
 
 class Spelling:
-    """How Pydantic spells the parameters of a generic class, and which types these are."""
+    """Pydantic's labels for the parameters of a generic class, and their types."""
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self.types: list[Any] = []
         self.is_titled = True
-        """Whether the title is known: it has the whole path to a class that stands in another or in a function."""
+        """Whether the title is known: it contains the full path of a nested class."""
         self._variables = variables
 
     def of(self, arg: Any) -> str:
-        """The text for one parameter. Raises an UnspeltError where that is not known, or too long."""
+        """The label of one parameter; raises an `UnknownLabelError` if it is unknown or too long."""
         if _is_variable(arg) and str(arg.args[0]) in self._variables:
             arg = self._variables[str(arg.args[0])]
         self.types.append(arg if isinstance(arg, (Class, External)) else None)
@@ -107,7 +107,7 @@ class Spelling:
         if isinstance(arg, UnionOf):
             return self._union(arg.args)
         if isinstance(arg, ExternalCall) and arg.func.last == "NewType":
-            raise UnspeltError  # Python spells all of them alike, so that Pydantic tells them apart in its own way
+            raise UnspeltError  # all of them have the same label in Python; Pydantic distinguishes them in its own way
         if not isinstance(arg, Generic):
             raise UnspeltError
         return self._generic(arg)
@@ -143,7 +143,7 @@ class Spelling:
         return repr(value)
 
     def _said(self, extra: Any) -> str:
-        """What stands beside a type in `Annotated`: Pydantic spells no more than its class."""
+        """The label of metadata in `Annotated`: its class."""
         self.types.append(id(extra))
         if isinstance(extra, str):
             return "str"
@@ -152,13 +152,13 @@ class Spelling:
         raise UnspeltError
 
     def _union(self, arms: tuple[Any, ...]) -> str:
-        if any(_is_union(arm) for arm in arms):  # Python makes one of them
+        if any(_is_union(arm) for arm in arms):  # Python flattens nested unions
             raise UnspeltError
         return f"Union[{', '.join(map(self.of, arms))}]"
 
 
 def definition_name(name: str, labels: list[str]) -> str:
-    """The name that Pydantic gives the definition of a generic class whose parameters are spelt like this."""
+    """Pydantic's name for the definition of a generic class with these labels."""
     return f"{name}_{'_'.join(_NO_NAME.sub('_', label).replace('.', '__') for label in labels)}_"
 
 
@@ -173,7 +173,7 @@ def _is_variable(kind: Any) -> bool:
 
 
 def filled_in(kind: Any, variables: dict[str, Any], budget: list[int] | None = None) -> Any:
-    """A type with the type variables that stand for something replaced; UNKNOWN where it has too many parts."""
+    """A type with its type variables replaced; UNKNOWN if it has too many parts."""
     budget = [MOST_PARTS] if budget is None else budget
     budget[0] -= 1
     if budget[0] < 0:

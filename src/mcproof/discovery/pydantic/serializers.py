@@ -1,4 +1,4 @@
-"""What changes the values of a model when it is read or written: computed fields, serializers, validators."""
+"""Methods that change the values of a model: computed fields, serializers, validators."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _CHANGING = frozenset(
 
 
 class DecoratedMethod(NamedTuple):
-    """A method below a decorator of Pydantic's."""
+    """A method with a decorator of Pydantic."""
 
     decorator: Any
-    """As evaluated: the decorator itself, or its call."""
+    """The evaluated decorator, or its call."""
     name: str
     node: ast.FunctionDef | ast.AsyncFunctionDef
     owner: Class
@@ -36,7 +36,7 @@ class DecoratedMethod(NamedTuple):
 
 
 def marked(generator: SchemaGenerator, cls: Class, wanted: frozenset[str]) -> Iterator[DecoratedMethod]:
-    """The methods of a class and its ancestors that one of some decorators marks, those of the farthest first."""
+    """The methods of a class and its ancestors with one of these decorators, the farthest ancestor first."""
     for each in reversed(cls.ancestry()):
         for node in each.node.body:
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -49,7 +49,7 @@ def marked(generator: SchemaGenerator, cls: Class, wanted: frozenset[str]) -> It
 
 
 def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
-    """Whether an object of a model may be written with other values than it is made of."""
+    """Whether an instance of a model may be serialized with other values than it is created with."""
     names = [name for each in cls.ancestry() for name in each.body.names]
     if "__init__" in names or "model_post_init" in names or "__post_init__" in names:
         return True
@@ -57,7 +57,7 @@ def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
 
 
 def computed_fields(generator: SchemaGenerator, cls: Class) -> dict[str, DecoratedMethod]:
-    """The properties that are written as fields, each once."""
+    """The properties that are serialized as fields."""
     return {each.name: each for each in marked(generator, cls, frozenset(["computed_field"]))}
 
 
@@ -71,7 +71,7 @@ def computed_type(generator: SchemaGenerator, field: DecoratedMethod) -> Any:
 
 
 def computed_info(field: DecoratedMethod) -> ExternalCall:
-    """What a computed field says of itself, as a `Field(...)` would."""
+    """The metadata of a computed field, as a `Field(...)`."""
     described = ast.get_docstring(field.node, clean=False)
     said = {key: value for key, value in field.said().items() if key in _SAID}
     if described and said.get("description") is None:
@@ -84,7 +84,7 @@ _SAID = frozenset(("title", "description", "examples", "deprecated", "json_schem
 
 
 def written_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
-    """The types that serializers write some fields as, by the name of the field; `""` for the model as a whole."""
+    """The return types of serializers, by field; `""` for that of the model."""
     found: dict[str, Any] = {}
     for each in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
         kind = each.said().get("return_type")
@@ -99,12 +99,12 @@ def written_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
 
 
 class _Unsaid:
-    """A serializer that does not say what it writes: the schema stays, the default may be another."""
+    """A serializer without a return type: the schema stays, the default may change."""
 
 
 UNSAID = _Unsaid()
 
 
 def is_said(kind: Any) -> bool:
-    """Whether a serializer says what it writes."""
+    """Whether a serializer declares its return type."""
     return kind is not UNSAID

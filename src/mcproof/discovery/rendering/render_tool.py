@@ -1,4 +1,4 @@
-"""One tool as JSON: what was said of it, and what its framework derives from its function."""
+"""Render one tool: what its registration specifies, and what its framework derives from its function."""
 
 from __future__ import annotations
 
