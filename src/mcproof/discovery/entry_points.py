@@ -156,7 +156,7 @@ class _Callers:
         self._mentions: dict[str, list[FunctionDefinition]] = {}
         self._named: dict[int, set[str]] = {}
         for each in definitions:
-            for word in set(_WORD.findall(each.module.between(each.node.lineno, each.node.end_lineno))):
+            for word in set(_WORD.findall(each.module.lines_between(each.node.lineno, each.node.end_lineno))):
                 self._mentions.setdefault(word, []).append(each)
 
     def of(self, name: str) -> list[FunctionDefinition]:

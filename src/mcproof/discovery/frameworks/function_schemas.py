@@ -46,10 +46,8 @@ def is_context(kind: Any) -> bool:
     if isinstance(kind, External):
         return kind.last == "Context" and kind.package in ("mcp", "fastmcp")
     if isinstance(kind, Generic):
-        return is_context(kind.base) or (
-            isinstance(kind.base, External) and kind.base.last in ("Optional", "Union", "Annotated")
-            and any(is_context(arg) for arg in kind.args)
-        )  # fmt: skip
+        is_union = isinstance(kind.base, External) and kind.base.last in ("Optional", "Union", "Annotated")
+        return is_context(kind.base) or (is_union and any(map(is_context, kind.args)))
     if isinstance(kind, UnionOf):
         return any(is_context(arg) for arg in kind.args)
     return isinstance(kind, Class) and any(is_context(base) for base in kind.external_bases())
@@ -68,7 +66,7 @@ def _is_injected(kind: Any, default: Any) -> bool:
     return False
 
 
-def _with_words(kind: Any) -> Any:
+def _with_description(kind: Any) -> Any:
     """fastmcp: `Annotated[T, "text"]` as `Annotated[T, Field(description="text")]`."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
         return kind
@@ -83,7 +81,7 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     """Derive everything from a function's signature and docstring."""
     is_fastmcp = framework == "fastmcp"
     generator = SchemaGenerator(run)
-    face = function.face()
+    exposed = function.exposed()
     properties: Schema = {}
     required: list[str] = []
     nodes: dict[str, ast.arg] = {}
@@ -93,21 +91,21 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
         generator.unknown.add("")
     for each in signature.parameters if signature is not None else written_parameters(function):
         name, default = each.name, each.default
-        kind = generator.resolved(each.type_in(run), face.scope)
+        kind = generator.parsed_type(each.type_in(run), exposed.scope)
         if is_context(kind) and (is_fastmcp or not context_seen):
             context_seen = True
             continue
         if _is_injected(kind, default):
             continue
-        kind = _with_words(kind) if is_fastmcp else kind
-        shown = generator.alias(kind, default, face.scope) or name
+        kind = _with_description(kind) if is_fastmcp else kind
+        shown = generator.alias(kind, default, exposed.scope) or name
         place = f"/properties/{escape(shown)}"
         if kind is MISSING:
-            entry = generator.field(shown, External("typing.Any"), default, face.scope, place)
+            entry = generator.field(shown, External("typing.Any"), default, exposed.scope, place)
             if not is_fastmcp:
                 entry = entry._replace(schema={**entry.schema, "title": name, "type": "string"})
         else:
-            entry = generator.field(shown, kind, default, face.scope, place)
+            entry = generator.field(shown, kind, default, exposed.scope, place)
         properties[shown] = entry.schema
         if each.node is not None:
             nodes[shown] = each.node
@@ -121,14 +119,14 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     if is_fastmcp:
         made["additionalProperties"] = False
     else:
-        made["title"] = f"{face.name}Arguments"
-    description = docstring_of(function) or docstring_of(face)
+        made["title"] = f"{exposed.name}Arguments"
+    description = docstring_of(function) or docstring_of(exposed)
     if is_fastmcp:
         description = _describe(made, description)
-    schema = generator.whole(made)
+    schema = generator.with_definitions(made)
     if is_fastmcp:
         schema = as_fastmcp(schema, properties, generator.unknown)
-    schema = generator.told_apart(schema)
+    schema = generator.qualify_names(schema)
     unknown = {f"/inputSchema{each}" for each in generator.unknown}
     output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
     if structured is UNKNOWN:

@@ -48,7 +48,7 @@ def _given(said: ExternalCall, method: Function, kind: str, prefix: Any, separat
     """The arguments of the decorator, with the prefix in name and address."""
     first = "uri" if kind == "resources" else "name"
     given = {**dict(zip((first,), said.args, strict=False)), **said.kwargs}
-    given["name"] = given.get("name") or method.face().name
+    given["name"] = given.get("name") or method.exposed().name
     if prefix is None or prefix == "":
         return given
     is_known = isinstance(prefix, str) and isinstance(separator, str) and said.complete

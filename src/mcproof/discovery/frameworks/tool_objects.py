@@ -19,13 +19,13 @@ def attribute(tool: ExternalCall, name: str) -> Any:
     function = tool.argument(0, "fn", UNKNOWN)
     if name == "fn":
         return function
-    face = function.face() if isinstance(function, Function) else None
+    exposed = function.exposed() if isinstance(function, Function) else None
     if name == "name":
-        return tool.argument(1, "name") or (face.name if face is not None else UNKNOWN)
+        return tool.argument(1, "name") or (exposed.name if exposed is not None else UNKNOWN)
     if name == "description":
-        if face is None:
+        if exposed is None:
             return UNKNOWN
-        text = docstring_of(face)
+        text = docstring_of(exposed)
         return text or "" if tool.func.package != "fastmcp" else fastmcp_docstrings.described(text)
     return None if name in ("title", "annotations", "meta", "icons") else Method(tool, name)
 
@@ -64,7 +64,7 @@ def adk_attribute(tool: ExternalCall, name: str) -> Any:
         return tool.kwargs[name]
     if not isinstance(function, Function):
         return UNKNOWN
-    return function.face().name if name == "name" else inspect.cleandoc(docstring_of(function.face()) or "")
+    return function.exposed().name if name == "name" else inspect.cleandoc(docstring_of(function.exposed()) or "")
 
 
 def converted_adk_tool(tool: ExternalCall) -> ExternalCall:

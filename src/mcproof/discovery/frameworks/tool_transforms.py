@@ -32,7 +32,7 @@ def note_class(server: ServerValue, cls: Class) -> None:
         if _SCHEMAS.search(method.module.text) is not None:
             server.changes.unknown |= {"/inputSchema", "/outputSchema"}
         first = method.node.lineno
-        if _TEXTS.search(method.module.between(first, method.node.end_lineno or first)) is not None:
+        if _TEXTS.search(method.module.lines_between(first, method.node.end_lineno or first)) is not None:
             server.changes.unknown.add("/description")
 
 

@@ -17,7 +17,7 @@ from mcproof.discovery.interp.builtin_values import (
     items_of,
     unwrapped,
 )
-from mcproof.discovery.interp.values import MOST_KNOWN, UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
+from mcproof.discovery.interp.values import MOST_VALUES_KNOWN, UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -38,7 +38,7 @@ def _as_list(value: Any = ()) -> Any:
         made = PlacedList()
         made.incomplete = True
         return made
-    return PlacedList(items).take_over(value, doubtful_positions(value))
+    return PlacedList(items).inherit_doubt(value, doubtful_positions(value))
 
 
 def _as_set(value: Any = ()) -> Any:
@@ -95,7 +95,7 @@ def _changed(value: Any, change: Any) -> Any:
     if items is None:
         return UNKNOWN
     made = PlacedList(change(items))
-    return made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    return made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
 
 
 def _length(value: Any) -> Any:
@@ -111,7 +111,7 @@ def _zip(*values: Any, **_: Any) -> Any:
         return UNKNOWN
     made = PlacedList(zip(*(each or [] for each in lists), strict=False))
     for value in values:
-        made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+        made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     return made
 
 
@@ -191,7 +191,7 @@ def _shallow(value: Any) -> Any:
     if isinstance(value, PlacedList):
         made = PlacedList(value, value.module)
         made.nodes = list(value.nodes)
-        return made.take_over(value, value.doubtful)
+        return made.inherit_doubt(value, value.doubtful)
     return value.copy() if isinstance(value, dict) else value
 
 
@@ -200,7 +200,7 @@ def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> A
     if not isinstance(value, (PlacedDict, PlacedList)):
         return value
     done = {} if done is None else done
-    if depth > 40 or id(value) in done or len(done) > MOST_KNOWN:
+    if depth > 40 or id(value) in done or len(done) > MOST_VALUES_KNOWN:
         return done.get(id(value), UNKNOWN)
     made = done[id(value)] = _shallow(value)
     for key, item in list(made.items() if isinstance(made, dict) else enumerate(made)):

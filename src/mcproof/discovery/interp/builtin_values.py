@@ -22,7 +22,7 @@ from mcproof.discovery.interp.values import (
     PlacedList,
     TypeAlias,
     UnionOf,
-    held,
+    contents_of,
     is_open,
     may_be_none,
 )
@@ -117,7 +117,7 @@ MOST_STEPS = 2_000
 
 def items_of(value: Any) -> list[Any] | None:
     """The items of an iteration; None if unknown."""
-    value = held(value)
+    value = contents_of(value)
     if isinstance(value, dict):
         return None if getattr(value, "incomplete", False) and not value else list(value)
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -163,7 +163,7 @@ def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
         names = {ast.BitOr: "union", ast.BitAnd: "intersection", ast.Sub: "difference"}
         return set_algebra(left, names[type(op)], [right])
     if isinstance(left, list) and isinstance(op, ast.Add):
-        made_list = PlacedList(left).take_over(left, doubtful_positions(left))
+        made_list = PlacedList(left).inherit_doubt(left, doubtful_positions(left))
         made_list.incomplete = True
         return made_list
     if isinstance(left, bytes) and isinstance(op, ast.Mod):
@@ -212,8 +212,8 @@ def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> Placed
     made.module = getattr(left, "module", None)
     too_long = len(left) + len(right) > MOST_ITEMS
     made.incomplete = too_long
-    made.take_over(left, doubtful_positions(left))
-    return made.take_over(right, (len(left) + index for index in doubtful_positions(right)))
+    made.inherit_doubt(left, doubtful_positions(left))
+    return made.inherit_doubt(right, (len(left) + index for index in doubtful_positions(right)))
 
 
 def _percent(text: str, value: Any) -> Any:
@@ -419,7 +419,7 @@ def slice_of(value: Any, bounds: list[Any]) -> Any:
 def _part_of(value: list[Any], items: Iterable[Any]) -> PlacedList:
     """Some items of a list; doubtful if the list itself is uncertain."""
     made = PlacedList(items)
-    made.take_over(value, ())
+    made.inherit_doubt(value, ())
     if not is_settled(value):
         made.incomplete = True
         made.doubtful = set(range(len(made)))

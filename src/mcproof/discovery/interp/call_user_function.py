@@ -6,7 +6,7 @@ import ast
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.branches import RAISE, joined
+from mcproof.discovery.interp.branches import RAISE, join
 from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.function_history import MemoizedCall
 from mcproof.discovery.interp.values import (
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 MOST_CALLS = 24
 DEEPEST_RECURSION = 8
-STEPS_OF_A_BYSTANDER = 2_000
+STEPS_WITHOUT_EFFECTS = 2_000
 """The budget of a function in a module without effects; only its result is of interest."""
 
 
-def follow(run: Interpreter, function: Function, call: Call) -> Any:
+def call_function(run: Interpreter, function: Function, call: Call) -> Any:
     """Call a function of the project; return its result."""
     if isinstance(function, EitherFunction):
         return UNKNOWN
@@ -40,24 +40,24 @@ def follow(run: Interpreter, function: Function, call: Call) -> Any:
     run.functions.followed.add(id(node))
     again = run.active.count(id(node))
     if len(run.active) >= MOST_CALLS or (again and again > _deepest_recursion(call)):
-        _note_what_is_cut(run, function)
+        _report_cut(run, function)
         return UNKNOWN
     if function.partial is not None:
         args, kwargs = function.partial
         call = call._replace(args=[*args, *call.args], kwargs={**kwargs, **call.kwargs})
-    key = _question(function, call)
+    key = _memo_key(function, call)
     known = run.functions.results.get(key) if key is not None else None
     before = _state(run, function)
-    tells_nothing = UNKNOWN in call.given()
-    if known is not None and (known.state == before or (known.value is UNKNOWN and tells_nothing)):
+    is_uncertain = UNKNOWN in call.given()
+    if known is not None and (known.state == before or (known.value is UNKNOWN and is_uncertain)):
         return known.value
-    if run.modules.is_bystander(function.module) and not any(_can_be_called(run, each) for each in call.given()):
-        value = _followed_briefly(run, function, call)
+    if run.modules.has_no_effects(function.module) and not any(_may_have_effects(run, each) for each in call.given()):
+        value = _call_briefly(run, function, call)
     else:
-        value = _followed(run, function, call)
+        value = _call(run, function, call)
     if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
         after = _state(run, function)
-        if after == before or (value is UNKNOWN and tells_nothing and run.domain.effects == before[0]):
+        if after == before or (value is UNKNOWN and is_uncertain and run.domain.effects == before[0]):
             run.functions.results[key] = MemoizedCall(value, before, function)
     return value
 
@@ -80,29 +80,29 @@ def _deepest_recursion(call: Call) -> int:
     return DEEPEST_RECURSION if any(isinstance(each, (int, str)) for each in given) and UNKNOWN not in given else 1
 
 
-def _note_what_is_cut(run: Interpreter, function: Function) -> None:
+def _report_cut(run: Interpreter, function: Function) -> None:
     """Report a recursion that is cut off and that has effects in each call."""
     own = [frame for frame in run.frames if frame.function is not None and frame.function.node is function.node]
     if any(run.domain.effects > frame.effects for frame in own):
         run.domain.cut_short(function.module, function.node)
 
 
-def _can_be_called(run: Interpreter, value: Any, depth: int = 0) -> bool:
+def _may_have_effects(run: Interpreter, value: Any, depth: int = 0) -> bool:
     """Whether a function that receives this value can have effects through it."""
     if isinstance(value, (dict, list)) and depth < 3:
         items = value.values() if isinstance(value, dict) else value
-        return any(_can_be_called(run, each, depth + 1) for each in islice(items, 8))
+        return any(_may_have_effects(run, each, depth + 1) for each in islice(items, 8))
     return isinstance(value, (Function, Method)) or run.domain.owns(value)
 
 
-def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
+def _call_briefly(run: Interpreter, function: Function, call: Call) -> Any:
     """Call a function in a module without effects, with a small budget; if that is exceeded, never again."""
     if id(function.node) in run.functions.endless:
         return UNKNOWN
     outer = run.budget.limit
-    run.budget.limit = min(outer, run.budget.steps + STEPS_OF_A_BYSTANDER)
+    run.budget.limit = min(outer, run.budget.steps + STEPS_WITHOUT_EFFECTS)
     try:
-        return _followed(run, function, call)
+        return _call(run, function, call)
     except BudgetExceededError as error:
         if run.budget.steps > outer or run.budget.items > run.budget.most_items:
             raise
@@ -113,7 +113,7 @@ def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
         run.budget.limit = outer
 
 
-def _question(function: Function, call: Call) -> Any:
+def _memo_key(function: Function, call: Call) -> Any:
     """A key that identifies a call with plain arguments; None for other calls."""
     given = call.given()
     if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
@@ -122,7 +122,7 @@ def _question(function: Function, call: Call) -> Any:
     return *whose, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are equal as keys
 
 
-def _followed(run: Interpreter, function: Function, call: Call) -> Any:
+def _call(run: Interpreter, function: Function, call: Call) -> Any:
     node = function.node
     inner = Scope(function.module, function.scope)
     _bind(run, function, inner, call)
@@ -133,7 +133,7 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
     outer, run.current_class = run.current_class, None
     try:
         if isinstance(node, ast.Lambda):
-            return run.settle(evaluate(run, node.body, inner))
+            return run.resolve(evaluate(run, node.body, inner))
         outcome = run.block(node.body, inner)
     except RecursionError:
         return UNKNOWN
@@ -154,7 +154,7 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
         returns = [*returns, None]
     value = returns[0]
     for other in returns[1:]:
-        value = joined(run, value, other)
+        value = join(run, value, other)
     return value
 
 
@@ -200,6 +200,6 @@ def _or_annotated(run: Interpreter, value: Any, parameter: ast.arg, function: Fu
         last = annotation.value.rpartition(".")[2]
         kind = run.lookup(last, function.scope) if last.isidentifier() else UNKNOWN
     elif isinstance(annotation, (ast.Name, ast.Attribute)):
-        kind = run.settle(evaluate(run, annotation, function.scope))
+        kind = run.resolve(evaluate(run, annotation, function.scope))
     made = run.domain.instance_of_annotation(kind)
     return value if made is UNKNOWN else made

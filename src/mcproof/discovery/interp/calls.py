@@ -6,10 +6,10 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp import builtin_calls, builtin_methods
-from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
-from mcproof.discovery.interp.call_user_function import follow
-from mcproof.discovery.interp.instances import call_above, instantiate
+from mcproof.discovery.interp.call_user_function import call_function
+from mcproof.discovery.interp.instances import call_super, instantiate
 from mcproof.discovery.interp.parameters import Parameter, Signature, replaced
 from mcproof.discovery.interp.special_calls import SPECIAL, ordered
 from mcproof.discovery.interp.values import (
@@ -27,8 +27,8 @@ from mcproof.discovery.interp.values import (
     PlacedList,
     Scope,
     SuperOf,
-    extent,
-    held,
+    contents_of,
+    size_of,
 )
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ COST_OF_GOING_DEEP = 40
 """The cost of a deep copy, relative to processing a list once."""
 
 
-def call_of(run: Interpreter, func: Any, call: Call) -> Any:
+def call_value(run: Interpreter, func: Any, call: Call) -> Any:
     """Return the result of a call."""
     if isinstance(func, Generic):
         func = func.base
     if isinstance(func, Function):
-        return follow(run, func, call)
+        return call_function(run, func, call)
     if isinstance(func, Class):
         return instantiate(run, func, call)
     if isinstance(func, Method):
@@ -51,14 +51,14 @@ def call_of(run: Interpreter, func: Any, call: Call) -> Any:
     if isinstance(func, External):
         return _external(run, func, call)
     if isinstance(func, ExternalCall):
-        return _called_again(run, func, call)
+        return _call_of_result(run, func, call)
     if isinstance(func, Instance):
         own = func.cls.attribute("__call__")
-        return follow(run, own.bound(func), call) if isinstance(own, Function) else UNKNOWN
+        return call_function(run, own.bound(func), call) if isinstance(own, Function) else UNKNOWN
     return run.domain.call(func, call.args)
 
 
-def _called_again(run: Interpreter, func: ExternalCall, call: Call) -> Any:
+def _call_of_result(run: Interpreter, func: ExternalCall, call: Call) -> Any:
     """A call of the result of an external call, usually a decorator."""
     args, kwargs = call.args, call.kwargs
     if func.func.name == "functools.wraps" and args and isinstance(args[0], Function):
@@ -86,7 +86,7 @@ def _named_tuple(func: ExternalCall, call: Call) -> Any:
     return ExternalCall(External("types.SimpleNamespace"), [], fields, call.node, call.module)
 
 
-def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, scope: Scope) -> Any:
+def decorate(run: Interpreter, decorator: Any, function: Any, node: ast.expr, scope: Scope) -> Any:
     """Apply a decorator to a function; an unknown decorator is assumed to keep the function."""
     if isinstance(function, Function):
         named = decorator.name if isinstance(decorator, External) else ""
@@ -97,7 +97,7 @@ def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, s
             made.decorators = {*function.decorators, "property" if named.endswith("property") else named[9:]}
             return made
         if isinstance(node, ast.Attribute) and node.attr in ("setter", "deleter", "getter"):
-            return run.settle(scope.names.get(function.name, function))
+            return run.resolve(scope.names.get(function.name, function))
     if isinstance(decorator, External):
         outcome = run.domain.decorate(decorator, function, node)
         return function if outcome is UNKNOWN else outcome
@@ -112,11 +112,11 @@ def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, s
 
 
 def _method(run: Interpreter, func: Method, call: Call) -> Any:
-    holder, name = held(func.of), func.name
+    holder, name = contents_of(func.of), func.name
     if isinstance(holder, (str, dict, list, EnumMember)):
         return plain_method(run, holder, name, call.args, call.kwargs)
     if isinstance(holder, SuperOf):
-        return call_above(run, holder, name, call)
+        return call_super(run, holder, name, call)
     if isinstance(holder, (Parameter, Signature)):
         return replaced(holder, call)
     if isinstance(holder, Class):
@@ -148,11 +148,11 @@ def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwar
 
 def _plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
-        return _perhaps_removed(holder, name, args)
+        return _remove_in_doubt(holder, name, args)
     if name == "sort" and isinstance(holder, PlacedList):
         return _sort(run, holder, kwargs)
     if run.doubt and name == "update" and isinstance(holder, PlacedDict):
-        return _perhaps_updated(run, holder, args, kwargs)
+        return _update_in_doubt(run, holder, args, kwargs)
     before = len(holder) if isinstance(holder, PlacedList) else 0
     result = builtin_methods.method(run, holder, name, args, kwargs)
     if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
@@ -182,18 +182,18 @@ def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None
     holder.unordered = False
 
 
-def _perhaps_updated(run: Interpreter, holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
+def _update_in_doubt(run: Interpreter, holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
     """Update a dictionary under a condition: new keys are doubtful, changed values are joined with the old ones."""
     changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
     before = {key: holder[key] for key in changed if key in holder}
     sure = before.keys() - holder.doubtful
     builtin_methods.method(run, holder, "update", args, kwargs)
     for key, value in before.items():
-        holder[key] = joined(run, value, holder[key])
+        holder[key] = join(run, value, holder[key])
     holder.doubtful |= changed - sure
 
 
-def _perhaps_removed(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:
+def _remove_in_doubt(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:
     """Remove an item under a condition: it stays, but is doubtful."""
     if isinstance(holder, PlacedList):
         everything = set(range(len(holder)))
@@ -218,7 +218,7 @@ def _external(run: Interpreter, func: External, call: Call) -> Any:
     if func.name in builtin_calls.BUILTINS:
         run.budget.charge_items(*call.args)
         if func.name in builtin_calls.DEEP:
-            run.budget.charge(COST_OF_GOING_DEEP * sum(map(extent, call.args)))
+            run.budget.charge(COST_OF_GOING_DEEP * sum(map(size_of, call.args)))
     value = builtin_calls.builtin(func.name, call.args, call.kwargs)
     if value is not UNKNOWN or func.name.startswith("builtins."):
         return value

@@ -130,7 +130,7 @@ class Interpreter:
                 module.state = "done"
         return module
 
-    def settle(self, value: Any) -> Any:
+    def resolve(self, value: Any) -> Any:
         """Resolve an imported name."""
         if type(value) is not LazyImport:
             return value
@@ -163,7 +163,7 @@ class Interpreter:
         while current is not None:
             if name in current.names and (current is scope or not current.is_class):
                 value = current.names[name]
-                return self.settle(value) if type(value) is LazyImport else value
+                return self.resolve(value) if type(value) is LazyImport else value
             current = current.parent
         if name in builtin_calls.NAMES:
             return External(f"builtins.{name}")
@@ -172,11 +172,11 @@ class Interpreter:
         return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
 
     def names_of(self, scope: Scope) -> PlacedDict:
-        made = PlacedDict((name, self.settle(value)) for name, value in list(scope.names.items()))
+        made = PlacedDict((name, self.resolve(value)) for name, value in list(scope.names.items()))
         made.incomplete = False
         return made
 
-    def reach(self, path: str, importer: Module) -> None:
+    def import_file(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may have effects; other modules wait until a name is read."""
         self.import_graph.imported.setdefault(importer.path, set()).add(path)
         if self.modules.is_candidate(path):
@@ -205,9 +205,9 @@ class Interpreter:
 
     def function(self, node: FunctionNode, scope: Scope) -> Function:
         """Create a function from its definition; evaluates its defaults."""
-        defaults = [self.settle(evaluate(self, each, scope)) for each in node.args.defaults]
+        defaults = [self.resolve(evaluate(self, each, scope)) for each in node.args.defaults]
         kw_defaults = [
-            MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
+            MISSING if each is None else self.resolve(evaluate(self, each, scope)) for each in node.args.kw_defaults
         ]
         if not isinstance(node, ast.Lambda) and type(text := ast.get_docstring(node, clean=False)) is str:
             self.origins.by_id[id(text)] = text, node.body[0], scope.module
@@ -219,9 +219,9 @@ class Interpreter:
         """Call a value; return the result."""
         if isinstance(func, External) and func.name in _EXITS:
             return UNKNOWN
-        return calls.call_of(self, self.settle(func), call)
+        return calls.call_value(self, self.resolve(func), call)
 
-    def yielded(self, value: Any, *, whole: bool) -> None:
+    def record_yield(self, value: Any, *, whole: bool) -> None:
         frame = self.frames[-1]
         if frame.yields is None:
             frame.yields = PlacedList()
@@ -231,7 +231,7 @@ class Interpreter:
         else:
             before = len(frame.yields)
             in_doubt = range(len(items)) if self.doubt else builtin_values.doubtful_positions(value) if whole else ()
-            frame.yields.take_over(value if whole else None, (before + index for index in in_doubt))
+            frame.yields.inherit_doubt(value if whole else None, (before + index for index in in_doubt))
             frame.yields.extend(items)
 
     def super_of(self, args: list[Any]) -> Any:
@@ -245,12 +245,12 @@ class Interpreter:
     def attribute_of(self, value: Any, name: str) -> Any:
         """An attribute of a module or of a value of the domain."""
         if isinstance(value, ModuleValue):
-            return self.settle(LazyImport(value.path, name))
+            return self.resolve(LazyImport(value.path, name))
         return self.domain.attribute(value, name)
 
     def annotation(self, node: ast.AST | None, scope: Scope) -> Any:
         """The type that an annotation names."""
-        return self.settle(evaluate(self, node, scope))
+        return self.resolve(evaluate(self, node, scope))
 
     def instance_of_annotation(self, cls: Class, name: str) -> Any:
         """The value of an attribute that is only annotated, as the domain implies it."""

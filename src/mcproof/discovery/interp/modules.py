@@ -18,7 +18,7 @@ from mcproof.discovery.project.source_files import (
     decoded,
     is_test,
     read_bytes,
-    unparsed,
+    syntax_problem,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Module:
             self.lines = self.text.split("\n")
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
-    def between(self, first: int, last: int) -> str:
+    def lines_between(self, first: int, last: int) -> str:
         """A range of lines, both ends included."""
         self.line(first)
         return "\n".join((self.lines or [])[first - 1 : last])
@@ -183,7 +183,7 @@ class Modules:
     def is_candidate(self, path: str) -> bool:
         return path in self._candidates
 
-    def is_bystander(self, module: Module) -> bool:
+    def has_no_effects(self, module: Module) -> bool:
         """Whether a module has no effects and imports no module that has."""
         return module.path not in self._relevant
 
@@ -204,7 +204,7 @@ class Modules:
                 warnings.simplefilter("ignore")  # invalid escapes in strings are not our concern
                 tree = ast.parse(text)
         except SyntaxError as error:
-            self.problems.append(unparsed(text, file, error))
+            self.problems.append(syntax_problem(text, file, error))
             return None
         except (RecursionError, MemoryError):
             self.problems.append(SourceProblem(file, None, None, "nested too deeply"))

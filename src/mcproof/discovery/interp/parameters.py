@@ -53,7 +53,7 @@ class Parameter:
             return MISSING
         return run.annotation(written, self.scope)
 
-    def but(self, changes: dict[str, Any]) -> Parameter | None:
+    def replace(self, changes: dict[str, Any]) -> Parameter | None:
         """`Parameter.replace`; None if the new name is unknown."""
         name = changes.get("name", self.name)
         if not isinstance(name, str):
@@ -103,27 +103,27 @@ def signature_of(function: Function) -> Signature | None:
 
 def written_parameters(function: Function) -> list[Parameter]:
     """The declared parameters that a caller can pass, in order."""
-    face = function.face()
-    spec, scope = face.node.args, face.scope
+    exposed = function.exposed()
+    spec, scope = exposed.node.args, exposed.scope
     positional = [*spec.posonlyargs, *spec.args]
-    first_default = len(positional) - len(face.defaults)
+    first_default = len(positional) - len(exposed.defaults)
     found = [
         Parameter(
             each.arg,
             each,
-            face.defaults[index - first_default] if index >= first_default else MISSING,
+            exposed.defaults[index - first_default] if index >= first_default else MISSING,
             "POSITIONAL_ONLY" if index < len(spec.posonlyargs) else "POSITIONAL_OR_KEYWORD",
             scope,
         )
         for index, each in enumerate(positional)
     ]
-    if (function.bound_to is not None or face.bound_to is not None) and found:
+    if (function.bound_to is not None or exposed.bound_to is not None) and found:
         found = found[1:]
     if spec.vararg is not None:
         found.append(Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
     found += [
         Parameter(each.arg, each, default, "KEYWORD_ONLY", scope)
-        for each, default in zip(spec.kwonlyargs, face.kw_defaults, strict=True)
+        for each, default in zip(spec.kwonlyargs, exposed.kw_defaults, strict=True)
     ]
     if spec.kwarg is not None:
         found.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING, "VAR_KEYWORD", scope))
@@ -131,7 +131,7 @@ def written_parameters(function: Function) -> list[Parameter]:
         return found
     args, kwargs = function.partial
     rest = found[len(args) :]
-    return [each.but({"default": kwargs[each.name]}) or each if each.name in kwargs else each for each in rest]
+    return [each.replace({"default": kwargs[each.name]}) or each if each.name in kwargs else each for each in rest]
 
 
 # --- functions of `inspect`
@@ -153,7 +153,7 @@ def made_parameter(_: Interpreter, call: Call) -> Any:
     """`inspect.Parameter(name, kind, default=…, annotation=…)`."""
     given = {**dict(zip(("name", "kind"), call.args, strict=False)), **call.kwargs}
     blank = Parameter("", None, MISSING, "POSITIONAL_OR_KEYWORD", None)
-    return blank.but(given) or UNKNOWN if "name" in given and call.complete else UNKNOWN
+    return blank.replace(given) or UNKNOWN if "name" in given and call.complete else UNKNOWN
 
 
 def attribute(run: Interpreter, value: Parameter | Signature, name: str) -> Any:
@@ -180,7 +180,7 @@ def replaced(value: Parameter | Signature, call: Call) -> Any:
     """`signature.replace(parameters=…)` and `parameter.replace(default=…)`."""
     if not call.complete:
         return UNKNOWN
-    return (value.but(call.kwargs) or UNKNOWN) if isinstance(value, Parameter) else _with(value, call.kwargs)
+    return (value.replace(call.kwargs) or UNKNOWN) if isinstance(value, Parameter) else _with(value, call.kwargs)
 
 
 def _with(value: Signature, changes: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.discovery.interp import builtin_calls, parameters
 from mcproof.discovery.interp.assignments import set_attribute
 from mcproof.discovery.interp.attributes import attribute
-from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import doubtful_positions, is_settled, items_of, unwrapped
 from mcproof.discovery.interp.expressions import LONGEST_LOOP
 from mcproof.discovery.interp.imports import ModuleValue
@@ -39,14 +39,14 @@ def _getattr(run: Interpreter, call: Call) -> Any:
     if len(call.args) < 2 or not isinstance(call.args[1], str):
         return UNKNOWN
     holder, name = call.args[:2]
-    found = run.settle(attribute(run, holder, name))
+    found = run.resolve(attribute(run, holder, name))
     if len(call.args) < 3:
         return found
     if isinstance(holder, (Function, Instance)) and name not in holder.attributes:
         has_it = isinstance(holder, Instance) and holder.cls.attribute(name) is not MISSING
         if not has_it and (found is UNKNOWN or isinstance(found, Method)):
             return call.args[2]
-    return joined(run, found, call.args[2]) if _is_doubtful(holder, name) else found
+    return join(run, found, call.args[2]) if _is_doubtful(holder, name) else found
 
 
 def _is_doubtful(holder: Any, name: str) -> bool:
@@ -94,7 +94,7 @@ def _sorted(run: Interpreter, call: Call) -> Any:
         return UNKNOWN
     in_order = ordered(run, items, call.kwargs)
     made = PlacedList(items if in_order is None else in_order)
-    made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     made.unordered = in_order is None
     return made
 
@@ -105,7 +105,7 @@ def _map(run: Interpreter, call: Call) -> Any:
         return UNKNOWN
     made = PlacedList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
     made.incomplete = len(items) > LONGEST_LOOP
-    return made.take_over(call.args[1], doubtful_positions(call.args[1]))
+    return made.inherit_doubt(call.args[1], doubtful_positions(call.args[1]))
 
 
 def _filter(run: Interpreter, call: Call) -> Any:
@@ -121,7 +121,7 @@ def _filter(run: Interpreter, call: Call) -> Any:
             kept.append(each)
     made = PlacedList(kept)
     made.incomplete = len(items) > LONGEST_LOOP
-    return made.take_over(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
+    return made.inherit_doubt(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
 
 
 def _partial(_: Interpreter, call: Call) -> Any:
@@ -143,7 +143,7 @@ def _import_module(run: Interpreter, call: Call) -> Any:
     path = run.modules.import_paths.find(call.scope.module.path, name.lstrip("."), level)
     if path is None:
         return External(name) if not level else UNKNOWN
-    run.reach(path, call.scope.module)
+    run.import_file(path, call.scope.module)
     return ModuleValue(path)
 
 
@@ -240,7 +240,7 @@ def _iter(_: Interpreter, call: Call) -> Any:
     items = items_of(call.args[0]) if len(call.args) == 1 else None
     if items is None:
         return UNKNOWN
-    made = PlacedList(items).take_over(call.args[0], doubtful_positions(call.args[0]))
+    made = PlacedList(items).inherit_doubt(call.args[0], doubtful_positions(call.args[0]))
     made.is_iterator = True
     return made
 

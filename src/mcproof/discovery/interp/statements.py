@@ -6,7 +6,15 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp import calls
-from mcproof.discovery.interp.branches import BREAK, CONTINUE, RAISE, RETURN, branch, merged, until_left
+from mcproof.discovery.interp.branches import (
+    BREAK,
+    CONTINUE,
+    RAISE,
+    RETURN,
+    follow_branches,
+    joining_exits,
+    merge_names,
+)
 from mcproof.discovery.interp.builtin_values import binary_operation, doubtful_positions, items_of, unwrapped
 from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
 from mcproof.discovery.interp.imports import import_from, import_modules
@@ -45,19 +53,19 @@ def _exits(value: ast.expr) -> bool:
 
 
 def _assignment(run: Interpreter, node: ast.Assign, scope: Scope) -> None:
-    value = run.settle(evaluate(run, node.value, scope))
+    value = run.resolve(evaluate(run, node.value, scope))
     for target in node.targets:
         run.assign(target, value, scope)
 
 
 def _annotated(run: Interpreter, node: ast.AnnAssign, scope: Scope) -> None:
     if node.value is not None:
-        run.assign(node.target, run.settle(evaluate(run, node.value, scope)), scope)
+        run.assign(node.target, run.resolve(evaluate(run, node.value, scope)), scope)
 
 
 def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
-    before = run.settle(evaluate(run, node.target, scope))
-    value = run.settle(evaluate(run, node.value, scope))
+    before = run.resolve(evaluate(run, node.target, scope))
+    value = run.resolve(evaluate(run, node.value, scope))
     if isinstance(before, list) and isinstance(node.op, ast.Add):
         calls.plain_method(run, before, "extend", [value], {})
         return
@@ -68,21 +76,21 @@ def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
 
 
 def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
-    asked = _asked_of_main(node.test)
-    if isinstance(asked, ast.Eq):
+    operator = _name_comparison(node.test)
+    if isinstance(operator, ast.Eq):
         return run.block(node.body, scope)
-    if asked is not None:
-        return branch(run, [node.body, node.orelse], scope)
+    if operator is not None:
+        return follow_branches(run, [node.body, node.orelse], scope)
     if _is_type_checking(node.test):
         run.block(node.body, scope)
         return run.block(node.orelse, scope)  # the branch that runs wins over the one for type checkers
-    known = truth(run.settle(evaluate(run, node.test, scope)))
+    known = truth(run.resolve(evaluate(run, node.test, scope)))
     if known is None:
-        return branch(run, [node.body, node.orelse], scope)
+        return follow_branches(run, [node.body, node.orelse], scope)
     return run.block(node.body if known else node.orelse, scope)
 
 
-def _asked_of_main(test: ast.expr) -> ast.cmpop | None:
+def _name_comparison(test: ast.expr) -> ast.cmpop | None:
     """The operator that compares `__name__` with something; `==` is considered true, as when the program is started."""
     if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
         return test.ops[0]
@@ -97,20 +105,20 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 def _loop(run: Interpreter, node: Any, scope: Scope) -> str | None:
     """Follow a loop; a condition that may have ended it only affects names after the loop."""
-    with until_left(run, BREAK, scope):
+    with joining_exits(run, BREAK, scope):
         return _while(run, node, scope) if isinstance(node, ast.While) else _for(run, node, scope)
 
 
 def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
-    iterated = run.settle(evaluate(run, node.iter, scope))
+    iterated = run.resolve(evaluate(run, node.iter, scope))
     items, doubtful = items_of(iterated), doubtful_positions(iterated)
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
-        outcome = _round(run, node.body, scope, is_certain=False)
+        outcome = _iteration(run, node.body, scope, is_certain=False)
     elif len(items) > LONGEST_LOOP:
         outcome = _long_loop(run, node, items, doubtful, scope)
     else:
-        outcome = _rounds(run, node, items, doubtful, scope)
+        outcome = _iterations(run, node, items, doubtful, scope)
     if outcome in (RETURN, RAISE):
         return outcome
     return None if outcome == BREAK or items is None else run.block(node.orelse, scope)
@@ -119,19 +127,19 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
 def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
     """Follow the beginning of a loop that is too long, and report it if it has effects."""
     before = run.domain.effects
-    outcome = _rounds(run, node, items[:LONGEST_LOOP], doubtful, scope)
+    outcome = _iterations(run, node, items[:LONGEST_LOOP], doubtful, scope)
     if run.domain.effects > before:
         run.domain.cut_short(scope.module, node)
     return outcome
 
 
-def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
+def _iterations(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
     """Follow the iterations of a loop; return how the last one ended."""
     outcome: str | None = None
     for index, item in enumerate(items):
         run.budget.step()
         run.assign(node.target, item, scope)
-        outcome = _round(run, node.body, scope, is_certain=index not in doubtful)
+        outcome = _iteration(run, node.body, scope, is_certain=index not in doubtful)
         if outcome in (RETURN, RAISE, BREAK):
             break
     return outcome
@@ -140,13 +148,13 @@ def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], s
 def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
     effects = run.domain.effects
     for _ in range(LONGEST_LOOP):
-        known = truth(run.settle(evaluate(run, node.test, scope)))
+        known = truth(run.resolve(evaluate(run, node.test, scope)))
         if known is False:
             return run.block(node.orelse, scope)
         run.budget.step()
         run.budget.charge(len(scope.names))
         before = scope.names.copy()
-        outcome = _round(run, node.body, scope, is_certain=known is True)
+        outcome = _iteration(run, node.body, scope, is_certain=known is True)
         if outcome in (RETURN, RAISE) or (outcome == BREAK and known):
             return None if outcome == BREAK else outcome
         if known is None or isinstance(node.test, ast.Constant) or _is_same(before, scope.names):
@@ -164,15 +172,15 @@ def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return len(before) == len(after) and all(after.get(name) is value for name, value in before.items())
 
 
-def _round(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
+def _iteration(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
     """Follow the body of a loop once; a condition that may have ended it does not affect the next iteration."""
-    with until_left(run, CONTINUE, scope):
-        return run.block(body, scope) if is_certain else branch(run, [body, []], scope)
+    with joining_exits(run, CONTINUE, scope):
+        return run.block(body, scope) if is_certain else follow_branches(run, [body, []], scope)
 
 
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
-    handler = _handler_of_missing(node)
-    before = _before_doubtful_import(run, node, scope) if handler is not None else len(node.body)
+    handler = _import_error_handler(node)
+    before = _before_optional_import(run, node, scope) if handler is not None else len(node.body)
     names = dict(scope.names)
     outcome = run.block(node.body[:before], scope)
     if outcome is None:
@@ -181,11 +189,11 @@ def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
             outcome = run.block(rest, scope)
             for each in node.handlers:
                 if outcome is None and _may_happen(each, node.body) and not _leaves(each.body):
-                    _perhaps(run, each.body, names, scope)
+                    _follow_handler(run, each.body, names, scope)
         else:
-            outcome = branch(run, [rest, handler.body], scope)
+            outcome = follow_branches(run, [rest, handler.body], scope)
     elif outcome == RAISE and node.handlers:
-        outcome = branch(run, [each.body for each in node.handlers], scope)
+        outcome = follow_branches(run, [each.body for each in node.handlers], scope)
     return run.block(node.finalbody, scope) or outcome
 
 
@@ -196,7 +204,7 @@ def _may_happen(handler: ast.ExceptHandler, body: list[ast.stmt]) -> bool:
     return handler.type is None or not set(_caught(handler.type)) <= {"ImportError", "ModuleNotFoundError"}
 
 
-def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scope: Scope) -> None:
+def _follow_handler(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scope: Scope) -> None:
     """Follow an exception handler; afterwards names have either the values of the handler or those of the `try` body.
 
     A `return` in the handler does not make the code after the `try` doubtful.
@@ -212,17 +220,20 @@ def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scop
         run.lower_doubt(run.doubt - frame.doubts())
         frame.left = outer
     del frame.returns[returns:]
-    scope.names = merged(run, [after, scope.names]) if outcome is None else after
+    scope.names = merge_names(run, [after, scope.names]) if outcome is None else after
 
 
-_MISSING = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+_IMPORT_ERRORS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
 """Exceptions raised by the import of something that is not installed, and their base classes."""
 
 
-def _handler_of_missing(node: Any) -> ast.ExceptHandler | None:
+def _import_error_handler(node: Any) -> ast.ExceptHandler | None:
     """The first handler of a `try` that catches a failed import."""
     handlers: list[ast.ExceptHandler] = node.handlers
-    return next((each for each in handlers if each.type is None or not _MISSING.isdisjoint(_caught(each.type))), None)
+    for each in handlers:
+        if each.type is None or not _IMPORT_ERRORS.isdisjoint(_caught(each.type)):
+            return each
+    return None
 
 
 def _leaves(body: list[ast.stmt]) -> bool:
@@ -233,7 +244,7 @@ def _leaves(body: list[ast.stmt]) -> bool:
     return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and _exits(last.value))
 
 
-def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int:
+def _before_optional_import(run: Interpreter, node: Any, scope: Scope) -> int:
     """The number of statements before the import of something that may not be installed."""
     for index, each in enumerate(node.body):
         names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
@@ -262,7 +273,7 @@ def _caught(kind: ast.expr) -> list[str]:
 def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
     suppresses = False
     for item in node.items:
-        value = run.settle(evaluate(run, item.context_expr, scope))
+        value = run.resolve(evaluate(run, item.context_expr, scope))
         suppresses = suppresses or (isinstance(value, ExternalCall) and value.func.name == "contextlib.suppress")
         if item.optional_vars is not None:
             is_yield = isinstance(value, PlacedList) and len(value) == 1
@@ -270,22 +281,22 @@ def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str
             run.assign(item.optional_vars, entered, scope)
     if not suppresses:
         return run.block(node.body, scope)
-    before = _before_doubtful_import(run, node, scope)
+    before = _before_optional_import(run, node, scope)
     names = dict(scope.names)
     outcome = run.block(node.body[:before], scope)
     if outcome is None and before < len(node.body):
-        return branch(run, [node.body[before:], []], scope)
-    _perhaps(run, [], names, scope)
+        return follow_branches(run, [node.body[before:], []], scope)
+    _follow_handler(run, [], names, scope)
     return None if outcome == RAISE else outcome
 
 
 def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
-    subject = unwrapped(run.settle(evaluate(run, node.subject, scope)))
+    subject = unwrapped(run.resolve(evaluate(run, node.subject, scope)))
     if isinstance(subject, (str, int, bool, type(None))):
         for case in node.cases:
             pattern = case.pattern
             if isinstance(pattern, ast.MatchValue) and case.guard is None:
-                value = unwrapped(run.settle(evaluate(run, pattern.value, scope)))
+                value = unwrapped(run.resolve(evaluate(run, pattern.value, scope)))
                 if value == subject:
                     return run.block(case.body, scope)
                 continue
@@ -294,11 +305,11 @@ def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
             break
         else:
             return None
-    return branch(run, [*(case.body for case in node.cases), []], scope)
+    return follow_branches(run, [*(case.body for case in node.cases), []], scope)
 
 
 def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
-    value = run.settle(evaluate(run, node.value, scope)) if node.value is not None else None
+    value = run.resolve(evaluate(run, node.value, scope)) if node.value is not None else None
     run.frames[-1].returns.append(value)
     return RETURN
 
@@ -309,15 +320,15 @@ def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, sc
         made.owner = run.current_class
     for decorator in reversed(node.decorator_list):
         run.decorating = True
-        func = run.settle(evaluate(run, decorator, scope))
+        func = run.resolve(evaluate(run, decorator, scope))
         run.decorating = False
-        made = calls.decorated(run, func, made, decorator, scope)
+        made = calls.decorate(run, func, made, decorator, scope)
     scope.names[node.name] = made
 
 
 def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
-    bases = [run.settle(evaluate(run, base, scope)) for base in node.bases]
-    keywords = {each.arg: run.settle(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
+    bases = [run.resolve(evaluate(run, base, scope)) for base in node.bases]
+    keywords = {each.arg: run.resolve(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
     made = Class(node, scope, bases, keywords)
     scope.names[node.name] = made
     outer, run.current_class = run.current_class, made
@@ -328,14 +339,14 @@ def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
         run.block(node.body, made.body)
     finally:
         run.current_class = outer
-    told = next((each.body.names["__init_subclass__"] for each in made.ancestry()[1:]
-                 if "__init_subclass__" in each.body.names), None)  # fmt: skip
-    if isinstance(told, Function):
+    inherited = (each.body.names.get("__init_subclass__") for each in made.ancestry()[1:])
+    hook = next((each for each in inherited if each is not None), None)
+    if isinstance(hook, Function):
         given = {name: value for name, value in keywords.items() if name != "metaclass"}
-        run.call(told.bound(made), Call([], given))
+        run.call(hook.bound(made), Call([], given))
     result: Any = made
     for decorator in reversed(node.decorator_list):
-        func = run.settle(evaluate(run, decorator, scope))
+        func = run.resolve(evaluate(run, decorator, scope))
         made.decorators.append(func)
         if isinstance(func, Function):
             result = run.call(func, Call([result], {}))
@@ -351,8 +362,8 @@ def _delete(run: Interpreter, node: ast.Delete, scope: Scope) -> None:
         if isinstance(target, ast.Name):
             scope.names.pop(target.id, None)
         elif isinstance(target, ast.Subscript):
-            holder = run.settle(evaluate(run, target.value, scope))
-            key = run.settle(evaluate(run, target.slice, scope))
+            holder = run.resolve(evaluate(run, target.value, scope))
+            key = run.resolve(evaluate(run, target.slice, scope))
             run.call(Method(holder, "pop"), Call([key], {}))
 
 

@@ -171,9 +171,20 @@ class Function:
     """A function of the project, with the scope that defines it."""
 
     __slots__ = (
-        "attributes", "bound_to", "decorators", "defaults", "doubt", "kw_defaults", "may_be_none", "name", "node",
-        "owner", "partial", "scope", "wrapped",
-    )  # fmt: skip
+        "attributes",
+        "bound_to",
+        "decorators",
+        "defaults",
+        "doubt",
+        "kw_defaults",
+        "may_be_none",
+        "name",
+        "node",
+        "owner",
+        "partial",
+        "scope",
+        "wrapped",
+    )
 
     def __init__(self, node: FunctionNode, scope: Scope, defaults: list[Any], kw_defaults: list[Any]) -> None:
         self.node = node
@@ -213,7 +224,7 @@ class Function:
     def module(self) -> Module:
         return self.scope.module
 
-    def face(self) -> Function:
+    def exposed(self) -> Function:
         """The function whose name, signature and docstring are visible to callers."""
         seen, steps = self, 0
         while isinstance(seen.wrapped, Function) and steps < MOST_WRAPPERS:
@@ -291,7 +302,7 @@ class Class:
 class Instance:
     """An instance of a project class."""
 
-    __slots__ = ("attributes", "cls", "doubt", "doubtful", "is_one_of_two", "may_be_none", "native", "node")
+    __slots__ = ("attributes", "cls", "doubt", "doubtful", "is_either", "may_be_none", "native", "node")
 
     def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
         self.cls = cls
@@ -304,7 +315,7 @@ class Instance:
         """How many unresolved conditions apply while it is being created; attributes set meanwhile are certain."""
         self.doubtful: set[str] = set()
         """Attributes that are only set under a condition."""
-        self.is_one_of_two = False
+        self.is_either = False
         """Whether it may be an instance of another class."""
 
 
@@ -424,7 +435,7 @@ class PlacedList(list[Any]):
         self.unordered = False
         """Whether the order of its items is unknown, as in a set."""
 
-    def take_over(self, value: Any, doubtful: Iterable[int]) -> PlacedList:
+    def inherit_doubt(self, value: Any, doubtful: Iterable[int]) -> PlacedList:
         """Become as uncertain as the value that it is made from, with doubt about these positions."""
         self.incomplete = self.incomplete or getattr(value, "incomplete", False)
         self.unordered = self.unordered or getattr(value, "unordered", False)
@@ -435,13 +446,13 @@ class PlacedList(list[Any]):
         return self.nodes[index] if len(self.nodes) == len(self) else None
 
 
-HELD = "<held>"
+CONTENTS = "<held>"
 """The attribute that holds the contents of an instance whose class inherits from `dict` or `list`."""
 
 
-def held(value: Any) -> Any:
+def contents_of(value: Any) -> Any:
     """The contents of an instance that is a dictionary or a list; any other value unchanged."""
-    return value.attributes.get(HELD, value) if isinstance(value, Instance) else value
+    return value.attributes.get(CONTENTS, value) if isinstance(value, Instance) else value
 
 
 def or_none(value: Any) -> Any:
@@ -463,18 +474,18 @@ def is_open(value: Any) -> bool:
     return bool(getattr(value, "incomplete", False) or getattr(value, "doubtful", False))
 
 
-MOST_KNOWN = 20_000
+MOST_VALUES_KNOWN = 20_000
 """The maximum number of values in data that is considered known; shared values count each time."""
 
 
-def extent(value: Any) -> int:
+def size_of(value: Any) -> int:
     """The number of values in data, up to a maximum; shared values count each time."""
     waiting = [value]
     seen = 0
-    while waiting and seen + len(waiting) < MOST_KNOWN:
+    while waiting and seen + len(waiting) < MOST_VALUES_KNOWN:
         each = waiting.pop()
         seen += 1
-        if isinstance(each, (list, tuple, dict)) and len(each) < MOST_KNOWN:
+        if isinstance(each, (list, tuple, dict)) and len(each) < MOST_VALUES_KNOWN:
             waiting += each.values() if isinstance(each, dict) else each
     return seen + len(waiting)
 
@@ -496,7 +507,7 @@ def is_known(value: Any) -> bool:
             if not all(isinstance(key, str) for key in each):
                 return False
             each = each.values()
-        if seen + len(waiting) + len(each) > MOST_KNOWN:
+        if seen + len(waiting) + len(each) > MOST_VALUES_KNOWN:
             return False
         waiting += [(item, depth + 1) for item in each]
     return True

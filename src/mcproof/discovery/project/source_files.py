@@ -128,26 +128,26 @@ def decoded(data: bytes, file: str, problems: list[SourceProblem]) -> str | None
             raise LookupError(f"the encoding {encoding} is not supported; save it as UTF-8")
         return io.IncrementalNewlineDecoder(None, translate=True).decode(data.decode(encoding), final=True)
     except UnicodeDecodeError as error:
-        line, what = _undecoded(data, error)
+        line, what = _invalid_byte(data, error)
     except (SyntaxError, LookupError, ValueError) as error:
         line, what = 1, error.msg if isinstance(error, SyntaxError) else str(error)
         if not _DECLARATION.match(data):
             try:  # report an invalid byte rather than the missing declaration
                 data.decode()
             except UnicodeDecodeError as undecoded:
-                line, what = _undecoded(data, undecoded)
+                line, what = _invalid_byte(data, undecoded)
     problems.append(SourceProblem(file, line, None, f"cannot be decoded: {what}"))
     return None
 
 
-def _undecoded(data: bytes, error: UnicodeDecodeError) -> tuple[int, str]:
+def _invalid_byte(data: bytes, error: UnicodeDecodeError) -> tuple[int, str]:
     """The line of an invalid byte, and a message."""
     name = "UTF-8" if error.encoding in ("utf-8", "utf8") else error.encoding
     line = len(_LINE_END.findall(data[: error.start])) + 1
     return line, f"byte 0x{data[error.start]:02x} is not valid {name}"
 
 
-def unparsed(text: str, file: str, error: SyntaxError) -> SourceProblem:
+def syntax_problem(text: str, file: str, error: SyntaxError) -> SourceProblem:
     """The problem of a text that cannot be parsed, possibly because it needs a newer Python."""
     what = f"not valid Python: {error.msg}"
     line = error.lineno or None

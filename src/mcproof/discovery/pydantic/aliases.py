@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 LONGEST_NAME = 200
 
 
-def alias_of(info: ExternalCall, *, is_written: bool = False) -> str | None:
+def alias_of(info: ExternalCall, *, for_serialization: bool = False) -> str | None:
     """The alias in a `Field(...)`, for validation or serialization; None if it has none."""
-    for name in ("serialization_alias" if is_written else "validation_alias", "alias"):
+    for name in ("serialization_alias" if for_serialization else "validation_alias", "alias"):
         found = _first(info.kwargs.get(name))
         if found is not None:
             return found
@@ -35,12 +35,12 @@ def _first(given: Any) -> str | None:
     return None
 
 
-def generated(run: Interpreter, generator: Any, name: str, *, is_written: bool = False) -> str | Unknown | None:
+def generated(run: Interpreter, generator: Any, name: str, *, for_serialization: bool = False) -> str | Unknown | None:
     """The alias that a model's `alias_generator` returns for a name; None without a generator."""
     if generator is None:
         return None
     if isinstance(generator, ExternalCall) and generator.func.last == "AliasGenerator":
-        position, said = (2, "serialization_alias") if is_written else (1, "validation_alias")
+        position, said = (2, "serialization_alias") if for_serialization else (1, "validation_alias")
         own = generator.argument(position, said)
         inner = own if own is not None else generator.argument(0, "alias")
         return UNKNOWN if not generator.complete else generated_by(run, inner, name)

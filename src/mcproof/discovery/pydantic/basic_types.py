@@ -148,7 +148,7 @@ BASIC: dict[str, dict[str, Any]] = {
     },
 }
 
-WRITTEN: dict[str, dict[str, Any]] = {
+SERIALIZED: dict[str, dict[str, Any]] = {
     "Decimal": {"type": "string"},
     "Json": {},
     "ByteSize": {"minimum": 0, "type": "integer"},

@@ -37,7 +37,7 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
         for name, node in each.annotations.items():
             if kind == "dataclass" and _last_name(node.annotation) == "KW_ONLY":
                 is_named_only = True
-            if (name.startswith("_") and kind != "typed") or name == "model_config" or is_no_field(node, kind):
+            if (name.startswith("_") and kind != "typed") or name == "model_config" or is_not_field(node, kind):
                 continue
             declared = DeclaredField(name, node, each)
             given = declared.default() if kind == "dataclass" else None
@@ -56,7 +56,7 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
 _FILLED = {"default", "default_factory"}
 
 
-def is_no_field(node: ast.AnnAssign, kind: str) -> bool:
+def is_not_field(node: ast.AnnAssign, kind: str) -> bool:
     """Whether an annotated name is not a field, but a class variable or an argument of `__init__`."""
     name = _last_name(node.annotation)
     if name == "Final":
@@ -71,7 +71,7 @@ def _last_name(node: ast.AST) -> str:
     return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
 
 
-def is_left_out(annotation: Any, default: Any) -> bool:
+def is_excluded(annotation: Any, default: Any) -> bool:
     """Whether a field is excluded from serialization."""
     infos = [*constraints.fields_of(annotation), *([default] if constraints.is_field(default) else [])]
     return any(info.kwargs.get("exclude") is True for info in infos)
@@ -126,7 +126,7 @@ def class_default(field: DeclaredField) -> Any:
     return given
 
 
-def is_checked(cls: Class) -> bool:
+def is_validated(cls: Class) -> bool:
     """Whether Pydantic validates a dataclass."""
     return any(_is_pydantic(dataclass_decorator(each)) for each in cls.ancestry())
 
@@ -164,21 +164,22 @@ def has_late_annotations(module: Module) -> bool:
     )
 
 
-_EXTRAS = frozenset(("Annotated", "Required", "NotRequired", "ReadOnly"))
+_METADATA_TYPES = frozenset(("Annotated", "Required", "NotRequired", "ReadOnly"))
 
 
-def without_extras(kind: Any, budget: list[int] | None = None) -> Any:
+def without_metadata(kind: Any, budget: list[int] | None = None) -> Any:
     """A type as `typing.get_type_hints` returns it, without metadata; UNKNOWN if it has too many parts."""
     budget = [MOST_PARTS] if budget is None else budget
     budget[0] -= 1
     if budget[0] < 0:
         return UNKNOWN
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in _EXTRAS and kind.args:
-        return without_extras(kind.args[0], budget)
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Literal":
+    name = kind.base.last if isinstance(kind, Generic) and isinstance(kind.base, External) else ""
+    if name in _METADATA_TYPES and kind.args:
+        return without_metadata(kind.args[0], budget)
+    if name == "Literal":
         return kind
     if isinstance(kind, (Generic, UnionOf)):
-        args = tuple(without_extras(arg, budget) for arg in kind.args)
+        args = tuple(without_metadata(arg, budget) for arg in kind.args)
         if any(arg is UNKNOWN for arg in args):
             return UNKNOWN
         return Generic(kind.base, args) if isinstance(kind, Generic) else UnionOf(args)

@@ -26,14 +26,14 @@ from mcproof.discovery.pydantic.class_fields import (
     dataclass_default,
     fields,
     has_late_annotations,
-    is_left_out,
+    is_excluded,
     is_required_key,
-    without_extras,
+    without_metadata,
 )
-from mcproof.discovery.pydantic.constraints import add_known, is_skipped
+from mcproof.discovery.pydantic.constraints import add_keywords, is_skipped
 from mcproof.discovery.pydantic.model_config import configuration, string_lengths
 from mcproof.discovery.pydantic.schema_nodes import clean_docstring, common_type, title
-from mcproof.discovery.pydantic.serializers import UNSAID, is_said
+from mcproof.discovery.pydantic.serializers import UNDECLARED, is_declared
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
@@ -62,16 +62,16 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
     names, kind = generics.parameters_of(cls), kind_of(cls)
     if kind in (None, "enum") or not names:
         return generator.unknown_at(at)
-    args = tuple(generator.resolved(arg, scope) for arg in args)
+    args = tuple(generator.parsed_type(arg, scope) for arg in args)
     filled = [generics.filled_in(arg, generator.variables) for arg in args]
     if [each.args[0] for each in filled if isinstance(each, ExternalCall) and each.func.last == "TypeVar"] == names:
         return reference(generator, cls, at)
-    spelling = generics.Spelling(generator.variables)
+    labeller = generics.Labeller(generator.variables)
     try:
-        labels = [spelling.of(arg) for arg in filled]
-    except generics.UnspeltError:
+        labels = [labeller.of(arg) for arg in filled]
+    except generics.UnknownLabelError:
         return generator.unknown_at(at)
-    key = (cls, *labels, *spelling.types)
+    key = (cls, *labels, *labeller.types)
     if key not in generator.generics and len(generator.generics) >= MOST_GENERICS:
         return generator.unknown_at(at)
     identity = generator.generics.setdefault(key, object())
@@ -85,7 +85,7 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
             made.pop("description", None)  # Pydantic's parametrized class has no docstring
         if made.get("title") == cls.name:
             made["title"] = titled
-            if is_model and not spelling.is_titled:
+            if is_model and not labeller.is_titled:
                 del made["title"]
                 generator.unknown.add(f"{place}/title")
         return made
@@ -141,13 +141,13 @@ def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, 
         if "root" in each.annotations:
             field = DeclaredField("root", each.annotations["root"], each)
             kind = generator.run.annotation(field.node.annotation, each.body)
-            with generator.standing_for(bound[id(each)]):
+            with generator.type_context(bound[id(each)]):
                 made = dict(generator.field("root", kind, field.default(), each.body, at).schema)
             break
         roots = [base for base in each.bases if isinstance(base, Generic) and isinstance(base.base, External)]
         root = next((base for base in roots if base.base.last == "RootModel"), None)
         if root is not None:
-            with generator.standing_for(bound[id(each)]):
+            with generator.type_context(bound[id(each)]):
                 made = dict(generator.schema(root.args[0], each.scope, at))
             break
     if made is None:
@@ -156,7 +156,7 @@ def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, 
     if described:
         made["description"] = described
     made["title"] = cls.name
-    _add_extras(generator, made, configuration(cls), at)
+    _add_configured(generator, made, configuration(cls), at)
     return made
 
 
@@ -167,7 +167,7 @@ def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dic
     bound = generics.bindings(cls, variables)
     for each in fields(cls, "tuple"):
         annotation = generator.run.annotation(each.node.annotation, each.owner.body)
-        with generator.standing_for(bound[id(each.owner)]):
+        with generator.type_context(bound[id(each.owner)]):
             entry = generator.field(
                 each.name, annotation, each.default(), each.owner.body, f"{at}/prefixItems/{len(items)}"
             )
@@ -192,33 +192,33 @@ def object_schema(
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     texts: dict[int, dict[str, str]] = {}
-    always = generator.is_written and config.get("json_schema_serialization_defaults_required") is True
-    changed = serializers.written_types(generator, cls) if generator.is_written and kind == "model" else {}
-    if is_said(changed.get("", UNSAID)):
+    always = generator.for_serialization and config.get("json_schema_serialization_defaults_required") is True
+    changed = serializers.serializer_types(generator, cls) if generator.for_serialization and kind == "model" else {}
+    if is_declared(changed.get("", UNDECLARED)):
         return {**generator.schema(changed[""], cls.scope, at), "title": cls.name}
     for each in fields(cls, "typed" if kind == "typed hints" else kind):
         owner = each.owner
-        annotation = generator.resolved(generator.run.annotation(each.node.annotation, owner.body), owner.body)
+        annotation = generator.parsed_type(generator.run.annotation(each.node.annotation, owner.body), owner.body)
         is_kept = _is_required(each, annotation, kind)
         default = _default(each, kind, is_kept=is_kept)
         if kind in ("hints", "typed hints"):
-            annotation = without_extras(annotation)
-        shown = (
-            _shown(generator, config, each.name, annotation, default, owner) if not generator.is_written else each.name
-        )
+            annotation = without_metadata(annotation)
+        shown: str | Unknown = each.name
+        if not generator.for_serialization:
+            shown = _shown(generator, config, each.name, annotation, default, owner)
         if not isinstance(shown, str):
             generator.unknown |= {f"{at}/properties", f"{at}/required"}
             continue
-        if is_skipped(annotation) or (generator.is_written and is_left_out(annotation, default)):
+        if is_skipped(annotation) or (generator.for_serialization and is_excluded(annotation, default)):
             continue
         place = f"{at}/properties/{escape(shown)}"
-        with generator.standing_for(bound[id(owner)], lengths):
+        with generator.type_context(bound[id(owner)], lengths):
             entry = generator.field(shown, annotation, default, owner.body, place)
         if "field_title_generator" in config and entry.schema.get("title") == title(shown):
             del entry.schema["title"]
             generator.unknown.add(f"{place}/title")
         if each.name in changed:
-            entry = _rewritten(generator, entry, shown, changed[each.name], owner, place)
+            entry = _serialized(generator, entry, shown, changed[each.name], owner, place)
         below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
         if each.name in below:
             entry.schema.setdefault("description", below[each.name])
@@ -226,14 +226,14 @@ def object_schema(
         properties.places[shown] = (owner.module, each.node.target, each.node)
         if entry.required or always if is_kept is None else is_kept:
             required.append(shown)
-    if generator.is_written and kind in ("model", "dataclass"):
+    if generator.for_serialization and kind in ("model", "dataclass"):
         required += _compute(generator, cls, properties, at)
     if required:
         made["required"] = required
     described = clean_docstring(cls.node)
     if described and kind not in ("hints", "typed hints"):
         made["description"] = described
-    _add_extras(generator, made, config, at)
+    _add_configured(generator, made, config, at)
     if "model_title_generator" in config and made.get("title") == cls.name:
         del made["title"]
         generator.unknown.add(f"{at}/title")
@@ -242,10 +242,10 @@ def object_schema(
     return made
 
 
-def _rewritten(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
+def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
     """A field with a serializer: it has the serializer's return type, and an unknown default."""
     schema = dict(entry.schema)
-    if is_said(kind):
+    if is_declared(kind):
         kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
         schema = {**generator.field(name, kind, MISSING, owner.scope, at).schema, **kept}
     if schema.pop("default", None) is not None:
@@ -298,7 +298,7 @@ def _shown(
     return name if made is None else made
 
 
-def _add_extras(generator: SchemaGenerator, made: Schema, config: dict[str, Any], at: str) -> None:
+def _add_configured(generator: SchemaGenerator, made: Schema, config: dict[str, Any], at: str) -> None:
     """Add what the configuration of a class specifies."""
     extra = config.get("extra")
     if extra is UNKNOWN:
@@ -309,6 +309,6 @@ def _add_extras(generator: SchemaGenerator, made: Schema, config: dict[str, Any]
         made["title"] = config["title"]
     more = config.get("json_schema_extra")
     if isinstance(more, dict):
-        add_known(generator, made, more, at)
+        add_keywords(generator, made, more, at)
     if more is not None and (not isinstance(more, dict) or getattr(more, "incomplete", False)):
         generator.unknown.add(at)

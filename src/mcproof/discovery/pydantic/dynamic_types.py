@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ENUMS = frozenset(("Enum", "StrEnum", "IntEnum"))
 
 
-def is_made_type(kind: ExternalCall) -> bool:
+def is_dynamic_type(kind: ExternalCall) -> bool:
     """Whether a call creates a type that has its own definition."""
     name, package = kind.func.last, kind.func.package
     return (name in _ENUMS and package == "enum") or (name == "create_model" and package == "pydantic")
@@ -71,7 +71,7 @@ def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Sco
         is_pair = isinstance(said, tuple) and len(said) == 2
         annotation, default = said if is_pair else (said, MISSING)
         shown = generator.alias(annotation, default, scope) or field
-        with generator.standing_for({}):
+        with generator.type_context({}):
             entry = generator.field(shown, annotation, default, scope, f"{at}/properties/{escape(shown)}")
         properties[shown] = entry.schema
         required += [shown] if entry.required else []

@@ -75,11 +75,11 @@ def bindings(cls: Class, variables: dict[str, Any]) -> dict[int, dict[str, Any]]
     return found
 
 
-class UnspeltError(Exception):
+class UnknownLabelError(Exception):
     """Pydantic's label for a type is unknown."""
 
 
-class Spelling:
+class Labeller:
     """Pydantic's labels for the parameters of a generic class, and their types."""
 
     def __init__(self, variables: dict[str, Any]) -> None:
@@ -94,7 +94,7 @@ class Spelling:
             arg = self._variables[str(arg.args[0])]
         self.types.append(arg if isinstance(arg, (Class, External)) else None)
         if len(self.types) > MOST_PARTS:
-            raise UnspeltError
+            raise UnknownLabelError
         if arg is None:
             return "NoneType"
         if arg is ...:
@@ -107,9 +107,9 @@ class Spelling:
         if isinstance(arg, UnionOf):
             return self._union(arg.args)
         if isinstance(arg, ExternalCall) and arg.func.last == "NewType":
-            raise UnspeltError  # all of them have the same label in Python; Pydantic distinguishes them in its own way
+            raise UnknownLabelError  # the same label for all of them; Pydantic distinguishes them otherwise
         if not isinstance(arg, Generic):
-            raise UnspeltError
+            raise UnknownLabelError
         return self._generic(arg)
 
     def _external(self, kind: External) -> str:
@@ -117,7 +117,7 @@ class Spelling:
         if name in _NO_CLASSES:
             return _NO_CLASSES[name]
         if name not in _CLASSES and name not in _CONTAINERS:
-            raise UnspeltError
+            raise UnknownLabelError
         return name
 
     def _generic(self, kind: Generic) -> str:
@@ -131,15 +131,15 @@ class Spelling:
             if base == "Annotated":
                 return f"Annotated[{', '.join([self.of(args[0]), *map(self._said, args[1:])])}]"
             if base not in _CONTAINERS:
-                raise UnspeltError
+                raise UnknownLabelError
         return f"{base}[{', '.join(map(self.of, args))}]"
 
     def _literal(self, value: Any) -> str:
         if isinstance(value, EnumMember) or not isinstance(value, (str, int, type(None))):
-            raise UnspeltError
+            raise UnknownLabelError
         self.types.append((type(value), value))
         if isinstance(value, str) and not _SPECIAL.isdisjoint(value):
-            raise UnspeltError
+            raise UnknownLabelError
         return repr(value)
 
     def _said(self, extra: Any) -> str:
@@ -149,11 +149,11 @@ class Spelling:
             return "str"
         if isinstance(extra, ExternalCall) and extra.func.last in _METADATA:
             return extra.func.last
-        raise UnspeltError
+        raise UnknownLabelError
 
     def _union(self, arms: tuple[Any, ...]) -> str:
         if any(_is_union(arm) for arm in arms):  # Python flattens nested unions
-            raise UnspeltError
+            raise UnknownLabelError
         return f"Union[{', '.join(map(self.of, arms))}]"
 
 

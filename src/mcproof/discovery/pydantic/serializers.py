@@ -30,7 +30,7 @@ class DecoratedMethod(NamedTuple):
     node: ast.FunctionDef | ast.AsyncFunctionDef
     owner: Class
 
-    def said(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The keyword arguments of the decorator."""
         return self.decorator.kwargs if isinstance(self.decorator, ExternalCall) else {}
 
@@ -63,8 +63,8 @@ def computed_fields(generator: SchemaGenerator, cls: Class) -> dict[str, Decorat
 
 def computed_type(generator: SchemaGenerator, field: DecoratedMethod) -> Any:
     """The type of a computed field."""
-    if "return_type" in field.said():
-        return field.said()["return_type"]
+    if "return_type" in field.options():
+        return field.options()["return_type"]
     return (
         generator.run.annotation(field.node.returns, field.owner.scope) if field.node.returns is not None else UNKNOWN
     )
@@ -73,23 +73,23 @@ def computed_type(generator: SchemaGenerator, field: DecoratedMethod) -> Any:
 def computed_info(field: DecoratedMethod) -> ExternalCall:
     """The metadata of a computed field, as a `Field(...)`."""
     described = ast.get_docstring(field.node, clean=False)
-    said = {key: value for key, value in field.said().items() if key in _SAID}
-    if described and said.get("description") is None:
-        said["description"] = inspect.cleandoc(described)
+    options = {key: value for key, value in field.options().items() if key in _METADATA}
+    if described and options.get("description") is None:
+        options["description"] = inspect.cleandoc(described)
     complete = field.decorator.complete if isinstance(field.decorator, ExternalCall) else True
-    return ExternalCall(External("pydantic.Field"), [], said, complete=complete)
+    return ExternalCall(External("pydantic.Field"), [], options, complete=complete)
 
 
-_SAID = frozenset(("title", "description", "examples", "deprecated", "json_schema_extra"))
+_METADATA = frozenset(("title", "description", "examples", "deprecated", "json_schema_extra"))
 
 
-def written_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
+def serializer_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
     """The return types of serializers, by field; `""` for that of the model."""
     found: dict[str, Any] = {}
     for each in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
-        kind = each.said().get("return_type")
+        kind = each.options().get("return_type")
         if kind is None and each.node.returns is None:
-            kind = UNSAID
+            kind = UNDECLARED
         elif kind is None:
             kind = generator.run.annotation(each.node.returns, each.owner.scope)
         is_model = getattr(getattr(each.decorator, "func", each.decorator), "last", "") == "model_serializer"
@@ -98,13 +98,13 @@ def written_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
     return found
 
 
-class _Unsaid:
+class _Undeclared:
     """A serializer without a return type: the schema stays, the default may change."""
 
 
-UNSAID = _Unsaid()
+UNDECLARED = _Undeclared()
 
 
-def is_said(kind: Any) -> bool:
+def is_declared(kind: Any) -> bool:
     """Whether a serializer declares its return type."""
-    return kind is not UNSAID
+    return kind is not UNDECLARED

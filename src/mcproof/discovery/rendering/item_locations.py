@@ -19,7 +19,7 @@ MOST_LINES = 2_000
 
 def locate(item: RegisteredItem, writer: JsonWriter) -> None:
     """Record the locations of an item, its name and its description."""
-    function = item.function.face() if item.function is not None else None
+    function = item.function.exposed() if item.function is not None else None
     module: Module | None = item.module
     if module is not None and item.node is not None:
         writer.locate("", module, item.node)
@@ -43,7 +43,7 @@ def locate(item: RegisteredItem, writer: JsonWriter) -> None:
 
 def use_own_location(item: RegisteredItem, writer: JsonWriter) -> None:
     """Locate an item that shares its line with others, as in a loop, by its own function or name."""
-    function = item.function.face() if item.function is not None else None
+    function = item.function.exposed() if item.function is not None else None
     if function is not None and not isinstance(function.node, ast.Lambda):
         own = name_location(function.module, function.node)
     else:
@@ -70,7 +70,7 @@ def _docstring_node(node: Any) -> ast.AST | None:
 def locate_parameters(item: RegisteredItem, parameters: dict[str, ast.arg], writer: JsonWriter) -> None:
     if item.function is None:
         return
-    module = item.function.face().module
+    module = item.function.exposed().module
     for name, node in parameters.items():
         place = location_of(module, node)
         if place is not None:
@@ -81,7 +81,7 @@ def locate_parameters(item: RegisteredItem, parameters: dict[str, ast.arg], writ
 def lines(item: RegisteredItem) -> tuple[tuple[str, int], ...]:
     """File and line of the decorator or constructor, and of the header of the function."""
     lines: set[tuple[str, int]] = set()
-    function = item.function.face() if item.function is not None else None
+    function = item.function.exposed() if item.function is not None else None
     node: Any = item.node
     if item.module is not None and node is not None and hasattr(node, "lineno"):
         last = node.lineno if function is None else node.end_lineno
@@ -99,7 +99,7 @@ def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
     """The further lines of parameters, docstring and keyword arguments, with the line that each starts on."""
     spans: list[tuple[str, int, int, int]] = []
     if item.function is not None:
-        function = item.function.face()
+        function = item.function.exposed()
         spans += [(function.module.file, *span) for span in _spans_of(function.node)]
     elif item.module is not None and isinstance(item.node, ast.Call):
         spans += [

@@ -86,15 +86,15 @@ def _arguments(run: Interpreter, item: RegisteredItem, framework: str) -> list[d
         said = [schema["description"]] if isinstance(schema.get("description"), str) else []
         annotation = derived.parameters[name].annotation if name in derived.parameters else None
         if framework == "fastmcp" and annotation is not None:
-            kind = run.annotation(annotation, item.function.face().scope)
-            said += _how_to_write(kind, schema, derived.input_schema.get("$defs"))
+            kind = run.annotation(annotation, item.function.exposed().scope)
+            said += _encoding_note(kind, schema, derived.input_schema.get("$defs"))
         if said:
             entry["description"] = "\n\n".join(said)
         found.append({**entry, "required": name in derived.input_schema.get("required", [])})
     return found
 
 
-def _how_to_write(kind: Any, schema: dict[str, Any], definitions: Any) -> list[str]:
+def _encoding_note(kind: Any, schema: dict[str, Any], definitions: Any) -> list[str]:
     """The note that fastmcp adds to an argument that is not a string; prompts only accept strings."""
     if isinstance(kind, External) and kind.name == "builtins.str":
         return []
@@ -113,7 +113,7 @@ def _how_to_write(kind: Any, schema: dict[str, Any], definitions: Any) -> list[s
 def _name(item: RegisteredItem) -> str | None:
     name = unwrapped(item.given.get("name"))
     if name is None and item.function is not None:
-        name = item.function.face().name
+        name = item.function.exposed().name
     return name if isinstance(name, str) and name else None
 
 
@@ -122,7 +122,7 @@ def _describe(made: dict[str, Any], item: RegisteredItem, framework: str) -> Non
     if isinstance(given, str):
         made["description"] = given
     elif given is None and item.function is not None:
-        text = docstring_of(item.function) or docstring_of(item.function.face())
+        text = docstring_of(item.function) or docstring_of(item.function.exposed())
         if framework == "fastmcp":
             text = fastmcp_docstrings.described(text)
         if text is not None or framework != "fastmcp":
@@ -153,7 +153,7 @@ def locate(item: RegisteredItem, writer: JsonWriter) -> None:
     for key in ("name", "title", "description", "uri"):
         if item.given.get(key) is not None:
             writer.locate_value(f"/{key}", item.given[key], item.module, item.nodes.get(key))
-    function = item.function.face() if item.function is not None else None
+    function = item.function.exposed() if item.function is not None else None
     if function is not None and isinstance(function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         named = name_location(function.module, function.node)
         if named is not None:
