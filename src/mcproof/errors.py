@@ -1,14 +1,14 @@
-"""The errors that end a run with exit code 2: the job could not be done.
+"""Errors that end a run with exit code 2: the job could not be done.
 
-Each carries one line that says what is wrong and, where it is known, the place. Nothing else is raised on
-purpose and shown to a user, so the command line can turn any of them into a sentence or into JSON.
+Each carries a one-line message and, if known, a location. No other exception is meant for users, so the command line
+can render all of them as text or JSON.
 """
 
 from __future__ import annotations
 
 
 class McproofError(Exception):
-    """The job could not be done; `message` says why and what to do, in one line."""
+    """The job could not be done; `message` is one line: the cause and, if there is one, the remedy."""
 
     def __init__(
         self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None
@@ -25,19 +25,19 @@ class McproofError(Exception):
 
 
 class UsageError(McproofError):
-    """The command line asks for something that does not exist or does not fit together."""
+    """The command line names something that does not exist, or combines options that exclude each other."""
 
 
 class InputError(McproofError):
-    """The input cannot be read, or holds nothing that could be checked."""
+    """The input cannot be read, or contains nothing to check."""
 
 
 class ConfigError(McproofError):
-    """The configuration cannot be read, or says something that mcproof does not know."""
+    """The configuration cannot be read, or contains an unknown key or value."""
 
 
 class WriteError(McproofError):
-    """A file cannot be replaced; the original is untouched."""
+    """A file cannot be written; the original is unchanged."""
 
 
 def reason_of(error: Exception) -> str:
@@ -46,8 +46,8 @@ def reason_of(error: Exception) -> str:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """A hint that names the known word closest to `word`, or nothing: " (did you mean `x`?)"."""
-    from difflib import get_close_matches  # only needed when something is already wrong
+    """A hint with the known word closest to `word`, or an empty string: " (did you mean `x`?)"."""
+    from difflib import get_close_matches  # only needed on errors
 
     close = get_close_matches(word.lower(), [name.lower() for name in known], n=1)
     match = next((name for name in known if close and name.lower() == close[0]), None)

@@ -13,7 +13,7 @@ from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import render
-from mcproof.results.model import RunReport
+from mcproof.results.run import RunResult
 from mcproof.targets.snapshot import read_snapshot
 from report.readers import with_fixes
 
@@ -27,6 +27,6 @@ def test_the_fixes_of_a_log_give_what_the_fix_command_gives(data: st.DataObject)
     catalog = read_snapshot(text.encode(), "catalog.json")
     plan = Plan(rules_of("strict"), "note")
     report = examine(catalog, plan, Depth(lines=True, identities=True, scores=False), IgnoreTracker(), None)
-    log = json.loads("".join(render(RunReport("schema-lint", "0.0.0", [report]), "sarif", Style())))
+    log = json.loads("".join(render(RunResult("schema-lint", "0.0.0", [report]), "sarif", Style())))
     fixed = fix_snapshot(catalog, judge(catalog, plan, IgnoreTracker(), None).costing)
     assert with_fixes(text, log) == fixed.text

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from mcproof.results import model
-from mcproof.results.model import RunReport, TargetReport
+from mcproof.results import suite_tests
+from mcproof.results.payloads import SuitePayload
+from mcproof.results.run import RunResult, TargetResult
 
 from .trials import HOSTILE
 
-Failure, Result = model.TestFailure, model.TestResult  # by names that pytest does not take for tests
+Failure, Result = suite_tests.TestFailure, suite_tests.TestResult  # by names that pytest does not take for tests
 FILE = "tests/mcproof.yaml"
 UNMET = Failure(
     "result.content[0].text",
@@ -20,7 +21,7 @@ SECOND = Failure("result.isError", "expected false, got true", "false", "true", 
 PROBED = Failure("wrong_type", "wrong_type: accepted, a list for `near`", "a refusal", '{"isError": false}')
 
 
-def suite_run() -> RunReport:
+def suite_run() -> RunResult:
     """Two suites with every outcome, one of them with hostile text."""
     first = [
         Result("a forecast names the city", "tools", "weather", "passed", file=FILE, line=7, seconds=0.0213),
@@ -41,19 +42,19 @@ def suite_run() -> RunReport:
     ]
     counts = dict.fromkeys(("tools", "resources", "templates", "prompts"), 0)
     reports = [
-        TargetReport(FILE, counts=counts, tests=first, seconds=4.5),
-        TargetReport("other.yaml", counts=counts, tests=second, seconds=0.1),
+        TargetResult(FILE, counts=counts, payload=SuitePayload(first), seconds=4.5),
+        TargetResult("other.yaml", counts=counts, payload=SuitePayload(second), seconds=0.1),
     ]
-    return RunReport("run", "0.1.0", reports, exit_code=2, is_single=False)
+    return RunResult("run", "0.1.0", reports, exit_code=2, is_single=False)
 
 
-def one_suite_run() -> RunReport:
+def one_suite_run() -> RunResult:
     """One suite with every outcome."""
     run = suite_run()
     return run._replace(targets=run.targets[:1], is_single=True)
 
 
-def many_tests_run() -> RunReport:
+def many_tests_run() -> RunResult:
     """A suite of a thousand tests, of which two failed and one was skipped."""
     tests = [
         Result(f"call {number}", "tools", "weather", "passed", file=FILE, line=number + 1, seconds=0.02)
@@ -62,4 +63,4 @@ def many_tests_run() -> RunReport:
     for number in (400, 800):
         tests[number] = tests[number]._replace(outcome="failed", message=UNMET.message, failures=(UNMET,))
     tests[500] = tests[500]._replace(outcome="skipped", message="interrupted")
-    return RunReport("run", "0.1.0", [TargetReport(FILE, tests=tests, seconds=75)], exit_code=1)
+    return RunResult("run", "0.1.0", [TargetResult(FILE, payload=SuitePayload(tests), seconds=75)], exit_code=1)

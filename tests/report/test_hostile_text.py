@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 from mcproof.console import Style
 from mcproof.diff.catalog_changes import compare
+from mcproof.diff.change_findings import report_changes
 from mcproof.execution.check_catalog import Depth, Plan, examine
 from mcproof.linting.registry import all_rules
 from mcproof.linting.suppression.ignores import IgnoreTracker
-from mcproof.report.diff_text import report_changes
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import FAULTS
 from mcproof.results.build import rule_facts
-from mcproof.results.model import Cell, Failure, Fuzzing, ProbeResult, RunReport, TargetReport, Untested, Verdict
+from mcproof.results.payloads import DiffPayload, FuzzPayload, Payload, ProbePayload, ProvePayload
+from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult, Verdict
+from mcproof.results.run import RunResult, TargetResult, Untested
 from mcproof.results.stored import read_run, run_document
 from mcproof.targets.snapshot import read_snapshot
 
@@ -63,15 +65,15 @@ def catalogs(draw: st.DrawFn) -> str:
     return json.dumps(capture, indent=draw(st.sampled_from((None, 1))))
 
 
-def _run(text: str, file: str = "catalog.json") -> RunReport:
+def _run(text: str, file: str = "catalog.json") -> RunResult:
     catalog = read_snapshot(text.encode(), file)
     rules = all_rules()
     report = examine(catalog, Plan(rules, "note"), EVERYTHING, IgnoreTracker(), None)
     assert report.findings
-    return RunReport("lint", "0.0.0", [report], [rule_facts(rule) for rule in rules], exit_code=1)
+    return RunResult("lint", "0.0.0", [report], [rule_facts(rule) for rule in rules], exit_code=1)
 
 
-def _text(run: RunReport, format: str) -> str:
+def _text(run: RunResult, format: str) -> str:
     return "".join(harmless(run, format, Style()))
 
 
@@ -111,9 +113,9 @@ def test_a_comparison_of_whatever_servers_say_can_be_read_and_nothing_in_it_acts
 ) -> None:
     catalogs = read_snapshot(old.encode(), before), read_snapshot(new.encode(), after)
     changes = report_changes(*catalogs, compare(*catalogs))
-    report = TargetReport(after, counts=catalogs[1].counts, findings=changes, compared_with=before)
+    report = TargetResult(after, counts=catalogs[1].counts, findings=changes, payload=DiffPayload(before))
     kinds = list({each.rule.id: each.rule for each in changes}.values())
-    run = RunReport("diff", "0.0.0", [report], kinds, exit_code=1)
+    run = RunResult("diff", "0.0.0", [report], kinds, exit_code=1)
 
     stored = read_run("".join(run_document(run)).encode(), "run.json")
 
@@ -147,25 +149,30 @@ fuzzings = st.builds(
 )  # fmt: skip
 
 
+payloads: st.SearchStrategy[Payload] = st.one_of(
+    st.builds(ProbePayload, st.lists(probes, max_size=6)),
+    st.builds(ProvePayload, st.lists(probes, max_size=6), st.lists(cells, max_size=6)),
+    st.builds(FuzzPayload, fuzzings),
+)
+
+
 @st.composite
-def trials(draw: st.DrawFn) -> TargetReport:
+def trials(draw: st.DrawFn) -> TargetResult:
     """A server that was tried, in which every text that it can choose is hostile."""
-    return TargetReport(
+    return TargetResult(
         draw(names),
         counts={"tools": 1, "resources": 0, "templates": 0, "prompts": 0},
         fail_on=draw(st.sampled_from(("error", "never", "broken"))),
         untested=[Untested(draw(names), draw(names)) for _ in range(draw(st.integers(0, 2)))],
-        probes=draw(st.lists(probes, max_size=6)),
-        matrix=draw(st.lists(cells, max_size=6)),
-        fuzzing=draw(fuzzings),
+        payload=draw(payloads),
     )
 
 
-@given(trials(), st.sampled_from(("probe", "prove", "fuzz")), st.integers(40, 120), st.booleans())
+@given(trials(), st.integers(40, 120), st.booleans())
 def test_whatever_a_server_does_under_trial_can_be_read_and_nothing_in_it_acts(
-    report: TargetReport, command: str, width: int, unicode: bool
+    report: TargetResult, width: int, unicode: bool
 ) -> None:
-    run = RunReport(command, "0.0.0", [report], exit_code=0)
+    run = RunResult(report.payload.kind, "0.0.0", [report], exit_code=0)
     style = Style(width=width, unicode=unicode)
     stored = read_run("".join(run_document(run)).encode(), "run.json")
 

@@ -22,18 +22,10 @@ from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
 from mcproof.report.html import document
 from mcproof.results.build import rule_facts
-from mcproof.results.model import (
-    Gate,
-    Notice,
-    Reported,
-    RuleFacts,
-    RunReport,
-    Snippet,
-    TargetReport,
-    Trouble,
-    Untested,
-    group_by_fault,
-)
+from mcproof.results.findings import ReportedFinding, RuleFacts, Snippet, group_by_fault
+from mcproof.results.payloads import DiffPayload
+from mcproof.results.run import Gate, Notice, RunResult, TargetResult, Trouble, Untested
+from mcproof.results.scores import Scores
 from mcproof.targets.snapshot import read_snapshot
 
 from .snapshots import GRADED, MIXED
@@ -67,7 +59,7 @@ HOSTILE_CATALOG: dict[str, Any] = {
 }
 
 
-def report_of(catalog: Any, name: str = "catalog.json", **changes: Any) -> TargetReport:
+def report_of(catalog: Any, name: str = "catalog.json", **changes: Any) -> TargetResult:
     """The report about a catalog, which is given as text or as a value, under all rules."""
     text = catalog if isinstance(catalog, str) else json.dumps(catalog, indent=1)
     plan = Plan(all_rules(), "error", min_grade="B", max_tokens=10)
@@ -77,14 +69,14 @@ def report_of(catalog: Any, name: str = "catalog.json", **changes: Any) -> Targe
     return report._replace(**changes)
 
 
-def run_of(*reports: TargetReport, command: str = "lint", **changes: Any) -> RunReport:
+def run_of(*reports: TargetResult, command: str = "lint", **changes: Any) -> RunResult:
     """A run that came upon these reports."""
     rules = [rule_facts(rule) for rule in all_rules()]
-    run = RunReport(command, "1.2.3", list(reports), rules, exit_code=1, is_single=len(reports) == 1)
+    run = RunResult(command, "1.2.3", list(reports), rules, exit_code=1, is_single=len(reports) == 1)
     return run._replace(**changes)
 
 
-def suppressing_run() -> RunReport:
+def suppressing_run() -> RunResult:
     """A run with findings that were ignored and accepted, and with entries that nobody needs any more."""
     report = report_of(MIXED, "library.json")
     ignored = Suppression("ignore-for", "the old reader needs it <now>", "mcproof.toml", 12)
@@ -98,23 +90,25 @@ def suppressing_run() -> RunReport:
     return run_of(report._replace(findings=others, suppressed=suppressed), notices=notices)
 
 
-def _change(level: Any, tool: str, message: str, file: str) -> Reported:
+def _change(level: Any, tool: str, message: str, file: str) -> ReportedFinding:
     rule = RuleFacts(
         f"change-{level}", f"change-{level}", "diff", "diff", level, level, None, False, False, "1", "S.", "W.", "F."
     )
     snippet = Snippet(f'  "name": "{tool}",', 2, 16, False, False)
     pointer = f"/tools/{tool}"
-    return Reported(rule, f"tool:{tool}", pointer, f"tool:{tool}", "", message, None, file, 4, 3, None, snippet=snippet)
+    return ReportedFinding(
+        rule, f"tool:{tool}", pointer, f"tool:{tool}", "", message, None, file, 4, 3, None, snippet=snippet
+    )
 
 
-def diff_run(*levels: str) -> RunReport:
+def diff_run(*levels: str) -> RunResult:
     """A comparison of two catalogs with changes of these levels."""
     changes = [_change(level, f"tool_{number}", "is different", "new.json") for number, level in enumerate(levels)]
-    report = TargetReport("catalogs/new.json", findings=changes, compared_with="<old>.json")
+    report = TargetResult("catalogs/new.json", findings=changes, payload=DiffPayload("<old>.json"))
     return run_of(report, command="diff", rules=[])
 
 
-def page_of(run: RunReport) -> Page:
+def page_of(run: RunResult) -> Page:
     """A run's report, read as a browser reads it."""
     return Page("".join(document(run)))
 
@@ -184,7 +178,7 @@ class Page(HTMLParser):
         return self.one("body").text
 
 
-RUNS: dict[str, Callable[[], RunReport]] = {
+RUNS: dict[str, Callable[[], RunResult]] = {
     "findings of all levels": lambda: run_of(report_of(MIXED)),
     "an excellent grade": lambda: run_of(report_of(GRADED["a"])),
     "the worst grade": lambda: run_of(report_of(GRADED["f"])),
@@ -192,13 +186,13 @@ RUNS: dict[str, Callable[[], RunReport]] = {
     "suppressed findings": suppressing_run,
     "hostile text": lambda: run_of(report_of(HOSTILE_CATALOG, HOSTILE)),
     "several targets": lambda: run_of(
-        report_of(MIXED), report_of(GRADED["a"], "a.json"), TargetReport("gone.json", Trouble("no", "gone.json", 3, 4))
+        report_of(MIXED), report_of(GRADED["a"], "a.json"), TargetResult("gone.json", Trouble("no", "gone.json", 3, 4))
     ),
     "no target": run_of,
-    "a failure": lambda: run_of(TargetReport("x.json", Trouble("not JSON", "x.json", 1, 2)), rules=[], exit_code=2),
+    "a failure": lambda: run_of(TargetResult("x.json", Trouble("not JSON", "x.json", 1, 2)), rules=[], exit_code=2),
     "changes": lambda: diff_run("error", "warning", "note"),
     "no changes": diff_run,
-    "no grade": lambda: run_of(report_of(MIXED, score=None, tokens=None, gates=[])),
+    "no grade": lambda: run_of(report_of(MIXED, scores=Scores(), gates=[])),
     "a suite": one_suite_run,
     "several suites": suite_run,
     "a thousand tests": many_tests_run,
@@ -207,12 +201,12 @@ RUNS: dict[str, Callable[[], RunReport]] = {
 
 
 @pytest.fixture(params=RUNS, scope="module")
-def run(request: pytest.FixtureRequest) -> RunReport:
+def run(request: pytest.FixtureRequest) -> RunResult:
     """Each kind of run in turn."""
     return RUNS[request.param]()
 
 
-def test_every_page_is_well_formed_with_landmarks_and_one_main_heading(run: RunReport) -> None:
+def test_every_page_is_well_formed_with_landmarks_and_one_main_heading(run: RunResult) -> None:
     page = page_of(run)
     assert page.source.startswith("<!DOCTYPE html>\n<html lang=")
     for landmark in ("header", "main", "footer", "h1", "title"):
@@ -221,19 +215,19 @@ def test_every_page_is_well_formed_with_landmarks_and_one_main_heading(run: RunR
     assert len(ids) == len(set(ids))
 
 
-def test_headings_leave_out_no_level(run: RunReport) -> None:
+def test_headings_leave_out_no_level(run: RunResult) -> None:
     levels = [int(element.tag[1]) for element in page_of(run).elements if re.fullmatch("h[1-6]", element.tag)]
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
-def test_every_link_leads_to_a_place_on_the_page(run: RunReport) -> None:
+def test_every_link_leads_to_a_place_on_the_page(run: RunResult) -> None:
     page = page_of(run)
     ids = {element.attributes.get("id") for element in page.elements}
     links = [element.attributes["href"] for element in page.all("a")]
     assert [link for link in links if link.removeprefix("#") not in ids] == []
 
 
-def test_every_control_has_a_label(run: RunReport) -> None:
+def test_every_control_has_a_label(run: RunResult) -> None:
     page = page_of(run)
     for control in (*page.all("input"), *page.all("select")):
         (label,) = [parent for parent in control.parents if parent.tag == "label"]
@@ -241,7 +235,7 @@ def test_every_control_has_a_label(run: RunReport) -> None:
     assert all(button.text.strip() for button in page.all("button"))
 
 
-def test_the_policy_names_the_one_style_and_the_one_script_by_their_hashes(run: RunReport) -> None:
+def test_the_policy_names_the_one_style_and_the_one_script_by_their_hashes(run: RunResult) -> None:
     page = page_of(run)
     policy = page.one("meta", **{"http-equiv": "Content-Security-Policy"}).attributes["content"]
     directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
@@ -252,7 +246,7 @@ def test_the_policy_names_the_one_style_and_the_one_script_by_their_hashes(run: 
     assert "unsafe" not in policy
 
 
-def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself(run: RunReport) -> None:
+def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself(run: RunResult) -> None:
     page = page_of(run)
     assert {element.tag for element in page.elements}.isdisjoint(
         {"img", "iframe", "object", "embed", "base", "form", "video", "audio", "image", "use", "foreignobject"}
@@ -268,7 +262,7 @@ def test_nothing_on_a_page_comes_from_elsewhere_or_runs_by_itself(run: RunReport
     assert page.comments == []
 
 
-def test_a_page_is_the_same_every_time_but_for_the_line_that_says_when(run: RunReport) -> None:
+def test_a_page_is_the_same_every_time_but_for_the_line_that_says_when(run: RunResult) -> None:
     first = "".join(document(run._replace(started="2026-01-01T10:00:00Z", seconds=1.0)))
     second = "".join(document(run._replace(started="2027-02-02T20:00:00Z", seconds=2.0)))
     differing = [pair for pair in zip(first.splitlines(), second.splitlines(), strict=True) if pair[0] != pair[1]]
@@ -277,7 +271,7 @@ def test_a_page_is_the_same_every_time_but_for_the_line_that_says_when(run: RunR
     assert "Started" not in "".join(document(run))
 
 
-def test_no_control_or_invisible_character_is_on_a_page(run: RunReport) -> None:
+def test_no_control_or_invisible_character_is_on_a_page(run: RunResult) -> None:
     source = "".join(document(run))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]", source)
     source.encode()
@@ -295,7 +289,7 @@ def test_hostile_text_stays_text_wherever_a_stored_report_has_it() -> None:
     rule = RuleFacts(
         HOSTILE, HOSTILE, HOSTILE, HOSTILE, "error", "error", HOSTILE, True, False, HOSTILE, HOSTILE, HOSTILE, HOSTILE
     )
-    finding = Reported(
+    finding = ReportedFinding(
         rule,
         f"tool:{HOSTILE}",
         HOSTILE,
@@ -317,8 +311,8 @@ def test_hostile_text_stays_text_wherever_a_stored_report_has_it() -> None:
         untested=[Untested(HOSTILE, HOSTILE)],
     )
     notices = [Notice(HOSTILE, HOSTILE, HOSTILE, 1)]
-    run = RunReport(HOSTILE, HOSTILE, [report], [rule._replace(id="other")], notices, 1, True, HOSTILE)
-    broken = RunReport(HOSTILE, HOSTILE, [TargetReport(HOSTILE, Trouble(HOSTILE, HOSTILE, 1, 1))], is_single=False)
+    run = RunResult(HOSTILE, HOSTILE, [report], [rule._replace(id="other")], notices, 1, True, HOSTILE)
+    broken = RunResult(HOSTILE, HOSTILE, [TargetResult(HOSTILE, Trouble(HOSTILE, HOSTILE, 1, 1))], is_single=False)
     for page in (page_of(run), page_of(broken)):
         assert len(page.all("script")) == len(page.all("style")) == 1
         assert "<img" not in page.source
@@ -392,12 +386,12 @@ def test_rules_that_found_nothing_are_named_too() -> None:
 
 def test_the_grade_and_how_it_came_about_are_shown() -> None:
     report = report_of(GRADED["c"])
-    score = report.score
+    score = report.scores.grade
     assert score is not None
     page = page_of(run_of(report))
-    assert page.one("p", name="tile").text == f"grade {score.grade}"
+    assert page.one("p", name="tile").text == f"grade {score.letter}"
     assert f"{score.score} of 100, {score.word}" in page.text
-    assert page.one("title").text.startswith(f"{score.grade} · ")
+    assert page.one("title").text.startswith(f"{score.letter} · ")
     cost = sum(each.points for each in score.deductions)
     assert page.one("p", name="sum").text == f"100 − {cost} + {score.bonus} = {score.unclamped}"
     for each in score.deductions:
@@ -407,10 +401,10 @@ def test_the_grade_and_how_it_came_about_are_shown() -> None:
 
 def test_a_score_below_zero_says_so() -> None:
     report = report_of(GRADED["f"])
-    assert report.score is not None
-    assert report.score.unclamped < 0
+    assert report.scores.grade is not None
+    assert report.scores.grade.unclamped < 0
     text = page_of(run_of(report)).text
-    assert f"{-report.score.unclamped} points below zero" in text
+    assert f"{-report.scores.grade.unclamped} points below zero" in text
     assert ", counted as 0" in text
 
 
@@ -420,8 +414,8 @@ def test_an_empty_server_has_no_calculation() -> None:
 
 def test_the_dearest_tools_have_a_bar_and_the_rest_is_summed_up() -> None:
     report = report_of(GRADED["f"])
-    assert report.tokens is not None
-    ranked = sorted(report.tokens.tools.values(), reverse=True)
+    assert report.scores.tokens is not None
+    ranked = sorted(report.scores.tokens.tools.values(), reverse=True)
     page = page_of(run_of(report))
     assert f"{len(ranked) - 12} more tools" in page.text
     assert len([bar for bar in page.all("svg", name="bar note") if "info" not in bar.parents[-2].text]) >= 12
@@ -464,7 +458,7 @@ def test_what_was_not_tested_is_told() -> None:
 
 
 def test_a_rule_that_crashed_is_a_finding_like_any_other() -> None:
-    crash = Reported(
+    crash = ReportedFinding(
         rule_facts(find_rule("CAT-004")),
         "server:",
         "",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.report.html import document
-from mcproof.results.model import group_by_fault
+from mcproof.results.findings import group_by_fault
 
 from .browser import BROWSERS, DRIVER, Browser, browsing, find_browser
 from .snapshots import GRADED, MIXED
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.results.model import RunReport
+    from mcproof.results.run import RunResult
 
 SHOWN = "[...document.querySelectorAll('.finding')].filter(each => each.checkVisibility())"
 
@@ -52,7 +52,7 @@ class Page:
         self.browser = browser
         self._file = folder / "report.html"
 
-    def show(self, run: RunReport) -> None:
+    def show(self, run: RunResult) -> None:
         self._file.write_text("".join(document(run)), encoding="utf-8")
         self.browser.open(self._file)
 

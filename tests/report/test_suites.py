@@ -11,7 +11,8 @@ import pytest
 
 from mcproof.report.formats import FORMATS
 from mcproof.report.page.suite_section import duration
-from mcproof.results.model import RunReport, TargetReport, Trouble
+from mcproof.results.payloads import SuitePayload
+from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.results.stored import read_run, run_document
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
@@ -77,7 +78,7 @@ def test_a_server_that_is_not_there_is_told_once_to_people_and_of_every_test_to_
         Result("run make", "teardown", "", "error", "exit code 2", (), FILE, 4),
     ]
     run = one_suite_run()
-    run = run._replace(targets=[run.targets[0]._replace(tests=tests)])
+    run = run._replace(targets=[run.targets[0]._replace(payload=SuitePayload(tests))])
     told = "2 tests of late could not be made"
     assert (
         f"  ! {told}\n      {why}\n        Traceback:\n          line 1 in <a>\n      {FILE}:28\n  ✓ b\n"
@@ -120,10 +121,10 @@ def squeezed(element: Element) -> str:
     return " ".join(element.text.split())
 
 
-def with_outcomes(*outcomes: str) -> RunReport:
+def with_outcomes(*outcomes: str) -> RunResult:
     """A suite whose tests ended so."""
     tests = [Result(str(number), "tools", "x", outcome) for number, outcome in enumerate(outcomes)]  # type: ignore[arg-type]
-    return RunReport("run", "0.1.0", [TargetReport(FILE, tests=tests)])
+    return RunResult("run", "0.1.0", [TargetResult(FILE, payload=SuitePayload(tests))])
 
 
 def test_a_page_of_a_suite_speaks_of_tests_and_not_of_findings() -> None:
@@ -204,7 +205,7 @@ def test_the_others_take_a_line_with_what_is_to_be_said_of_them() -> None:
 def test_two_values_that_the_message_only_repeats_are_told_once() -> None:
     failures = (Failure("result.n", "expected 3, got 4", "3", "4"), Failure("", "the call failed: no such city"))
     test = Result("n", "tools", "x", "failed", failures[0].message, failures)
-    page = page_of(RunReport("run", "0.1.0", [TargetReport(FILE, tests=[test])]))
+    page = page_of(RunResult("run", "0.1.0", [TargetResult(FILE, payload=SuitePayload([test]))]))
     assert squeezed(page.one("ul", name="unmet")) == "result.n expected3 got4 the call failed: no such city"
 
 
@@ -237,7 +238,9 @@ def test_a_duration_is_told_in_the_unit_that_suits_it(seconds: float, told: str)
 
 def test_several_suites_have_their_numbers_side_by_side() -> None:
     run = suite_run()
-    run.targets.append(TargetReport("gone.yaml", Trouble("cannot start `x`", "gone.yaml", 2, 3)))
+    run.targets.append(
+        TargetResult("gone.yaml", Trouble("cannot start `x`", "gone.yaml", 2, 3), payload=SuitePayload())
+    )
     page = page_of(run)
     rows = [squeezed(row) for row in page.all("tr")]
     assert rows == [
@@ -262,7 +265,7 @@ def test_several_suites_have_their_numbers_side_by_side() -> None:
 def test_of_many_suites_those_that_failed_are_open() -> None:
     good = with_outcomes("passed").targets[0]
     bad = with_outcomes("failed").targets[0]
-    page = page_of(RunReport("run", "0.1.0", [good, good, bad, good], is_single=False))
+    page = page_of(RunResult("run", "0.1.0", [good, good, bad, good], is_single=False))
     assert ["open" in each.attributes for each in page.all("details", name="target")] == [False, False, True, False]
 
 
@@ -282,14 +285,14 @@ def test_the_least_of_a_thousand_is_seen_in_the_bar() -> None:
 
 def test_hostile_text_of_a_suite_is_shown_and_stays_text() -> None:
     hostile = suite_run().targets[1]._replace(target=HOSTILE)
-    trouble = TargetReport(HOSTILE, Trouble(HOSTILE, HOSTILE, 1, 1))
+    trouble = TargetResult(HOSTILE, Trouble(HOSTILE, HOSTILE, 1, 1), payload=SuitePayload())
     tests = [
         Result(HOSTILE, outcome, HOSTILE, outcome, HOSTILE, (), HOSTILE, 1)
         for outcome in ("passed", "error", "skipped", "not_applicable")
     ]
-    others = TargetReport(HOSTILE, tests=tests)
+    others = TargetResult(HOSTILE, payload=SuitePayload(tests))
     for targets in ([hostile], [others], [hostile, others, trouble]):
-        page = page_of(RunReport("run", HOSTILE, targets, is_single=len(targets) == 1))
+        page = page_of(RunResult("run", HOSTILE, targets, is_single=len(targets) == 1))
         assert len(page.all("script")) == 1
         assert "<script>alert(1)</script>" in page.text
         assert "alert(1)</script>" not in page.source

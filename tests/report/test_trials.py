@@ -19,8 +19,10 @@ from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report import grade_card
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import matrix_grid
-from mcproof.report.proof import Promises, negative_path, not_tested, predictions, promise_sentence, promises
-from mcproof.results.model import BROKEN, Cell, Fuzzing, ProbeResult, RunReport, TargetReport
+from mcproof.report.proof import promise_sentence
+from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload
+from mcproof.results.proof import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises
+from mcproof.results.run import BROKEN, RunResult, TargetResult
 from mcproof.results.stored import read_run, run_document
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
@@ -52,7 +54,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def rendered(run: RunReport, format: str, **style: Any) -> str:
+def rendered(run: RunResult, format: str, **style: Any) -> str:
     return "".join(harmless(run, format, Style(**style)))
 
 
@@ -62,11 +64,11 @@ def validate(document: Any, schema: str) -> None:
     jsonschema_rs.Draft202012Validator(json.loads(text)).validate(document)
 
 
-def stored(run: RunReport) -> Any:
+def stored(run: RunResult) -> Any:
     return json.loads("".join(run_document(run)))
 
 
-def read(document: Any) -> RunReport:
+def read(document: Any) -> RunResult:
     return read_run(json.dumps(document).encode(), "run.json")
 
 
@@ -162,7 +164,7 @@ def test_what_was_predicted_is_told_once_for_all_tools() -> None:
 
 
 def test_what_was_not_tested_is_told_once_for_each_reason() -> None:
-    (reason,) = not_tested(prove_report())
+    (reason,) = prove_report().untested_reasons()
     assert reason.whats == ["tool burn_book"]
 
 
@@ -215,7 +217,7 @@ def test_a_long_name_is_cropped_in_the_picture() -> None:
 @pytest.mark.parametrize("width", [40, 61])
 def test_wide_letters_do_not_push_the_marks_out_of_line(width: int) -> None:
     cells = [Cell(tool, "FAULT-SCHEMA-MISSING-REQUIRED", True, True, "proven") for tool in ("検索" * 40, "é" * 90, "a")]
-    run = run_of("prove", prove_report()._replace(matrix=cells))
+    run = run_of("prove", prove_report()._replace(payload=ProvePayload(prove_report().probes, cells)))
     head, *rows = rendered(run, "text", width=width).split("\n\n")[1].splitlines()
     places = {display_width(row[: row.index("✓")]) for row in rows}
     assert places == {head.index("missing")}
@@ -254,7 +256,7 @@ def test_a_failure_of_fuzzing_is_told_once_with_the_command_to_replay_it() -> No
 
 
 def test_a_finding_that_no_failure_tells_of_is_shown() -> None:
-    alone = fuzz_report()._replace(fuzzing=Fuzzing(1, 2, {"clean": 2}, []))
+    alone = fuzz_report()._replace(payload=FuzzPayload(Fuzzing(1, 2, {"clean": 2}, [])))
     for kind in ("text", "markdown"):
         assert "WIR-017" in rendered(run_of("fuzz", alone), kind)
 
@@ -262,7 +264,7 @@ def test_a_finding_that_no_failure_tells_of_is_shown() -> None:
 # --- JUnit and TAP ------------------------------------------------------------------------------------------------
 
 
-def _points(report: TargetReport, command: str = "prove") -> dict[str, str]:
+def _points(report: TargetResult, command: str = "prove") -> dict[str, str]:
     """How each test of a report ended, by its name."""
     points = parse_tap(rendered(run_of(command, report), "tap"))
     return {
@@ -292,10 +294,10 @@ def test_a_probe_is_as_bad_as_the_finding_that_says_so() -> None:
 
 @pytest.mark.parametrize("fail_on", ["error", "warning", "note", "never", BROKEN])
 @pytest.mark.parametrize("report", [probe_report(), prove_report(), fuzz_report()])
-def test_junit_and_tap_agree_with_the_exit_code(report: TargetReport, fail_on: str) -> None:
+def test_junit_and_tap_agree_with_the_exit_code(report: TargetResult, fail_on: str) -> None:
     report = report._replace(fail_on=fail_on)
     for command in ("probe", "prove", "fuzz"):
-        if (command == "fuzz") == (report.fuzzing is not None):
+        if command == report.payload.kind:
             assert ("failed" in _points(report, command).values()) is not report.passed
 
 
@@ -306,7 +308,7 @@ def test_a_probe_that_failed_without_a_finding_fails() -> None:
 
 
 def test_a_finding_that_no_probe_tells_of_is_a_test_of_its_own() -> None:
-    report = probe_report()._replace(probes=[probe("lend_book", "oversized", "rejected", True)])
+    report = probe_report()._replace(payload=ProbePayload([probe("lend_book", "oversized", "rejected", True)]))
     points = _points(report)
     assert points["WIR-013 find_book"] == "failed"
 
@@ -354,7 +356,7 @@ def test_the_page_has_the_request_and_the_answer_of_every_probe() -> None:
 
 def test_the_page_of_fuzzing_has_each_failure_with_its_command() -> None:
     page = page_of(TRIALS["fuzz"])
-    for failure in fuzz_report().fuzzing.failures:  # type: ignore[union-attr]
+    for failure in fuzz_report().payload.fuzzing.failures:  # type: ignore[union-attr]
         assert failure.replay in page.text
     assert "seed 42" in page.text
 
@@ -385,7 +387,7 @@ def test_a_run_that_was_stored_before_there_were_trials_is_still_read() -> None:
     for key in ("probes", "matrix", "fuzzing"):
         del document["targets"][0][key]
     (report,) = read(document).targets
-    assert (report.probes, report.matrix, report.fuzzing) == ([], [], None)
+    assert report.payload == LintPayload()
 
 
 @pytest.mark.parametrize("name", ["probe", "prove", "fuzz"])
@@ -400,7 +402,7 @@ def test_the_command_line_renders_a_stored_trial(name: str, tmp_path: Path, caps
 
 def test_every_value_comes_back() -> None:
     for report in (probe_report(), prove_report(), fuzz_report()):
-        (again,) = read(stored(run_of("fuzz" if report.fuzzing else "prove", report))).targets
+        (again,) = read(stored(run_of(report.payload.kind, report))).targets
         assert again == report
 
 
@@ -433,7 +435,7 @@ def test_a_probe_is_skipped_with_the_reason_of_the_finding_that_was_suppressed()
     report = probe_report()._replace(
         findings=[],
         suppressed=[finding("WIR-013", "find_book", "accepted", suppression=ignored)],
-        probes=[ProbeResult("find_book", "wrong_type", None, "accepted", False)],
+        payload=ProbePayload([ProbeResult("find_book", "wrong_type", None, "accepted", False)]),
     )
     (point,) = [
         each for each in parse_tap(rendered(run_of("probe", report), "tap")) if "wrong_type" in each.description

@@ -5,18 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from mcproof.linting.suppression.ignores import Suppression
-from mcproof.results.model import (
-    BROKEN,
-    Cell,
-    Failure,
-    Fuzzing,
-    ProbeResult,
-    Reported,
-    RuleFacts,
-    RunReport,
-    TargetReport,
-    Untested,
-)
+from mcproof.results.findings import ReportedFinding, RuleFacts
+from mcproof.results.payloads import FuzzPayload, ProbePayload, ProvePayload
+from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
+from mcproof.results.run import BROKEN, RunResult, TargetResult, Untested
 
 FAULTS = {
     "missing_required": "FAULT-SCHEMA-MISSING-REQUIRED",
@@ -59,10 +51,10 @@ def facts(id: str) -> RuleFacts:
     return RuleFacts(id, name, ruleset, "answers", level, level, fault, False, False, "0.3.0", *words)
 
 
-def finding(rule: str, tool: str | None, message: str, **changes: Any) -> Reported:
+def finding(rule: str, tool: str | None, message: str, **changes: Any) -> ReportedFinding:
     """A finding of a live server: in no file, on no line."""
     item, pointer = ("server", "") if tool is None else (f"tool:{tool}", f"/tools/{TOOLS.index(tool)}")
-    made = Reported(facts(rule), item, pointer, item, "", message, None, TARGET, None, None, None)
+    made = ReportedFinding(facts(rule), item, pointer, item, "", message, None, TARGET, None, None, None)
     return made._replace(fingerprint=f"{rule}{pointer}".encode().hex()[:16].ljust(16, "0"), **changes)
 
 
@@ -109,7 +101,7 @@ def _server_probes() -> list[ProbeResult]:
     ]
 
 
-def _findings() -> list[Reported]:
+def _findings() -> list[ReportedFinding]:
     return [
         finding("WIR-013", "find_book", "an object for `title`: answered as if it were right"),
         finding("WIR-018", "find_book", "a text of 1 MiB: no answer in 10 s"),
@@ -119,9 +111,9 @@ def _findings() -> list[Reported]:
     ]
 
 
-def probe_report() -> TargetReport:
+def probe_report() -> TargetResult:
     """Five tools and the server as a whole under the probes of the negative path."""
-    return TargetReport(
+    return TargetResult(
         TARGET,
         server={"name": "library", "version": "1.2.3"},
         protocol="2025-06-18",
@@ -130,7 +122,7 @@ def probe_report() -> TargetReport:
         findings=_findings(),
         fail_on="error",
         untested=[Untested("tool burn_book", CHANGES)],
-        probes=_probes(),
+        payload=ProbePayload(_probes()),
     )
 
 
@@ -159,7 +151,7 @@ def _matrix() -> list[Cell]:
     ]
 
 
-def prove_report() -> TargetReport:
+def prove_report() -> TargetResult:
     """The same server with its matrix, the probes of the protocol, what static rules say, and a finding ignored."""
     strict = [
         finding("SCH-002", tool, "lets unknown fields through", pointer="/inputSchema")
@@ -174,12 +166,11 @@ def prove_report() -> TargetReport:
         findings=[*_findings(), cursor, *strict],
         suppressed=[method],
         fail_on=BROKEN,
-        probes=[*_server_probes(), *_probes()],
-        matrix=_matrix(),
+        payload=ProvePayload([*_server_probes(), *_probes()], _matrix()),
     )
 
 
-def fuzz_report() -> TargetReport:
+def fuzz_report() -> TargetResult:
     """A server under fuzzing, with a failure of each kind."""
     replay = "mcproof replay library.fuzz.json --case"
     failures = [
@@ -199,49 +190,49 @@ def fuzz_report() -> TargetReport:
             finding("WIR-023", "find_book", "a text that begins with `Error:` and is no error"),
         ],
         fail_on=BROKEN,
-        probes=[],
         untested=[
             Untested("tool burn_book", CHANGES),
             Untested("lend_book", "every case was refused before the tool's own logic: no book has such an id"),
         ],
-        fuzzing=Fuzzing(
-            42,
-            1200,
-            {"clean": 1183, "accepted": 12, "crash": 3, "hang": 1, "protocol_violation": 1, "leak": 1},
-            failures,
-            {"find_book": 600, "lend_book": 500, HOSTILE: 100},
+        payload=FuzzPayload(
+            Fuzzing(
+                42,
+                1200,
+                {"clean": 1183, "accepted": 12, "crash": 3, "hang": 1, "protocol_violation": 1, "leak": 1},
+                failures,
+                {"find_book": 600, "lend_book": 500, HOSTILE: 100},
+            )
         ),
     )
 
 
-def run_of(command: str, *reports: TargetReport, **changes: Any) -> RunReport:
+def run_of(command: str, *reports: TargetResult, **changes: Any) -> RunResult:
     """A run that came upon these reports."""
     code = int(not all(report.passed for report in reports))
     rules = [facts(each) for each in _NAMES]
-    run = RunReport(command, "VERSION", list(reports), rules, exit_code=code, is_single=len(reports) == 1)
+    run = RunResult(command, "VERSION", list(reports), rules, exit_code=code, is_single=len(reports) == 1)
     return run._replace(**changes)
 
 
-def _clean_prove() -> TargetReport:
+def _clean_prove() -> TargetResult:
     cells = [_cell("find_book", name, True, True, "proven") for name in FAULTS]
     probes = [probe("find_book", name, "rejected", True, "refused") for name in FAULTS]
     return prove_report()._replace(
         findings=[],
         suppressed=[],
-        probes=probes,
-        matrix=cells,
+        payload=ProvePayload(probes, cells),
         untested=[],
         counts={**prove_report().counts, "tools": 1},
     )
 
 
-def _empty() -> TargetReport:
+def _empty() -> TargetResult:
     return prove_report()._replace(
-        findings=[], suppressed=[], probes=[], matrix=[], untested=[], counts={**prove_report().counts, "tools": 0}
+        findings=[], suppressed=[], payload=ProvePayload(), untested=[], counts={**prove_report().counts, "tools": 0}
     )
 
 
-def _many() -> TargetReport:
+def _many() -> TargetResult:
     verdicts: list[Any] = [
         (True, True, "proven"),
         (False, False, "open"),
@@ -253,7 +244,7 @@ def _many() -> TargetReport:
         for number in range(60)
         for at, name in enumerate(FAULTS)
     ]
-    return prove_report()._replace(findings=[], suppressed=[], probes=[], matrix=cells)
+    return prove_report()._replace(findings=[], suppressed=[], payload=ProvePayload([], cells))
 
 
 TRIALS = {
@@ -266,7 +257,9 @@ TRIALS = {
     "prove-several": run_of("prove", _clean_prove(), prove_report()),
     "fuzz-clean": run_of(
         "fuzz",
-        fuzz_report()._replace(findings=[], untested=[], fuzzing=Fuzzing(7, 50, {"clean": 50}, [], {"find_book": 50})),
+        fuzz_report()._replace(
+            findings=[], untested=[], payload=FuzzPayload(Fuzzing(7, 50, {"clean": 50}, [], {"find_book": 50}))
+        ),
     ),
 }
 """Runs of every command that tries a server."""

@@ -17,7 +17,8 @@ from mcproof.errors import InputError, McproofError, UsageError
 from mcproof.execution.check_catalog import NO_TOOLS, examine
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
-from mcproof.results.model import Notice, RunReport, TargetReport, Trouble
+from mcproof.results.payloads import empty_payload
+from mcproof.results.run import Notice, RunResult, TargetResult, Trouble
 from mcproof.targets.argument import find_inputs, is_single, read_catalog
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth, Plan
     from mcproof.linting.suppression.baseline import Baseline
-    from mcproof.results.model import RuleFacts
+    from mcproof.results.findings import RuleFacts
+    from mcproof.results.payloads import Payload
     from mcproof.targets.argument import Input
     from mcproof.targets.live_servers import LiveCatalogs
 
@@ -42,20 +44,21 @@ class Work(NamedTuple):
     baseline: Baseline | None
     tracker: IgnoreTracker
     source: Input
+    payload: Payload
     interrupt: Callable[[], None]
     """Takes note that the user wants to stop; what was found so far still counts."""
     server: OpenServer | None = None
     """The live server that the catalog was listed from, still open, if the command calls it."""
 
-    def examined(self, depth: Depth) -> TargetReport:
+    def examined(self, depth: Depth) -> TargetResult:
         """What the rules have to say about the catalog."""
-        return examine(self.catalog, self.plan, depth, self.tracker, self.baseline)
+        return examine(self.catalog, self.plan, depth, self.tracker, self.baseline, self.payload)
 
 
 def check_targets(
     command: Command,
     options: argparse.Namespace,
-    look: Callable[[Work, Depth], TargetReport] = Work.examined,
+    look: Callable[[Work, Depth], TargetResult] = Work.examined,
 ) -> int:
     """Look at every target and write down what comes of it. One that cannot be read does not hide the others."""
     run = Run(command, options)
@@ -77,7 +80,7 @@ def check_targets(
         for notice in notices:
             tell(str(notice))
         code = run.exit_code(reports, notices)
-        finished = RunReport(
+        finished = RunResult(
             command=command.name,
             version=_version(),
             targets=reports,
@@ -126,6 +129,7 @@ class Run:
         self._tracker = IgnoreTracker()
         self._needs_all = command.grades
         self._calls = command.calls
+        self._payload = empty_payload(command.name)
         self._interrupted = False
         self._saw_all = True
         self._omissions: dict[Notice, None] = {}
@@ -139,7 +143,7 @@ class Run:
         read = {each.name: "what is read" for each in self._inputs if not each.is_stdin and each.server is None}
         return {**read, **{each.file: "the baseline" for each in self._planning.baselines()}}
 
-    def over_targets(self, look: Callable[[Work], TargetReport]) -> Iterator[TargetReport]:
+    def over_targets(self, look: Callable[[Work], TargetResult]) -> Iterator[TargetResult]:
         """The report of each target, as soon as it is there."""
         progress = Progress(len(self._inputs))
         done = 0
@@ -178,9 +182,9 @@ class Run:
         self,
         source: Input,
         plan: tuple[Plan, Baseline | None],
-        look: Callable[[Work], TargetReport],
+        look: Callable[[Work], TargetResult],
         live: LiveCatalogs | None,
-    ) -> TargetReport | None:
+    ) -> TargetResult | None:
         try:
             if self._calls and source.server is not None:
                 return self._call(source, plan, look)
@@ -193,18 +197,18 @@ class Run:
             self._omissions.update(dict.fromkeys(omissions(catalog)))
             if self._needs_all:
                 refuse_partial(catalog)
-            return look(Work(catalog, *plan, self._tracker, source, self.interrupt))
+            return look(Work(catalog, *plan, self._tracker, source, self._payload, self.interrupt))
         except McproofError as error:
             if _is_harmless(source, error):
                 if not self._planning.is_baseline(source.name):
                     tell(f"passed over {source.name}: no catalog in it")
                 return None
             self._saw_all = False
-            return TargetReport(source.title, Trouble.of(error))
+            return TargetResult(source.title, Trouble.of(error), payload=self._payload)
 
     def _call(
-        self, source: Input, plan: tuple[Plan, Baseline | None], look: Callable[[Work], TargetReport]
-    ) -> TargetReport:
+        self, source: Input, plan: tuple[Plan, Baseline | None], look: Callable[[Work], TargetResult]
+    ) -> TargetResult:
         """Look at a server that is called: it is started once, listed, called and closed."""
         from mcproof.client.open_server import OpenServer
         from mcproof.targets.live_servers import listed_catalog
@@ -213,7 +217,7 @@ class Run:
         limit = self._options.max_call_ms / 1000
         with OpenServer(source.server, asking(self._options, self._planning.timeout), limit) as server:
             catalog = listed_catalog(server, source)
-            return look(Work(catalog, *plan, self._tracker, source, self.interrupt, server))
+            return look(Work(catalog, *plan, self._tracker, source, self._payload, self.interrupt, server))
 
     def notices(self) -> list[Notice]:
         """What configuration, comments and baselines say that is not needed any more, and what was not checked."""
@@ -249,7 +253,7 @@ class Run:
             if remark is not None:
                 yield Notice(*remark)
 
-    def exit_code(self, reports: list[TargetReport], notices: list[Notice]) -> int:
+    def exit_code(self, reports: list[TargetResult], notices: list[Notice]) -> int:
         if self._interrupted:
             return INTERRUPTED
         if any(report.trouble is not None for report in reports):
@@ -260,11 +264,11 @@ class Run:
     def rules(self) -> list[RuleFacts]:
         """The rules that ran, for whichever target; those about connections only where there was one."""
         ran = [rule for rule in self._planning.rules() if self.has_live or rule.ruleset != "wire"]
-        ran = [rule for rule in ran if self._calls or rule.looks_at != "ItemProbes"]
+        ran = [rule for rule in ran if self._calls or rule.scope != "ItemProbes"]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 
-def _tell_skipped(report: TargetReport) -> None:
+def _tell_skipped(report: TargetResult) -> None:
     """Say which rules had nothing to look at, because no list of tools was read."""
     for each in report.untested:
         if each.why == NO_TOOLS:

@@ -10,7 +10,7 @@ from mcproof.console import plural, print_lines, safe, tell
 from mcproof.errors import UsageError
 from mcproof.execution.check_catalog import judge
 from mcproof.results.build import report_findings
-from mcproof.results.model import TargetReport
+from mcproof.results.run import TargetResult
 from mcproof.targets.argument import read_bytes
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _fix_targets(command: Command, options: argparse.Namespace) -> int:
     return run.exit_code(reports, notices)
 
 
-def _fix(work: Work, options: argparse.Namespace) -> TargetReport:
+def _fix(work: Work, options: argparse.Namespace) -> TargetResult:
     from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 
     catalog = work.catalog
@@ -107,7 +107,7 @@ def _hand_over(catalog: Catalog, fixed: FixedSnapshot, options: argparse.Namespa
         replace_file(catalog.name, document.encode(document.text), document.encode(fixed.text))
 
 
-def _fix_source(work: Work, judged: Judged, options: argparse.Namespace) -> TargetReport:
+def _fix_source(work: Work, judged: Judged, options: argparse.Namespace) -> TargetResult:
     """Mend Python source, file by file; what is not certain is left as it is."""
     from mcproof.linting.fixing.source_fix import fix_source
     from mcproof.text.atomic import replace_files
@@ -132,14 +132,14 @@ def _print_bytes(data: bytes) -> None:
 
 def _reported(
     work: Work, judged: Judged, fixed: FixedSnapshot | FixedSource, mended: set[int], options: argparse.Namespace
-) -> TargetReport:
+) -> TargetResult:
     """What is left, said and as a report."""
     catalog = work.catalog
     left = [finding for finding in judged.costing if id(finding) not in mended]
     print_lines([_told(catalog, fixed, left, options)], sys.stderr)
     # A diff changes nothing, so everything that was found is still there; what was accepted never counts.
     still_there = [finding for finding in judged.standing if options.diff or id(finding) not in mended]
-    return TargetReport(catalog.name, findings=report_findings(catalog, still_there), fail_on=work.plan.fail_on)
+    return TargetResult(catalog.name, findings=report_findings(catalog, still_there), fail_on=work.plan.fail_on)
 
 
 def _harmless(line: str) -> str:

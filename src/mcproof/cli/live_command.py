@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth
     from mcproof.prove.failure_store import StoredFailure
-    from mcproof.results.model import Gate, TargetReport
+    from mcproof.results.run import Gate, TargetResult
 
 MOST_NAMED = 12
 """How many tools a sentence names."""
@@ -44,7 +44,7 @@ class Prepared(NamedTuple):
 
 
 def call_one(
-    command: Command, options: argparse.Namespace, look: Callable[[Work, Depth, Prepared], TargetReport]
+    command: Command, options: argparse.Namespace, look: Callable[[Work, Depth, Prepared], TargetResult]
 ) -> int:
     """Call one live server, and report; what is called should be looked at one by one."""
     if options.all or len(options.targets) + bool(options.server_command) > 1:
@@ -132,7 +132,7 @@ def keep_failures(failed: list[StoredFailure]) -> None:
 
 def gates_of(tested: int) -> list[Gate]:
     """The gate of a server of which nothing was tested: that does not pass."""
-    from mcproof.results.model import Gate
+    from mcproof.results.run import Gate
 
     return [] if tested else [Gate("tested", 1, 0, False)]
 

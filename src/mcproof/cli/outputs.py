@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable
 
-    from mcproof.results.model import RunReport, TargetReport
+    from mcproof.results.run import RunResult, TargetResult
 
 
 class Outputs:
@@ -38,14 +38,14 @@ class Outputs:
             everything or any(each.scores for each in wanted),
         )
 
-    def show(self, report: TargetReport) -> None:
+    def show(self, report: TargetResult) -> None:
         """Print one target at once, where people read along; and say on standard error what could not be done."""
         if report.trouble is not None:
             if self._format.is_text or not self._is_single:
                 tell(str(report.trouble))
         elif self._format.is_text:
             name = self._format.name
-            shown = render_target(report, self._command, name, self._style, is_single=self._is_single)
+            shown = render_target(report, name, self._style, is_single=self._is_single)
             _until_the_reader_goes(lambda: print_lines(shown, sys.stdout))
 
     def refuse_to_replace(self, kept: dict[str, str]) -> None:
@@ -55,7 +55,7 @@ class Outputs:
             if what := real.get(os.path.realpath(file)):
                 raise UsageError(f"`{file}` is {what}; name another file to write to")
 
-    def write(self, run: RunReport) -> None:
+    def write(self, run: RunResult) -> None:
         """Write the files. Before anything is printed as a whole: if one fails, that is all there is to print."""
         for output in self._files:
             _write(output.file, harmless(run, output.format, Style()))
@@ -66,7 +66,7 @@ class Outputs:
         if self._format.name == "github":
             _append_job_summary(run)
 
-    def print(self, run: RunReport) -> None:
+    def print(self, run: RunResult) -> None:
         """Print what is printed as a whole."""
         if not self._format.is_text:
             pieces = list(harmless(run, self._format.name, self._style))
@@ -87,7 +87,7 @@ def _write(file: str, pieces: Iterable[str]) -> None:
     write_file(file, "".join(pieces).encode("utf-8", "backslashreplace"))
 
 
-def _append_job_summary(run: RunReport) -> None:
+def _append_job_summary(run: RunResult) -> None:
     """Add the findings to the summary page of the job, where GitHub runs this."""
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
         from mcproof.report.markdown import document

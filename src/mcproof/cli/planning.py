@@ -9,8 +9,8 @@ from mcproof.cli.options import words
 from mcproof.config.settings import DEFAULTS, directory_of, read_settings, settings_for
 from mcproof.errors import ConfigError, UsageError
 from mcproof.execution.check_catalog import Plan
-from mcproof.linting.registry import RULESETS, choose, rules_named
-from mcproof.results.model import Untested
+from mcproof.linting.registry import RULESETS, choose_rules, rules_named
+from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     import argparse
@@ -88,7 +88,7 @@ class Planning:
             select, rulesets = list(settings.select), list(settings.rulesets)
         try:
             usual = (*command.rulesets, *(command.on_source if is_source else ()))
-            rules = choose(rulesets or usual, select=select, ignore=[*ignore, *ignored_by_settings])
+            rules = choose_rules(rulesets or usual, select=select, ignore=[*ignore, *ignored_by_settings])
         except UsageError as error:
             if not ignored_by_settings or ignore:
                 raise

@@ -181,11 +181,11 @@ def _known_changes(old: Tool, new: Tool, effort: Effort) -> Iterator[Change]:
 def _text_changes(old: Item, new: Item) -> Iterator[Change]:
     before, after = (_text(item.fields.get("title")) or _text(_hints(item).get("title")) for item in (old, new))
     if before != after:
-        yield _change("title-changed", False, told("title", before, after), new, new.place_of("title"))
+        yield _change("title-changed", False, told("title", before, after), new, new.pointer_to("title"))
     before, after = (_text(item.fields.get("description")) for item in (old, new))
     if before != after:
         message = told("description", before, after)
-        yield _change("description-changed", False, message, new, new.place_of("description"))
+        yield _change("description-changed", False, message, new, new.pointer_to("description"))
 
 
 def _text(value: Any) -> str:
@@ -215,12 +215,12 @@ def _hint_changes(old: Tool, new: Tool) -> Iterator[Change]:
         message = f"`{hint}` changed from {shown(before[hint])} to {shown(after[hint])}"
         if hint not in _hints(new):
             message += ", which is assumed where nothing is said"
-        pointer = f"/annotations/{hint}" if hint in _hints(new) else new.place_of("annotations")
+        pointer = f"/annotations/{hint}" if hint in _hints(new) else new.pointer_to("annotations")
         yield _change(kind, breaking, message, new, pointer)
     others = [key for key in _changed(_hints(old), _hints(new)) if key not in _HINT_DEFAULTS and key != "title"]
     if others:
         message = f"{quoted(others)} of the annotations changed"
-        yield _change("annotation-changed", None, message, new, new.place_of("annotations"))
+        yield _change("annotation-changed", None, message, new, new.pointer_to("annotations"))
 
 
 def _effective_hints(tool: Tool) -> dict[str, bool]:
@@ -240,7 +240,7 @@ def _execution_changes(old: Tool, new: Tool) -> Iterator[Change]:
         message = "can be called only as a task now: `taskSupport` is `required`"
         yield _change("execution-changed", True, message, new, "/execution/taskSupport")
     else:
-        yield _change("execution-changed", None, "`execution` changed", new, new.place_of("execution"))
+        yield _change("execution-changed", None, "`execution` changed", new, new.pointer_to("execution"))
 
 
 def _execution(tool: Tool) -> Any:
@@ -287,7 +287,7 @@ def _schema_changes(old: Tool, new: Tool, direction: Direction, effort: Effort) 
     before, after = (_EMPTY_INPUT if schema is None else {} if schema is True else schema for schema in (before, after))
     if not isinstance(before, dict) or not isinstance(after, dict):
         message = f"`{key}` was {kind_of(before)} and is {kind_of(after)}"
-        yield _change("constraint-changed", None, message, new, new.place_of(key))
+        yield _change("constraint-changed", None, message, new, new.pointer_to(key))
         return
     for found in compare_schemas(before, after, direction, effort):
         item, pointer = (old, found.pointer) if found.is_old else (new, found.pointer if key in new.fields else "")
@@ -342,7 +342,7 @@ def _type_changes(old: Item, new: Item) -> Iterator[Change]:
     before, after = (_text(item.fields.get("mimeType")) for item in (old, new))
     if before != after:
         breaking = (True if after else None) if before else False
-        yield _change("mime-type-changed", breaking, told("type", before, after), new, new.place_of("mimeType"))
+        yield _change("mime-type-changed", breaking, told("type", before, after), new, new.pointer_to("mimeType"))
 
 
 class _Argument(NamedTuple):
@@ -396,14 +396,14 @@ def _arguments(prompt: Item) -> dict[str, _Argument]:
 def _server_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
     pointer = new.server_info_pointer.removeprefix(new.server.pointer)
     for key in ("name", "version"):
-        if not (old.tells(key) and new.tells(key)):
+        if not (old.knows_server_info(key) and new.knows_server_info(key)):
             continue
         before, after = (_text(catalog.server_info.get(key)) for catalog in (old, new))
         if before != after:
             at = f"{pointer}/{key}" if key in new.server_info else pointer
             yield _change(f"server-{key}-changed", False, told(key, before, after), new.server, at)
     yield from _introduction_changes(old, new)
-    if not (old.speaks_of_server and new.speaks_of_server):
+    if not (old.describes_server and new.describes_server):
         return
     offered_before, offered = _capabilities(old), _capabilities(new)
     for name, at in offered.items():
@@ -418,7 +418,7 @@ def _server_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
 def _introduction_changes(old: Catalog, new: Catalog) -> Iterator[Change]:
     """What a server says about itself before it lists anything."""
     before, after = _instructions(old), _instructions(new)
-    is_told = all(catalog.speaks_of_server or text for catalog, (text, _) in ((old, before), (new, after)))
+    is_told = all(catalog.describes_server or text for catalog, (text, _) in ((old, before), (new, after)))
     if is_told and before[0] != after[0]:
         message = told("text of the instructions", before[0], after[0])
         yield _change("instructions-changed", False, message, new.server, after[1])

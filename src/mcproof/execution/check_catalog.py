@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.linting.engine import check
 from mcproof.linting.registry import CRASHED, rules_of
 from mcproof.linting.suppression.ignores import ACCEPTED
-from mcproof.results.build import report_findings, score_of
-from mcproof.results.model import Descriptions, Gate, TargetReport, Tokens, Untested, Weakness
+from mcproof.results.build import report_findings
+from mcproof.results.fix_edits import proven_edits
+from mcproof.results.payloads import LintPayload
+from mcproof.results.run import Gate, TargetResult, Untested
+from mcproof.results.scores import Descriptions, Scores, Weakness
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
@@ -19,7 +22,11 @@ if TYPE_CHECKING:
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
     from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
-    from mcproof.results.model import Score
+    from mcproof.results.payloads import Payload
+    from mcproof.scores.grade import Grade
+    from mcproof.scores.tokens import TokenCost
+
+_LINT = LintPayload()
 
 NO_TOOLS = "no list of tools"
 """Why rules that look at tools could say nothing."""
@@ -88,8 +95,13 @@ def judge(catalog: Catalog, plan: Plan, tracker: IgnoreTracker, baseline: Baseli
 
 
 def examine(
-    catalog: Catalog, plan: Plan, depth: Depth, tracker: IgnoreTracker, baseline: Baseline | None
-) -> TargetReport:
+    catalog: Catalog,
+    plan: Plan,
+    depth: Depth,
+    tracker: IgnoreTracker,
+    baseline: Baseline | None,
+    payload: Payload = _LINT,
+) -> TargetResult:
     """The report of one catalog."""
     start = perf_counter()
     judged = judge(catalog, plan, tracker, baseline)
@@ -100,10 +112,11 @@ def examine(
         judged.suppressions if suppressed_any else None,
         lines=depth.lines,
         identities=depth.identities,
+        edits=proven_edits(catalog, judged.findings) if depth.identities else None,
     )
-    score, tokens = _scores(catalog, plan, judged) if depth.scores else (None, None)
+    grade, tokens = _scores(catalog, plan, judged) if depth.scores else (None, None)
     info = catalog.server_info
-    return TargetReport(
+    return TargetResult(
         target=catalog.name,
         server={key: info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]},
         protocol=catalog.protocol,
@@ -111,14 +124,17 @@ def examine(
         counts=catalog.counts,
         findings=[each for each in reported if each.suppression is None] if suppressed_any else reported,
         suppressed=[each for each in reported if each.suppression is not None] if suppressed_any else [],
-        score=score,
-        tokens=tokens,
-        descriptions=_descriptions(catalog) if depth.scores else None,
-        gates=_gates(plan, score, tokens),
+        scores=Scores(
+            grade=grade,
+            tokens=tokens,
+            descriptions=_descriptions(catalog) if depth.scores else None,
+            polish=_polish(catalog, plan, judged),
+        ),
+        gates=_gates(plan, grade, tokens),
         fail_on=plan.fail_on,
         untested=[*plan.left_out, *_unobserved(catalog, plan)],
-        polish=_polish(catalog, plan, judged),
         seconds=perf_counter() - start,
+        payload=payload,
     )
 
 
@@ -129,17 +145,17 @@ def _connection(catalog: Catalog) -> dict[str, str | None] | None:
     return {"transport": wire.transport, "era": wire.era, "requested": wire.requested, "agreed": wire.agreed}
 
 
-def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Score | None, Tokens]:
+def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Grade | None, TokenCost]:
     """The grade, if all of its rules ran that nobody left out on purpose, and the tokens."""
     from mcproof.scores.grade import grade
     from mcproof.scores.tokens import token_cost
 
     left_out = {name for each in plan.left_out for name in each.rules}
     expected = {rule.id for rule in rules_of("grade")} - left_out
-    tokens = Tokens(*token_cost(catalog))
+    tokens = token_cost(catalog)
     if not expected or not expected <= {rule.id for rule in plan.rules}:
         return None, tokens
-    return score_of(grade(catalog, judged.costing)), tokens
+    return grade(catalog, judged.costing), tokens
 
 
 def _polish(catalog: Catalog, plan: Plan, judged: Judged) -> int | None:
@@ -169,11 +185,11 @@ def _descriptions(catalog: Catalog) -> Descriptions:
     return Descriptions(scores, sorted(weakest.values(), key=lambda each: each.score))
 
 
-def _gates(plan: Plan, score: Score | None, tokens: Tokens | None) -> list[Gate]:
+def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None) -> list[Gate]:
     """The gates that were asked for, and whether each is met."""
     gates = []
-    if plan.min_grade is not None and score is not None:
-        gates.append(Gate("min-grade", plan.min_grade, score.grade, score.grade <= plan.min_grade))
+    if plan.min_grade is not None and grade is not None:
+        gates.append(Gate("min-grade", plan.min_grade, grade.letter, grade.letter <= plan.min_grade))
     if plan.max_tokens is not None and tokens is not None:
         gates.append(Gate("max-tokens", plan.max_tokens, tokens.total, tokens.total <= plan.max_tokens))
     return gates
@@ -183,7 +199,7 @@ def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot tell, whatever rules run."""
     unobserved = []
     if catalog.item_probes is None:
-        uncalled = tuple(rule.id for rule in plan.rules if rule.looks_at == "ItemProbes")
+        uncalled = tuple(rule.id for rule in plan.rules if rule.scope == "ItemProbes")
         why = "nothing was called: a catalog shows what is promised, not what is kept"
         unobserved.append(Untested("behaviour", why, uncalled))
     if catalog.connection is None and any(rule.ruleset == "wire" for rule in plan.rules):
@@ -192,7 +208,7 @@ def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     if without_tools and not catalog.lists_tools:
         unobserved.append(Untested.of(without_tools, NO_TOOLS))
     without_server = [rule.id for rule in plan.rules if rule.traits.get("needs") == "server"]
-    if without_server and not catalog.speaks_of_server:
+    if without_server and not catalog.describes_server:
         of_source = catalog.source is not None or catalog.server_info
         why = "source code leaves it to the framework" if of_source else "a list of tools says nothing of the server"
         unobserved.append(Untested.of(without_server, why))

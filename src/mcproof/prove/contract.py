@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.prove.probes import ProbeCase
-from mcproof.results.model import Cell
+from mcproof.results.proof import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.catalog.model import Tool
     from mcproof.prove.probes import ToolProbes
-    from mcproof.results.model import ProbeResult, Reported, Verdict
+    from mcproof.results.findings import ReportedFinding
+    from mcproof.results.proof import ProbeResult, Verdict
 
 _VERDICTS: dict[tuple[bool, bool], Verdict] = {
     (True, True): "proven",
@@ -42,7 +43,7 @@ def _declared(probe: str, asked: ToolProbes) -> bool | None:
     return None
 
 
-def with_predictions(matrix: list[Cell], findings: Iterable[Reported]) -> list[Cell]:
+def with_predictions(matrix: list[Cell], findings: Iterable[ReportedFinding]) -> list[Cell]:
     """The matrix with the static rules that said, before anything was sent, what lies open."""
     said: dict[tuple[str | None, str], dict[str, None]] = {}
     for each in findings:

@@ -13,7 +13,8 @@ from mcproof.prove.failure_store import StoredFailure, failure_id
 from mcproof.prove.fuzz.outcomes import failed_as, flaws_in, passed
 from mcproof.prove.probe_session import ProbeSession
 from mcproof.prove.probes import FAULT_OF, SCHEMA_CHECKS, ProbeCase, SkippedProbe
-from mcproof.results.model import ProbeResult, Untested
+from mcproof.results.proof import ProbeResult
+from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from mcproof.exchange.probe_facts import ResponseFlaw
     from mcproof.prove.permission import Permission
     from mcproof.prove.probe_session import ProbePlan, SentProbe
-    from mcproof.results.model import Cell
+    from mcproof.results.proof import Cell
 
 WEAK = "the valid call fails too, so this proves little"
 _ENDS = {"rejected": "is refused", "hang": "is not answered in time"}

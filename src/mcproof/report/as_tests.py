@@ -8,13 +8,14 @@ from mcproof.linting.finding import LEVELS
 from mcproof.linting.registry import CRASHED
 from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.report.grade_card import gate_sentence
-from mcproof.report.proof import PROBED_RULES, PROBING, UNASKED, not_tested, rules_of, told_by_probes
-from mcproof.report.suite_tests import difference_of, failure_sentence, first_line, says_more
+from mcproof.report.proof import PROBED_RULES, PROBING, UNASKED, rules_of, told_by_probes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.model import Reported, RunReport, TargetReport, TestFailure, TestResult
+    from mcproof.results.findings import ReportedFinding
+    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.results.suite_tests import TestFailure, TestResult
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
@@ -53,7 +54,7 @@ class Suite(NamedTuple):
         return sum(check.outcome == outcome for check in self.checks)
 
 
-def suites_of(run: RunReport) -> list[Suite]:
+def suites_of(run: RunResult) -> list[Suite]:
     """A suite for each target, and one for what is to be tidied up."""
     suites = [Suite(report.target, list(_checks(report, run))) for report in run.targets]
     notices = [
@@ -71,28 +72,28 @@ def suites_of(run: RunReport) -> list[Suite]:
     return [*suites, Suite("configuration", notices)] if notices else suites
 
 
-def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
+def _checks(report: TargetResult, run: RunResult) -> Iterator[Check]:
     if report.trouble is not None:
         trouble = report.trouble
         yield Check("target", "can be checked", "error", "error", trouble.message, "", trouble.file, trouble.line)
         return
 
-    is_probing = run.command in PROBING
+    is_probing = run.kind in PROBING
     told = told_by_probes(report.probes) if is_probing else set()
     if is_probing:
         yield from _probe_checks(report)
-    if report.fuzzing is not None:
-        for reason in not_tested(report):
+    if run.kind == "fuzz":
+        for reason in report.untested_reasons():
             yield from (Check("fuzz", what, "skipped", message=reason.why) for what in reason.whats)
     yield from map(_test_check, report.tests)
     found = {each.rule.id for each in (*report.findings, *report.suppressed)}
     untested = _untested(report)
-    for rule in run.rules if run.command != "diff" else ():
+    for rule in run.rules if run.kind != "diff" else ():
         if rule.ruleset == "wire" and report.connection is None:
             continue  # it had nothing to look at here
         if is_probing and rule.id in PROBED_RULES:
             continue  # the probes tell of it
-        if rule.id in UNASKED.get(run.command, ()):
+        if rule.id in UNASKED.get(run.kind, ()):
             continue
         if rule.id in untested:
             yield Check(rule.ruleset, rule.id, "skipped", message=untested[rule.id])
@@ -109,7 +110,7 @@ def _checks(report: TargetReport, run: RunReport) -> Iterator[Check]:
         yield Check("gate", f"{gate.gate} {gate.limit}", "passed" if gate.passed else "failed", "gate", sentence)
 
 
-def _probe_checks(report: TargetReport) -> Iterator[Check]:
+def _probe_checks(report: TargetResult) -> Iterator[Check]:
     """A test for each probe. One that failed is as bad as the finding that says so, and no worse."""
     counting, suppressed = _by_rule(report.findings), _by_rule(report.suppressed)
     for result in report.probes:
@@ -138,33 +139,33 @@ _OUTCOMES: dict[str, Outcome] = {"passed": "passed", "failed": "failed", "error"
 
 def _test_check(test: TestResult) -> Check:
     """A test of a suite, with every expectation that was not met."""
-    told = [failure_sentence(each) + _difference(each) for each in test.failures]
+    told = [each.sentence + _difference(each) for each in test.failures]
     outcome = _OUTCOMES.get(test.outcome, "skipped")
     kind = test.outcome if outcome in ("failed", "error") else "note"
     detail = "; ".join(told)
     detail = "" if detail == test.message else detail
-    lines = [line for each in test.failures for line in (failure_sentence(each), *difference_of(each))]
+    lines = [line for each in test.failures for line in (each.sentence, *each.difference)]
     if test.detail:
         lines += [test.message, *test.detail.splitlines()]
-    line = first_line(test)
+    line = test.first_line
     return Check(
         test.block, test.label, outcome, kind, test.message, detail, test.file, line, "", tuple(lines), test.seconds
     )
 
 
 def _difference(failure: TestFailure) -> str:
-    return f" [expected {failure.expected}, got {failure.got}]" if says_more(failure) else ""
+    return f" [expected {failure.expected}, got {failure.got}]" if failure.has_difference else ""
 
 
-def _by_rule(findings: list[Reported]) -> dict[tuple[str | None, str], list[Reported]]:
+def _by_rule(findings: list[ReportedFinding]) -> dict[tuple[str | None, str], list[ReportedFinding]]:
     """The findings of each tool and rule."""
-    found: dict[tuple[str | None, str], list[Reported]] = {}
+    found: dict[tuple[str | None, str], list[ReportedFinding]] = {}
     for each in findings:
         found.setdefault((each.tool, each.rule.id), []).append(each)
     return found
 
 
-def _untested(report: TargetReport) -> dict[str, str]:
+def _untested(report: TargetResult) -> dict[str, str]:
     """The rules that could say nothing, or not all that they have to say, and why; none of them has passed."""
     untested = {rule: each.why for each in report.untested for rule in each.rules}
     for each in (*report.findings, *report.suppressed):
@@ -173,7 +174,7 @@ def _untested(report: TargetReport) -> dict[str, str]:
     return untested
 
 
-def _check(each: Reported, outcome: Outcome) -> Check:
+def _check(each: ReportedFinding, outcome: Outcome) -> Check:
     message, detail = each.message, each.rule.fix
     if each.suppression is not None:
         message, detail = _suppressed_by(each), each.message
@@ -182,7 +183,7 @@ def _check(each: Reported, outcome: Outcome) -> Check:
     return Check(each.rule.ruleset, name, outcome, each.level, message, detail, where, each.line)
 
 
-def _suppressed_by(each: Reported) -> str:
+def _suppressed_by(each: ReportedFinding) -> str:
     """Who says that a finding does not count, where, and why."""
     if each.suppression is None:
         return ""

@@ -5,73 +5,45 @@ The schemas of these documents ship with the package, in `mcproof/report/schemas
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
+
+from mcproof.results.findings import IS_BREAKING
+from mcproof.results.records import (
+    SCHEMA_VERSION,
+    encode,
+    finding_line,
+    listed,
+    notice_record,
+    printable,
+    summary_record,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.results.model import Notice, Reported, RuleFacts, RunReport, TargetReport, Trouble
-
-SCHEMA_VERSION = 1
-
-encode = json.JSONEncoder(check_circular=False).encode
+    from mcproof.results.findings import ReportedFinding
+    from mcproof.results.run import RunResult, TargetResult, Trouble
 
 
-def finding_line(each: Reported) -> str:
-    """One finding as every JSON document has it, on one line.
-
-    Written by hand, because a long report is little else: with the encoder it took half as long again.
-    """
-    fix, evidence, tool = each.fix, each.evidence, each.tool
-    return (
-        f"{{{_rule_members(each.rule)}, "
-        f'"subject": {_quoted(each.subject)}, "tool": {"null" if tool is None else _quoted(tool)}, '
-        f'"pointer": {_quoted(each.pointer)}, '
-        f'"message": {_quoted(each.message)}, "evidence": {"null" if evidence is None else encode(evidence)}, '
-        f'"file": {_quoted(each.file)}, "line": {_number(each.line)}, "column": {_number(each.column)}, '
-        f'"fix": {"null" if fix is None else encode({"set": fix.key, "to": fix.value})}}}'
-    )
-
-
-def _number(value: int | None) -> str:
-    return "null" if value is None else str(value)
-
-
-@cache
-def _rule_members(rule: RuleFacts) -> str:
-    """What is the same in all findings of a rule."""
-    members = {
-        "rule": rule.id,
-        "ruleset": rule.ruleset,
-        "severity": rule.severity,
-        "level": rule.level,
-        "fault": rule.fault,
-    }
-    return encode(members)[1:-1]
-
-
-def lint_document(run: RunReport) -> Iterator[str]:
+def lint_document(run: RunResult) -> Iterator[str]:
     """What `lint` and `schema-lint` print."""
     return documents(run, lambda report, notices: document_of({}, report, _lint_tail(report, notices)))
 
 
-def _lint_tail(report: TargetReport, notices: dict[str, Any]) -> dict[str, Any]:
-    polish = {} if report.polish is None else {"polish": report.polish}
-    return {"summary": {**summary_of(report), **polish}, **notices}
+def _lint_tail(report: TargetResult, notices: dict[str, Any]) -> dict[str, Any]:
+    polish = {} if report.scores.polish is None else {"polish": report.scores.polish}
+    return {"summary": {**summary_record(report), **polish}, **notices}
 
 
-def grade_document(run: RunReport) -> Iterator[str]:
+def grade_document(run: RunResult) -> Iterator[str]:
     """What `grade` prints. Only findings of the scheme count; the others are listed all the same."""
     return documents(run, lambda report, notices: document_of(_graded(report), report, notices))
 
 
-def diff_document(run: RunReport) -> Iterator[str]:
+def diff_document(run: RunResult) -> Iterator[str]:
     """What `diff` prints."""
 
-    def document(report: TargetReport, _: dict[str, Any]) -> Iterator[str]:
+    def document(report: TargetResult, _: dict[str, Any]) -> Iterator[str]:
         levels = report.levels()
         summary = {"breaking": levels["error"], "compatible": levels["note"], "unknown": levels["warning"]}
         yield f'{{"schema_version": {SCHEMA_VERSION},\n'
@@ -81,15 +53,13 @@ def diff_document(run: RunReport) -> Iterator[str]:
     return documents(run, document)
 
 
-def _change_line(each: Reported) -> str:
-    from mcproof.report.diff_text import BREAKING
-
+def _change_line(each: ReportedFinding) -> str:
     return encode(
         {
             "tool": each.tool,
             "pointer": each.pointer,
             "kind": each.rule.id,
-            "breaking": BREAKING[each.rule.severity],
+            "breaking": IS_BREAKING[each.rule.severity],
             "message": each.message,
             "subject": each.subject,
             "file": each.file,
@@ -99,7 +69,7 @@ def _change_line(each: Reported) -> str:
     )
 
 
-def documents(run: RunReport, document: Callable[[TargetReport, dict[str, Any]], Iterator[str]]) -> Iterator[str]:
+def documents(run: RunResult, document: Callable[[TargetResult, dict[str, Any]], Iterator[str]]) -> Iterator[str]:
     """The document of one target, or one that holds those of several."""
     notices = {"notices": [notice_record(each) for each in run.notices]} if run.notices else {}
     if run.is_single and run.targets:
@@ -117,28 +87,14 @@ def documents(run: RunReport, document: Callable[[TargetReport, dict[str, Any]],
     yield "\n]" + _members(notices) + "}\n"
 
 
-def summary_of(report: TargetReport) -> dict[str, Any]:
-    """How much was found."""
-    levels = report.levels()
-    summary: dict[str, Any] = {
-        "errors": levels["error"],
-        "warnings": levels["warning"],
-        "notes": levels["note"],
-        "by_rule": report.by_rule(),
-    }
-    if report.suppressed:
-        summary["suppressed"] = len(report.suppressed)
-    return summary
-
-
-def _graded(report: TargetReport) -> dict[str, Any]:
-    score, tokens = report.score, report.tokens
+def _graded(report: TargetResult) -> dict[str, Any]:
+    score, tokens = report.scores.grade, report.scores.tokens
     if score is None or tokens is None:
         raise ValueError("a report without a grade has no document of one")
     return {
         "scheme": "grade",
         "score": score.score,
-        "grade": score.grade,
+        "grade": score.letter,
         "counts": {
             "errors": score.findings_of("error"),
             "warnings": score.findings_of("warning"),
@@ -146,21 +102,16 @@ def _graded(report: TargetReport) -> dict[str, Any]:
         },
         "rules": {each.rule: each.times for each in sorted(score.deductions)},
         "tokens": {"total": tokens.total, "tools": tokens.tools},
-        **({} if report.descriptions is None else {"descriptions": report.descriptions.tools}),
+        **({} if report.scores.descriptions is None else {"descriptions": report.scores.descriptions.tools}),
         "gates": [gate._asdict() for gate in report.gates],
     }
 
 
-def notice_record(notice: Notice) -> dict[str, Any]:
-    """A notice for machines."""
-    return {**notice._asdict(), "level": notice.level}
-
-
 def document_of(
     head: dict[str, Any],
-    report: TargetReport,
+    report: TargetResult,
     tail: dict[str, Any],
-    line: Callable[[Reported], str] = finding_line,
+    line: Callable[[ReportedFinding], str] = finding_line,
     lists: dict[str, Iterable[str]] | None = None,
 ) -> Iterator[str]:
     """The document of one target in pieces, so that a long one is never in memory twice; one finding a line.
@@ -176,16 +127,6 @@ def document_of(
     yield _members(tail) + "}"
 
 
-def listed(key: str, lines: Iterable[str]) -> Iterator[str]:
-    """A member that is a list, one entry a line."""
-    yield f'"{key}": ['
-    empty = True
-    for entry in lines:
-        yield ("\n" if empty else ",\n") + printable(entry)
-        empty = False
-    yield "]" if empty else "\n]"
-
-
 def _members(members: dict[str, Any]) -> str:
     """Members that follow others, each on a line."""
     return "".join(f",\n{encode(key)}: {printable(encode(value))}" for key, value in members.items())
@@ -196,12 +137,3 @@ def _trouble_document(trouble: Trouble, target: str | None = None) -> str:
     if target is not None:
         record["target"] = target
     return printable(encode({**record, "error": trouble._asdict()}))
-
-
-def printable(text: str) -> str:
-    """JSON without the one control character that it lets through, and without what a CI runner takes for a command."""
-    if "\x7f" in text:
-        text = text.replace("\x7f", "\\u007f")
-    while "##" in text:
-        text = text.replace("##", "\\u0023#")
-    return text

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.errors import McproofError
-    from mcproof.results.model import RunReport, TargetReport
+    from mcproof.results.payloads import Kind
+    from mcproof.results.run import RunResult, TargetResult
 
 
 class Format(NamedTuple):
@@ -59,83 +60,84 @@ _HARMLESS = ("json", "sarif", "junit", "github", "gitlab")
 """Formats that escape what a terminal or a CI runner could take for a command, each in its own way."""
 
 
-def harmless(run: RunReport, format: str, style: Style) -> Iterable[str]:
+def harmless(run: RunResult, format: str, style: Style) -> Iterable[str]:
     """A run report in a format, in pieces of which no terminal and no CI runner takes one for a command."""
     pieces = render(run, format, style)
     return pieces if format in _HARMLESS else harmless_lines(pieces)
 
 
-def render(run: RunReport, format: str, style: Style) -> Iterable[str]:
+def render(run: RunResult, format: str, style: Style) -> Iterable[str]:
     """A run report in a format, in pieces."""
     if FORMATS[format].is_text:
         return _texts(run, format, style)
     if format == "json":
-        module, name = _DOCUMENTS.get(run.command, ("documents", "lint_document"))
+        module, name = _DOCUMENTS[run.kind]
     else:
         module, name = format, "document"
     pieces: Iterable[str] = getattr(import_module(f"mcproof.report.{module}"), name)(run)
     return pieces
 
 
-_DOCUMENTS = {
+_DOCUMENTS: dict[Kind, tuple[str, str]] = {
+    "lint": ("documents", "lint_document"),
     "diff": ("documents", "diff_document"),
     "grade": ("documents", "grade_document"),
     "probe": ("proof_records", "probe_document"),
     "prove": ("proof_records", "prove_document"),
     "fuzz": ("proof_records", "fuzz_document"),
-    "run": ("suite_tests", "run_tests_document"),
+    "suite": ("suite_tests", "run_tests_document"),
 }
-"""Where the JSON documents of the commands are written that print another than `lint` does."""
+"""The module and function that write the JSON document of each kind of run."""
 
 
-def _texts(run: RunReport, format: str, style: Style) -> Iterator[str]:
+def _texts(run: RunResult, format: str, style: Style) -> Iterator[str]:
     for report in run.targets:
         if report.trouble is not None:
             yield f"mcproof: {style.text(str(report.trouble))}\n"
         else:
-            yield from render_target(report, run.command, format, style, is_single=run.is_single)
+            yield from render_target(report, format, style, is_single=run.is_single)
     for notice in run.notices:
         yield f"mcproof: {style.text(str(notice))}\n"
 
 
-def render_target(report: TargetReport, command: str, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
-    """One target for people, as soon as it is there."""
-    if command == "diff":
-        from mcproof.report.diff_text import changes_text
+def render_target(report: TargetResult, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
+    """Render one target as text, as soon as its result is there."""
+    kind = report.payload.kind
+    if kind == "grade" and format == "text" and not is_single:
+        from mcproof.report.grade_card import row
 
-        return changes_text(report, format, style)
-    if command == "run":
-        from mcproof.report.suite_tests import tests_concise, tests_text
-
-        return tests_concise(report, style) if format == "concise" else tests_text(report, style)
-    if format == "concise":
-        from mcproof.report.text import concise
-
-        return concise(report, style)
-    if command == "grade":
-        from mcproof.report.grade_card import card, row
-
-        return [card(report, style) if is_single else row(report, style)]
-    module, name = _TEXTS.get(command, ("text", "frames"))
+        return row(report, style)
+    module, name = (_CONCISE if format == "concise" else _TEXTS)[kind]
     pieces: Iterable[str] = getattr(import_module(f"mcproof.report.{module}"), name)(report, style)
     return pieces
 
 
-_TEXTS = {
+_TEXTS: dict[Kind, tuple[str, str]] = {
+    "lint": ("text", "frames"),
+    "grade": ("grade_card", "card"),
+    "diff": ("diff_text", "changes_text"),
     "probe": ("proof_text", "probe_text"),
     "prove": ("proof_text", "prove_text"),
     "fuzz": ("fuzz_text", "fuzz_text"),
+    "suite": ("suite_tests", "tests_text"),
 }
-"""Where the commands that try a server have their text; the others show frames."""
+"""The module and function that render the text of each kind of run."""
+
+_CONCISE: dict[Kind, tuple[str, str]] = {
+    **dict.fromkeys(_TEXTS, ("text", "concise")),
+    "diff": ("diff_text", "changes_concise"),
+    "suite": ("suite_tests", "tests_concise"),
+}
 
 
 def render_failure(error: McproofError, command: str, format: str) -> Iterable[str]:
     """What a machine format says where the job could not be done at all. Raises LookupError for no format."""
     from mcproof import __version__
-    from mcproof.results.model import RunReport, TargetReport, Trouble
+    from mcproof.results.payloads import empty_payload
+    from mcproof.results.run import RunResult, TargetResult, Trouble
 
-    failed = TargetReport(error.file or "mcproof", Trouble.of(error))
-    return harmless(RunReport(command, __version__, [failed], exit_code=2), format, Style())
+    failed = TargetResult(error.file or "mcproof", Trouble.of(error), payload=empty_payload(command))
+    return harmless(RunResult(command, __version__, [failed], exit_code=2), format, Style())
 
 
 class Output(NamedTuple):

@@ -8,21 +8,23 @@ from mcproof.console import plural
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.proof import fuzz_sentence, shown_arguments, told_by_failures
 from mcproof.report.proof_text import findings_text, untested_text, verdict_line
-from mcproof.results.model import Fuzzing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.console import Style
-    from mcproof.results.model import Failure, TargetReport
+    from mcproof.results.proof import Failure, Fuzzing
+    from mcproof.results.run import TargetResult
 
 BAR_WIDTH = 32
 _COLOURS = {"clean": "good", "accepted": "warning"}
 
 
-def fuzz_text(report: TargetReport, style: Style) -> Iterator[str]:
+def fuzz_text(report: TargetResult, style: Style) -> Iterator[str]:
     """Outcomes, failures, what no case has reached, and the verdict."""
-    fuzzing = report.fuzzing or Fuzzing(0, 0, {}, [])
+    if report.payload.kind != "fuzz":
+        raise ValueError("not a result of fuzzing")
+    fuzzing = report.payload.fuzzing
     heading = f"Fuzzing: {plural(fuzzing.cases, 'case')} for {plural(len(fuzzing.tools), 'tool')}, seed {fuzzing.seed}"
     yield style.paint(heading, "bold") + "\n\n"
     yield from _outcomes(fuzzing, style)
@@ -31,7 +33,7 @@ def fuzz_text(report: TargetReport, style: Style) -> Iterator[str]:
     told = told_by_failures(fuzzing.failures)
     yield from findings_text((each for each in report.findings if (each.tool, each.rule.id) not in told), style)
     yield from untested_text(report, style)
-    yield f"{style.paint(fuzz_sentence(report), 'bold')}\nseed {fuzzing.seed}\n"
+    yield f"{style.paint(fuzz_sentence(fuzzing), 'bold')}\nseed {fuzzing.seed}\n"
     yield verdict_line(report, style)
 
 

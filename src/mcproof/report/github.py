@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 from mcproof.console import safe, without_commands
 from mcproof.linting.finding import LEVELS
 from mcproof.report.ci_paths import repository_path
-from mcproof.report.suite_tests import difference_of, failure_sentence, told_once
-from mcproof.results.model import group_by_fault
+from mcproof.report.suite_tests import told_once
+from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.linting.finding import Level
-    from mcproof.results.model import Group, RunReport
+    from mcproof.results.findings import FindingGroup
+    from mcproof.results.run import RunResult
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def document(run: RunReport) -> Iterator[str]:
+def document(run: RunResult) -> Iterator[str]:
     """An annotation for each finding, the most serious first: GitHub shows ten of a kind."""
     annotations = [*_troubles(run), *_notices(run), *_tests(run)]
     annotations += [_annotation(group) for report in run.targets for group in group_by_fault(report.findings)]
@@ -27,29 +28,29 @@ def document(run: RunReport) -> Iterator[str]:
         yield f"::{_COMMANDS[level]} {command}\n"
 
 
-def _troubles(run: RunReport) -> Iterator[tuple[Level, str]]:
+def _troubles(run: RunResult) -> Iterator[tuple[Level, str]]:
     for trouble in (report.trouble for report in run.targets):
         if trouble is not None:
             place = {"line": trouble.line, "col": trouble.column}
             yield "error", _command(trouble.file, place, "mcproof", trouble.message)
 
 
-def _notices(run: RunReport) -> Iterator[tuple[Level, str]]:
+def _notices(run: RunResult) -> Iterator[tuple[Level, str]]:
     for notice in run.notices:
         yield notice.level, _command(notice.file, {"line": notice.line}, notice.kind, notice.message)
 
 
-def _tests(run: RunReport) -> Iterator[tuple[Level, str]]:
+def _tests(run: RunResult) -> Iterator[tuple[Level, str]]:
     for test in (test for report in run.targets for test in told_once(report.tests)):
         for each in test.failures:
-            lines = [failure_sentence(each), *difference_of(each)]
+            lines = [each.sentence, *each.difference]
             yield "error", _command(test.file, {"line": each.line or test.line}, test.label, *lines)
-        if test.outcome in ("failed", "error") and not test.failures:
+        if test.is_bad and not test.failures:
             lines = [test.message, *test.detail.splitlines()]
             yield "error", _command(test.file, {"line": test.line}, test.label, *lines)
 
 
-def _annotation(group: Group) -> tuple[Level, str]:
+def _annotation(group: FindingGroup) -> tuple[Level, str]:
     shown = group.shown
     place = {"line": shown.line, "col": shown.column, "endColumn": shown.end_column}
     title = ", ".join((shown.rule.id, *group.also))

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.console import safe
 from mcproof.report.ci_paths import relative_path, repository_path
-from mcproof.report.documents import encode, printable
-from mcproof.report.suite_tests import first_line
+from mcproof.results.records import encode, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.model import RunReport
+    from mcproof.results.run import RunResult
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 
-def document(run: RunReport) -> Iterator[str]:
+def document(run: RunResult) -> Iterator[str]:
     """One issue for each finding, each notice and each target that could not be checked, one a line."""
     yield "["
     seen: dict[str, int] = {}
@@ -29,7 +28,7 @@ def document(run: RunReport) -> Iterator[str]:
     yield "\n]\n"
 
 
-def _issues(run: RunReport) -> Iterator[tuple[str, dict[str, Any]]]:
+def _issues(run: RunResult) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each issue, after what it is known by from run to run."""
     for report in run.targets:
         if report.trouble is not None:
@@ -38,9 +37,9 @@ def _issues(run: RunReport) -> Iterator[tuple[str, dict[str, Any]]]:
             path = repository_path(file)
             yield path, _issue("mcproof", "blocker", trouble.message, path, trouble.line)
         for test in report.tests:
-            if test.outcome in ("failed", "error"):
+            if test.is_bad:
                 path = repository_path(test.file or report.target)
-                issue = _issue("mcproof-test", "critical", f"{test.label}: {test.message}", path, first_line(test))
+                issue = _issue("mcproof-test", "critical", f"{test.label}: {test.message}", path, test.first_line)
                 yield f"{path}\0{test.block}\0{test.name}", issue
         for each in report.findings:
             path = relative_path(each.file, each.line)

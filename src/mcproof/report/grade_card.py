@@ -10,7 +10,12 @@ from mcproof.report.text import failing_words
 from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
 if TYPE_CHECKING:
-    from mcproof.results.model import Descriptions, Gain, Gate, Score, TargetReport, Tokens
+    from collections.abc import Iterator
+
+    from mcproof.results.run import Gate, TargetResult
+    from mcproof.results.scores import Descriptions
+    from mcproof.scores.grade import Gain, Grade
+    from mcproof.scores.tokens import TokenCost
 
 LARGE = {
     "A": (" ### ", "#   #", "#####", "#   #", "#   #"),
@@ -23,53 +28,53 @@ _COLOUR = {"A": "good", "B": "good", "C": "warning", "D": "warning", "F": "error
 BARS, BAR_WIDTH, NAME_WIDTH = 10, 24, 36
 
 
-def card(report: TargetReport, style: Style) -> str:
+def card(report: TargetResult, style: Style) -> Iterator[str]:
     """Everything there is to say about one catalog's grade."""
     score, tokens = _graded(report)
     sections = [
         _headline(report, score, tokens, style),
         _deductions(report, score, style),
         _advice(score, style),
-        _descriptions(report.descriptions, style),
+        _descriptions(report.scores.descriptions, style),
         _bars(tokens, style),
         _input_findings(report, style),
         _verdict(report, style),
     ]
-    return "\n".join(section for section in sections if section)
+    yield "\n".join(section for section in sections if section)
 
 
-def row(report: TargetReport, style: Style) -> str:
+def row(report: TargetResult, style: Style) -> Iterator[str]:
     """One line of a list of many catalogs."""
     score, tokens = _graded(report)
-    letter = style.paint(score.grade, _COLOUR[score.grade], "bold")
+    letter = style.paint(score.letter, _COLOUR[score.letter], "bold")
     failed = "".join(f"  {gate_sentence(gate)}" for gate in report.gates if not gate.passed)
     name = style.text(report.target)
-    return f"{letter} {score.score:>3}  {tokens.total:>8,} tokens  {name}{style.paint(failed, 'error')}\n"
+    yield f"{letter} {score.score:>3}  {tokens.total:>8,} tokens  {name}{style.paint(failed, 'error')}\n"
 
 
-def _graded(report: TargetReport) -> tuple[Score, Tokens]:
-    if report.score is None or report.tokens is None:
+def _graded(report: TargetResult) -> tuple[Grade, TokenCost]:
+    if report.scores.grade is None or report.scores.tokens is None:
         raise ValueError("a report without a grade has no card")
-    return report.score, report.tokens
+    return report.scores.grade, report.scores.tokens
 
 
-def _headline(report: TargetReport, score: Score, tokens: Tokens, style: Style) -> str:
+def _headline(report: TargetResult, score: Grade, tokens: TokenCost, style: Style) -> str:
     beside = [
         style.paint(style.text(report.title, 80), "bold"),
-        f"grade {style.paint(score.grade, _COLOUR[score.grade], 'bold')}, {score.word}",
+        f"grade {style.paint(score.letter, _COLOUR[score.letter], 'bold')}, {score.word}",
         f"score {style.paint(str(score.score), 'bold')} of 100",
         f"{plural(report.counts.get('tools', 0), 'tool')}, {plural(tokens.total, 'token')}",
         style.text(report.target) if report.title != report.target else "",
     ]
     block = style.symbol("█", "#")
     lines = []
-    for drawn, text in zip(LARGE[score.grade], beside, strict=True):
+    for drawn, text in zip(LARGE[score.letter], beside, strict=True):
         wide = "".join((block if mark == "#" else " ") * 2 for mark in drawn)
-        lines.append(f"  {style.paint(wide, _COLOUR[score.grade])}   {text}".rstrip())
+        lines.append(f"  {style.paint(wide, _COLOUR[score.letter])}   {text}".rstrip())
     return "\n" + "\n".join(lines) + "\n"
 
 
-def _deductions(report: TargetReport, score: Score, style: Style) -> str:
+def _deductions(report: TargetResult, score: Grade, style: Style) -> str:
     minus = style.symbol("−", "-")
     lines = [style.paint("What it costs", "bold")]
     for each in score.deductions:
@@ -92,7 +97,7 @@ def _deductions(report: TargetReport, score: Score, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _advice(score: Score, style: Style) -> str:
+def _advice(score: Grade, style: Style) -> str:
     if not score.gains or score.score == 100:
         return ""
     lines = [style.paint("What would help most", "bold")]
@@ -103,10 +108,10 @@ def _advice(score: Score, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _gain(gain: Gain, score: Score, style: Style) -> str:
+def _gain(gain: Gain, score: Grade, style: Style) -> str:
     """Such as "describe 7 parameters: +35, C → A"."""
     arrow = style.symbol("→", "->")
-    change = f", {score.grade} {arrow} {gain.grade}" if gain.grade != score.grade else ""
+    change = f", {score.letter} {arrow} {gain.letter}" if gain.letter != score.letter else ""
     return f"{gain.remedy}: {style.paint(f'+{gain.points or gain.cost}', 'good')}{change}"
 
 
@@ -124,7 +129,7 @@ def _descriptions(descriptions: Descriptions | None, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _bars(tokens: Tokens, style: Style) -> str:
+def _bars(tokens: TokenCost, style: Style) -> str:
     """What each tool costs, the dearest first."""
     if not tokens.tools:
         return ""
@@ -145,7 +150,7 @@ def _bars(tokens: Tokens, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _input_findings(report: TargetReport, style: Style) -> str:
+def _input_findings(report: TargetResult, style: Style) -> str:
     """What is wrong with the input itself counts for nothing here, and must not be hidden by that."""
     count = sum(each.rule.ruleset == "catalog" for each in report.findings)
     if not count:
@@ -154,7 +159,7 @@ def _input_findings(report: TargetReport, style: Style) -> str:
     return f"{what} with the input itself; see: mcproof lint {shell_word(report.target)} --ruleset catalog\n"
 
 
-def _verdict(report: TargetReport, style: Style) -> str:
+def _verdict(report: TargetResult, style: Style) -> str:
     """Why the exit code is what it is."""
     passed, failed = style.paint("passed", "good"), style.paint("failed", "error")
     lines = [f"{passed if gate.passed else failed}  {gate_sentence(gate)}\n" for gate in report.gates]

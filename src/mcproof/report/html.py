@@ -47,7 +47,7 @@ from mcproof.report.page.summary_section import (
     untested,
     verdict,
 )
-from mcproof.report.proof import TRYING
+from mcproof.results.payloads import CALLING
 from mcproof.scores.grade import LETTERS
 
 if TYPE_CHECKING:
@@ -55,10 +55,7 @@ if TYPE_CHECKING:
 
     from mcproof.report.page.findings_section import RuleUse
     from mcproof.report.page.markup import Words
-    from mcproof.results.model import RunReport, TargetReport
-
-SUITES = "run"
-"""The command whose targets are suites, and whose page lists tests in place of findings."""
+    from mcproof.results.run import RunResult, TargetResult
 
 OPEN_TARGETS = 3
 """With no more targets than this, each is shown open."""
@@ -66,9 +63,9 @@ OPEN_TARGETS = 3
 _ICON_COLOURS = {"good": "#1a6b3c", "fair": "#8a5300", "bad": "#b3261e"}
 
 
-def document(run: RunReport) -> Iterator[str]:
+def document(run: RunResult) -> Iterator[str]:
     """The page, in pieces."""
-    words = words_of(run.command)
+    words = words_of(run.kind)
     all_findings = [findings_of(report) for report in run.targets]
     rules = rules_used(run)
     yield from _head(run, all_findings, words)
@@ -85,7 +82,7 @@ def document(run: RunReport) -> Iterator[str]:
     yield f"<script>{_asset('report.js')}</script>\n</body>\n</html>\n"
 
 
-def _is_about_one(run: RunReport) -> bool:
+def _is_about_one(run: RunResult) -> bool:
     """Whether the page is about one target alone, and not a list of them."""
     return run.is_single and len(run.targets) == 1
 
@@ -104,7 +101,7 @@ def _hashed(content: str) -> str:
     return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
-def _head(run: RunReport, all_findings: list[Findings], words: Words) -> Iterator[str]:
+def _head(run: RunResult, all_findings: list[Findings], words: Words) -> Iterator[str]:
     style = _asset("report.css")
     policy = (
         f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(_asset('report.js'))}; "
@@ -122,22 +119,26 @@ def _head(run: RunReport, all_findings: list[Findings], words: Words) -> Iterato
     )
 
 
-def _title(run: RunReport, all_findings: list[Findings], words: Words) -> str:
+def _title(run: RunResult, all_findings: list[Findings], words: Words) -> str:
     if _is_about_one(run):
         (report,) = run.targets
-        grade = f"{text(report.score.grade, 3)} · " if report.score is not None and words.noun == "finding" else ""
-        return f"{grade}{text(report.title, 120)}: {headline(report, all_findings[0], words, run.command)} · mcproof"
-    result = f": {tests_headline(all_tests(run))}" if run.command == SUITES else ""
+        grade = (
+            f"{text(report.scores.grade.letter, 3)} · "
+            if report.scores.grade is not None and words.noun == "finding"
+            else ""
+        )
+        return f"{grade}{text(report.title, 120)}: {headline(report, all_findings[0], words)} · mcproof"
+    result = f": {tests_headline(all_tests(run))}" if run.kind == "suite" else ""
     return f"{plural(len(run.targets), words.target)}{result} · mcproof {text(run.command, 40)}"
 
 
-def _icon(run: RunReport) -> str:
+def _icon(run: RunResult) -> str:
     """A picture for the tab, which also keeps a browser from asking a server for one."""
     from urllib.parse import quote
 
-    score = run.targets[0].score if _is_about_one(run) else None
-    if score is not None and score.grade in LETTERS:
-        letter, tone = score.grade, grade_tone(score.grade)
+    score = run.targets[0].scores.grade if _is_about_one(run) else None
+    if score is not None and score.letter in LETTERS:
+        letter, tone = score.letter, grade_tone(score.letter)
     else:
         letter, tone = ("✓", "good") if run.exit_code == 0 else ("✕", "bad")
     picture = (
@@ -149,7 +150,7 @@ def _icon(run: RunReport) -> str:
     return f"data:image/svg+xml,{quote(picture)}"
 
 
-def _top(run: RunReport, words: Words) -> str:
+def _top(run: RunResult, words: Words) -> str:
     place = "findings" if run.targets and run.trouble is None else "main"
     return (
         f'<a class="skip" href="#{place}">Skip to the {words.noun}s</a>\n'
@@ -158,14 +159,14 @@ def _top(run: RunReport, words: Words) -> str:
     )
 
 
-def _outcome(run: RunReport) -> str:
+def _outcome(run: RunResult) -> str:
     """How the run ended, as the exit code tells it."""
     word = {0: "passed", 1: "failed"}.get(run.exit_code, "incomplete")
     tone = "passed" if run.exit_code == 0 else "failed"
     return f'<strong class="{tone}">{word}</strong> <span class="code">exit code {run.exit_code}</span>'
 
 
-def _foot(run: RunReport) -> str:
+def _foot(run: RunResult) -> str:
     started = f'<p>Started <time datetime="{text(run.started, 40)}">{text(run.started, 40)}</time></p>\n'
     return (
         f'<footer class="foot">\n<p>mcproof {text(run.version, 40)}, <code>{text(run.command, 40)}</code></p>\n'
@@ -181,25 +182,25 @@ def _section(id: str, heading: str, body: Iterator[str] | str, level: int = 2) -
     yield "</section>\n"
 
 
-def _one(run: RunReport, findings: Findings, rules: dict[str, RuleUse], words: Words) -> Iterator[str]:
+def _one(run: RunResult, findings: Findings, rules: dict[str, RuleUse], words: Words) -> Iterator[str]:
     """The page about one target."""
     (report,) = run.targets
-    yield f'<div class="hero">\n{tile(report, findings, run.command)}<div class="beside">\n'
-    result = headline(report, findings, words, run.command)
+    yield f'<div class="hero">\n{tile(report, findings)}<div class="beside">\n'
+    result = headline(report, findings, words)
     yield f'<h1>{text(report.title, 200)}</h1>\n<p class="headline">{result}</p>\n'
     if report.trouble is not None:
         yield f"</div></div>\n{trouble_box(report.trouble)}"
         yield from _notices(run)
         return
-    if run.command == SUITES:
-        yield f"{proportions(report, run.command)}</div></div>\n{suite_facts(report)}"
+    if run.kind == "suite":
+        yield f"{proportions(report)}</div></div>\n{suite_facts(report)}"
         yield from _notices(run)
         yield from _section("findings", words.heading, _tests(test_filter(run, words), report, 3))
         return
-    if report.score is not None and words.noun == "finding":
-        yield scale(report.score)
-    yield f"{proportions(report, run.command)}</div></div>\n{facts(report, findings, words)}"
-    yield from trial_sections(report, run.command, 1, 2)
+    if report.scores.grade is not None and words.noun == "finding":
+        yield scale(report.scores.grade)
+    yield f"{proportions(report)}</div></div>\n{facts(report, findings, words)}"
+    yield from trial_sections(report, 1, 2)
     yield from _judgement(run, report, findings, rules, words, 2)
     yield from _notices(run)
     controls = filter_bar([findings], rules, words)
@@ -209,13 +210,13 @@ def _one(run: RunReport, findings: Findings, rules: dict[str, RuleUse], words: W
 
 
 def _judgement(
-    run: RunReport, report: TargetReport, findings: Findings, rules: dict[str, RuleUse], words: Words, level: int
+    run: RunResult, report: TargetResult, findings: Findings, rules: dict[str, RuleUse], words: Words, level: int
 ) -> Iterator[str]:
     """Verdict, score and tokens of one target, beside each other where there is room."""
     yield '<div class="panels">\n'
     stale = sum(notice.level == "error" for notice in run.notices) if run.is_single else 0
     yield from _section("", "Verdict", verdict(report, findings, words, stale), level)
-    score, tokens = report.score, report.tokens
+    score, tokens = report.scores.grade, report.scores.tokens
     if score is not None and words.noun == "finding":
         if steps := advice(score):
             yield from _section("", "What would help most", steps, level)
@@ -227,7 +228,7 @@ def _judgement(
 
 
 def _findings(
-    controls: str, report: TargetReport, findings: Findings, rules: dict[str, RuleUse], words: Words, heading: int
+    controls: str, report: TargetResult, findings: Findings, rules: dict[str, RuleUse], words: Words, heading: int
 ) -> Iterator[str]:
     if not findings.shown and not findings.suppressed:
         yield f'<p class="clean">No {words.noun}s.</p>\n'
@@ -237,29 +238,29 @@ def _findings(
     yield from tool_sections(report, findings, rules, words, heading)
 
 
-def _tests(controls: str, report: TargetReport, heading: int) -> Iterator[str]:
+def _tests(controls: str, report: TargetResult, heading: int) -> Iterator[str]:
     yield controls
     yield from test_groups(report, heading)
 
 
-def _missing(report: TargetReport, run: RunReport) -> str:
+def _missing(report: TargetResult, run: RunResult) -> str:
     """What the run cannot speak of; where a server was tried, by the reason."""
-    return untested_reasons(report) if run.command in TRYING else untested(report)
+    return untested_reasons(report) if run.kind in CALLING else untested(report)
 
 
-def _notices(run: RunReport) -> Iterator[str]:
+def _notices(run: RunResult) -> Iterator[str]:
     if run.notices:
         yield from _section("notices", "To tidy up", notices(run))
 
 
-def _several(run: RunReport, all_findings: list[Findings], rules: dict[str, RuleUse], words: Words) -> Iterator[str]:
+def _several(run: RunResult, all_findings: list[Findings], rules: dict[str, RuleUse], words: Words) -> Iterator[str]:
     """The page about several targets: all at a glance, then each in a section that opens."""
     yield f"<h1>{plural(len(run.targets), words.target)}</h1>\n"
     if not run.targets:
         yield '<p class="clean">Nothing was checked.</p>\n'
         return
     yield f'<p class="headline">{_tally(run)}</p>\n'
-    if run.command == SUITES:
+    if run.kind == "suite":
         yield f"{proportion_bar(shares(all_tests(run)))}{suites_overview(run)}"
         controls = test_filter(run, words)
     else:
@@ -269,11 +270,11 @@ def _several(run: RunReport, all_findings: list[Findings], rules: dict[str, Rule
     yield f'<section id="findings">\n<h2>{words.heading} by {words.target}</h2>\n{controls}'
     for number, (report, findings) in enumerate(zip(run.targets, all_findings, strict=True), 1):
         state = " open" if _starts_open(run, report) else ""
-        head = _suite_head(report) if run.command == SUITES else _target_head(report, findings, words)
+        head = _suite_head(report) if run.kind == "suite" else _target_head(report, findings, words)
         yield f'<details class="target"{state}>\n<summary>{head}</summary>\n<div class="inside" id="t{number}">\n'
         if report.trouble is not None:
             yield trouble_box(report.trouble)
-        elif run.command == SUITES:
+        elif run.kind == "suite":
             yield suite_facts(report)
             yield from test_groups(report, 4)
         else:
@@ -282,43 +283,43 @@ def _several(run: RunReport, all_findings: list[Findings], rules: dict[str, Rule
     yield "</section>\n"
 
 
-def _starts_open(run: RunReport, report: TargetReport) -> bool:
+def _starts_open(run: RunResult, report: TargetResult) -> bool:
     """Whether a target is shown open: where there are few, and a suite also where it failed."""
-    return len(run.targets) <= OPEN_TARGETS or (run.command == SUITES and not report.passed)
+    return len(run.targets) <= OPEN_TARGETS or (run.kind == "suite" and not report.passed)
 
 
 def _inside(
-    run: RunReport, report: TargetReport, findings: Findings, rules: dict[str, RuleUse], words: Words, number: int
+    run: RunResult, report: TargetResult, findings: Findings, rules: dict[str, RuleUse], words: Words, number: int
 ) -> Iterator[str]:
     """What there is about one of several targets."""
-    if run.command in TRYING:
-        yield f'<p class="headline">{headline(report, findings, words, run.command)}</p>\n'
-        yield proportions(report, run.command)
+    if run.kind in CALLING:
+        yield f'<p class="headline">{headline(report, findings, words)}</p>\n'
+        yield proportions(report)
     yield facts(report, findings, words)
-    yield from trial_sections(report, run.command, number, 4)
+    yield from trial_sections(report, number, 4)
     yield from _judgement(run, report, findings, rules, words, 4)
     yield from _findings("", report, findings, rules, words, 4)
     if missing := _missing(report, run):
         yield from _section("", "Not tested", missing, 4)
 
 
-def _tally(run: RunReport) -> str:
+def _tally(run: RunResult) -> str:
     """How many targets passed, failed and could not be read, and with which grades; of suites, the tests."""
     passed = sum(report.passed for report in run.targets)
     broken = len(run.failed)
     counts = [(passed, "passed"), (len(run.targets) - passed - broken, "failed"), (broken, "could not be checked")]
     parts = [f"{count:,} {word}" for count, word in counts if count]
-    if run.command == SUITES:
+    if run.kind == "suite":
         return f"{tests_headline(all_tests(run))} · suites: {', '.join(parts)}"
     grades = grades_of(run)
     return ", ".join(parts) + (f" · {grades}" if grades else "")
 
 
-def _target_head(report: TargetReport, findings: Findings, words: Words) -> str:
+def _target_head(report: TargetResult, findings: Findings, words: Words) -> str:
     if report.trouble is not None:
         mark, counts = '<span class="chip bad">!</span>', "could not be checked"
     else:
-        mark = grade_chip(report.score) if report.score is not None else ""
+        mark = grade_chip(report.scores.grade) if report.scores.grade is not None else ""
         counts = level_counts(count_levels(findings.shown), words) or f"no {words.noun}s"
     return (
         f'<span class="mark">{mark}</span><h3 class="title">{text(report.title, 200)}</h3>'
@@ -326,7 +327,7 @@ def _target_head(report: TargetReport, findings: Findings, words: Words) -> str:
     )
 
 
-def _suite_head(report: TargetReport) -> str:
+def _suite_head(report: TargetResult) -> str:
     if report.trouble is not None:
         tone, symbol, result = "bad", "!", "could not be checked"
     else:

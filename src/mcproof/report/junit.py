@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.report.as_tests import Check, Outcome, Suite
-    from mcproof.results.model import RunReport
+    from mcproof.results.run import RunResult
 
 _ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
-def document(run: RunReport) -> Iterator[str]:
+def document(run: RunResult) -> Iterator[str]:
     """A test suite a target; a test a rule without findings, a finding and a gate."""
     suites = suites_of(run)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'

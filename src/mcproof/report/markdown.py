@@ -10,16 +10,18 @@ from mcproof.linting.finding import LEVELS
 from mcproof.report.as_tests import SUPPRESSED
 from mcproof.report.ci_paths import repository_path
 from mcproof.report.grade_card import gate_sentence
-from mcproof.report.proof import TRYING, split_static, static_sentence, summary_sentence, told_by_failures
-from mcproof.report.suite_tests import failure_sentence, first_line, sentence_of, told_once
+from mcproof.report.proof import split_static, static_sentence, summary_sentence, told_by_failures
+from mcproof.report.suite_tests import sentence_of, told_once
 from mcproof.report.text import scope_of
-from mcproof.results.model import group_by_fault
+from mcproof.results.findings import group_by_fault
+from mcproof.results.payloads import CALLING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.linting.finding import Level
-    from mcproof.results.model import Group, Reported, RunReport, TargetReport
+    from mcproof.results.findings import FindingGroup, ReportedFinding
+    from mcproof.results.run import RunResult, TargetResult
 
 MARK = "<!-- mcproof -->"
 """What a workflow finds its own comment by, to write it anew instead of adding another."""
@@ -40,7 +42,7 @@ _NOTHING = "&#8203;"
 """A space of no width: what it divides names nobody and links nowhere."""
 
 
-def document(run: RunReport) -> Iterator[str]:
+def document(run: RunResult) -> Iterator[str]:
     """A table of findings for each target, as much of it as fits into a comment."""
     room = MOST_CHARACTERS
     folded = 0
@@ -53,7 +55,7 @@ def document(run: RunReport) -> Iterator[str]:
         yield piece
 
 
-def _pieces(run: RunReport) -> Iterator[str]:
+def _pieces(run: RunResult) -> Iterator[str]:
     yield f"{MARK}\n\n# mcproof {escaped(run.command)}: {_verdict(run)}\n"
     for notice in run.notices:
         place = code(_place(notice.file, notice.line))
@@ -63,41 +65,41 @@ def _pieces(run: RunReport) -> Iterator[str]:
             yield f"\n## {escaped(report.target)}\n\n🔴 {escaped(str(report.trouble))}\n"
         else:
             yield from _target(report, run)
-    if any(report.findings for report in run.targets) and run.command != "diff":
+    if any(report.findings for report in run.targets) and run.kind != "diff":
         yield "\n`mcproof explain RULE` says why a rule exists and what to do.\n"
 
 
-def _verdict(run: RunReport) -> str:
+def _verdict(run: RunResult) -> str:
     return {0: "passed", 1: "failed", 130: "interrupted"}.get(run.exit_code, "could not do the job")
 
 
-def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
-    if run.command == "run":
+def _target(report: TargetResult, run: RunResult) -> Iterator[str]:
+    if run.kind == "suite":
         yield from _tests(report)
         return
-    findings, static = split_static(report.findings) if run.command in TRYING else (report.findings, 0)
+    findings, static = split_static(report.findings) if run.kind in CALLING else (report.findings, 0)
     groups = group_by_fault(findings)
-    sentence = summary_sentence(report, run.command)
+    sentence = summary_sentence(report)
     first = f"**{escaped(sentence)}**\n\n" if sentence else ""
     yield f"\n## {escaped(report.title)}\n\n{first}{_summary(report, groups, run)}\n"
-    if run.command in TRYING:
+    if run.kind in CALLING:
         from mcproof.report.proof_markdown import trial_sections
 
-        yield from trial_sections(report, run.command)
-    if report.score is not None and report.score.gains and report.score.score < 100:
-        helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in report.score.gains[:3]]
+        yield from trial_sections(report)
+    if report.scores.grade is not None and report.scores.grade.gains and report.scores.grade.score < 100:
+        helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in report.scores.grade.gains[:3]]
         yield f"\nWhat would help most: {', '.join(helps)}.\n"
-    if report.polish is not None:
-        yield f"\nPolish score: {report.polish} of 100.\n"
+    if report.scores.polish is not None:
+        yield f"\nPolish score: {report.scores.polish} of 100.\n"
     for gate in report.gates:
         yield f"\n{'✅' if gate.passed else '🔴'} {escaped(gate_sentence(gate))}\n"
-    told = told_by_failures(report.fuzzing.failures) if report.fuzzing is not None else set()
+    told = told_by_failures(report.payload.fuzzing.failures) if report.payload.kind == "fuzz" else set()
     untold = [group for group in groups if (group.shown.tool, group.shown.rule.id) not in told]
     for level in LEVELS:
         yield from _table(level, [group for group in untold if group.shown.level == level], run)
     if static:
         yield f"\n{escaped(static_sentence(static))}\n"
-    if run.command in TRYING:
+    if run.kind in CALLING:
         from mcproof.report.proof_markdown import untested_section
 
         yield from untested_section(report)
@@ -116,17 +118,17 @@ def _target(report: TargetReport, run: RunReport) -> Iterator[str]:
 _OUTCOMES = {"passed": "✅", "failed": "🔴", "error": "❗"}
 
 
-def _tests(report: TargetReport) -> Iterator[str]:
+def _tests(report: TargetResult) -> Iterator[str]:
     """The tests that did not pass, one row each, and the others folded away."""
     yield f"\n## {escaped(report.target)}\n\n**{escaped(sentence_of(report.tests))}**\n"
-    bad = [test for test in told_once(report.tests) if test.outcome in ("failed", "error")]
-    others = [test for test in report.tests if test.outcome not in ("failed", "error")]
+    bad = [test for test in told_once(report.tests) if test.is_bad]
+    others = [test for test in report.tests if not test.is_bad]
     if bad:
         yield "\n| | test | where | why |\n| --- | --- | --- | --- |\n"
     for test in bad:
-        lines = [failure_sentence(each) for each in test.failures] or [test.message, *test.detail.splitlines()]
+        lines = [each.sentence for each in test.failures] or [test.message, *test.detail.splitlines()]
         told = "<br>".join(map(escaped, lines))
-        where = code(_place(test.file, first_line(test))) if test.file is not None else ""
+        where = code(_place(test.file, test.first_line)) if test.file is not None else ""
         yield f"| {_OUTCOMES[test.outcome]} | {escaped(test.label)} | {where} | {told} |\n"
     if others:
         yield f"\n{_FOLD}<summary>{plural(len(others), 'other test')}</summary>\n\n"
@@ -136,33 +138,33 @@ def _tests(report: TargetReport) -> Iterator[str]:
         yield f"\n{_UNFOLD}\n"
 
 
-def _summary(report: TargetReport, groups: list[Group], run: RunReport) -> str:
+def _summary(report: TargetResult, groups: list[FindingGroup], run: RunResult) -> str:
     parts = []
-    if report.score is not None:
-        parts.append(f"grade **{report.score.grade}** ({report.score.score} of 100)")
+    if report.scores.grade is not None:
+        parts.append(f"grade **{report.scores.grade.letter}** ({report.scores.grade.score} of 100)")
     levels = [group.shown.level for group in groups]
     counts = [_counted(levels.count(level), level, run) for level in LEVELS if level in levels]
-    parts.append(", ".join(counts) or ("no change" if run.command == "diff" else "no findings"))
+    parts.append(", ".join(counts) or ("no change" if run.kind == "diff" else "no findings"))
     if report.suppressed:
         parts.append(f"{len(report.suppressed):,} suppressed")
-    if run.command != "diff":
+    if run.kind != "diff":
         parts.append(scope_of(report))
-    if report.tokens is not None:
-        parts.append(plural(report.tokens.total, "token"))
-    if report.score is not None and report.descriptions is not None and report.descriptions.tools:
-        parts.append(f"descriptions {report.descriptions.mean:.2f} of 1.00")
-    if report.compared_with is not None:
-        parts.append(f"from {code(repository_path(report.compared_with))}")
+    if report.scores.tokens is not None:
+        parts.append(plural(report.scores.tokens.total, "token"))
+    if report.scores.grade is not None and report.scores.descriptions is not None and report.scores.descriptions.tools:
+        parts.append(f"descriptions {report.scores.descriptions.mean:.2f} of 1.00")
+    if report.payload.kind == "diff":
+        parts.append(f"from {code(repository_path(report.payload.compared_with))}")
     if report.title != report.target:
         parts.append(code(repository_path(report.target) if report.connection is None else report.target))
     return " · ".join(parts)
 
 
-def _counted(count: int, level: Level, run: RunReport) -> str:
-    return f"{count:,} {_CHANGES[level]}" if run.command == "diff" else plural(count, level)
+def _counted(count: int, level: Level, run: RunResult) -> str:
+    return f"{count:,} {_CHANGES[level]}" if run.kind == "diff" else plural(count, level)
 
 
-def _table(level: Level, groups: list[Group], run: RunReport) -> Iterator[str]:
+def _table(level: Level, groups: list[FindingGroup], run: RunResult) -> Iterator[str]:
     """The findings of a level; notes are folded away."""
     if not groups:
         return
@@ -172,7 +174,7 @@ def _table(level: Level, groups: list[Group], run: RunReport) -> Iterator[str]:
         yield f"\n{_FOLD}<summary>{_SIGNS[level]} {word}</summary>\n"
     else:
         yield f"\n### {_SIGNS[level]} {word}\n"
-    yield f"\n| {'change' if run.command == 'diff' else 'rule'} | where | what |\n| --- | --- | --- |\n"
+    yield f"\n| {'change' if run.kind == 'diff' else 'rule'} | where | what |\n| --- | --- | --- |\n"
     for shown, also in groups:
         rules = ", ".join(code(rule) for rule in (shown.rule.id, *also))
         yield f"| {rules} | {_where(shown)} | {escaped(shown.message)} |\n"
@@ -180,7 +182,7 @@ def _table(level: Level, groups: list[Group], run: RunReport) -> Iterator[str]:
         yield f"\n{_UNFOLD}\n"
 
 
-def _where(each: Reported) -> str:
+def _where(each: ReportedFinding) -> str:
     whose = f"{code(each.label)} " if each.label else ""
     return whose + code(_place(each.file, each.line))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.results.model import Cell, ProbeResult
+    from mcproof.results.proof import Cell, ProbeResult
 
 FAULTS = {
     "FAULT-SCHEMA-MISSING-REQUIRED": "missing",

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import CASE_OUTCOMES, CHECKS
+from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.suite_tests import sentence_of
+from mcproof.results.proof import promises
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.results.model import Cell, Failure, ProbeResult, Reported, TargetReport
+    from mcproof.results.findings import ReportedFinding
+    from mcproof.results.payloads import Kind
+    from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
+    from mcproof.results.run import TargetResult
 
-TRYING = ("probe", "prove", "fuzz")
-"""The commands that try a server out."""
-
-PROBING = ("probe", "prove")
+PROBING: tuple[Kind, ...] = ("probe", "prove")
+"""The kinds of run that send probes."""
 
 STATIC = "strict"
 """The ruleset that says of a schema what probes say of the server; people get the latter alone."""
@@ -64,42 +66,6 @@ PROBED_RULES = frozenset((*_RULES.values(), "WIR-016", "WIR-017", "WIR-018", "WI
 """The rules whose findings are the outcome of a probe."""
 
 
-class NegativePath(NamedTuple):
-    """How a server takes what it must refuse."""
-
-    checks_run: int
-    failures: int
-    gate_passed: int
-    """1 where no check failed and at least one ran, else 0: what was not tested does not pass."""
-
-
-def negative_path(probes: Iterable[ProbeResult]) -> NegativePath:
-    """The checks of the negative path, counted."""
-    judged = [each.passed for each in probes if each.probe in CHECKS and each.passed is not None]
-    failures = judged.count(False)
-    return NegativePath(len(judged), failures, int(bool(judged) and not failures))
-
-
-class Promises(NamedTuple):
-    """What the schemas promise, and what became of it."""
-
-    declared: int
-    kept: int
-    broken: int
-    not_tested: int
-    doubtful: int
-    """How many of those kept prove little, as the valid call is refused as well."""
-
-
-def promises(matrix: Iterable[Cell]) -> Promises:
-    """The promises of a matrix, counted."""
-    promised = [cell for cell in matrix if cell.declared]
-    verdicts = [cell.verdict for cell in promised]
-    kept, broken = verdicts.count("proven"), verdicts.count("broken promise")
-    doubtful = sum(cell.is_doubtful and cell.verdict == "proven" for cell in promised)
-    return Promises(len(verdicts), kept, broken, len(verdicts) - kept - broken, doubtful)
-
-
 def promise_sentence(matrix: list[Cell]) -> str:
     """What became of the promises, for somebody who reads nothing else."""
     declared, kept, broken, not_tested, doubtful = promises(matrix)
@@ -126,10 +92,9 @@ def probe_sentence(probes: list[ProbeResult]) -> str:
     return ", ".join([f"of {plural(len(judged), 'probe')}, {passed:,} passed", f"{failed:,} failed", *parts])
 
 
-def fuzz_sentence(report: TargetReport) -> str:
+def fuzz_sentence(fuzzing: Fuzzing) -> str:
     """What fuzzing came to."""
-    fuzzing = report.fuzzing
-    if fuzzing is None or not fuzzing.cases:
+    if not fuzzing.cases:
         return "nothing was fuzzed: no case was sent"
     counts = [outcome_words(name, fuzzing.outcomes[name]) for name in CASE_OUTCOMES if fuzzing.outcomes.get(name)]
     return f"of {plural(fuzzing.cases, 'case')}, {', '.join(counts)}"
@@ -150,23 +115,16 @@ def outcome_words(outcome: str, count: int) -> str:
     return f"{count:,} {_WORDS[outcome][count != 1]}"
 
 
-def was_tested(report: TargetReport) -> bool:
-    """Whether anything was judged at all."""
-    if report.fuzzing is not None:
-        return report.fuzzing.cases > 0
-    judged = any(each.passed is not None for each in report.probes)
-    return judged or any(cell.kept is not None for cell in report.matrix)
-
-
-def summary_sentence(report: TargetReport, command: str) -> str:
-    """What a manager wants to know of a server that was tried; for any other command, nothing."""
-    if command == "run":
-        return sentence_of(report.tests)
-    if command == "prove":
-        return promise_sentence(report.matrix)
-    if command == "probe":
-        return probe_sentence(report.probes)
-    return fuzz_sentence(report) if command == "fuzz" else ""
+def summary_sentence(report: TargetResult) -> str:
+    """The result of a kind of run that tests, in one sentence; empty for the others."""
+    payload = report.payload
+    if payload.kind == "suite":
+        return sentence_of(payload.tests)
+    if payload.kind == "prove":
+        return promise_sentence(payload.matrix)
+    if payload.kind == "probe":
+        return probe_sentence(payload.probes)
+    return fuzz_sentence(payload.fuzzing) if payload.kind == "fuzz" else ""
 
 
 def rules_of(result: ProbeResult) -> set[str]:
@@ -185,7 +143,7 @@ def told_by_failures(failures: Iterable[Failure]) -> set[tuple[str | None, str]]
     return {(each.tool, rule) for each in failures for rule in _RULES_OF_CASES.get(each.outcome, ())}
 
 
-def split_static(findings: Iterable[Reported]) -> tuple[list[Reported], int]:
+def split_static(findings: Iterable[ReportedFinding]) -> tuple[list[ReportedFinding], int]:
     """The findings that people are shown of a server that was tried, and how many only its schemas are to blame for."""
     shown, static = [], 0
     for each in findings:
@@ -199,45 +157,6 @@ def split_static(findings: Iterable[Reported]) -> tuple[list[Reported], int]:
 def static_sentence(count: int) -> str:
     """Where to see what is not shown."""
     return f"{plural(count, 'finding')} of the strict rules; `mcproof schema-lint` shows them"
-
-
-class Reason(NamedTuple):
-    """Why some things were not tested."""
-
-    why: str
-    whats: list[str]
-
-
-def not_tested(report: TargetReport) -> list[Reason]:
-    """What was not tested, by the reason: what the report says of it, and the probes that were not sent."""
-    reasons: dict[str, dict[str, None]] = {}
-    for each in report.untested:
-        reasons.setdefault(each.why, {})[each.what] = None
-    for probe in report.probes:
-        if probe.outcome == "not_tested":
-            reasons.setdefault(probe.reason, {})[f"tool {probe.tool}" if probe.tool else probe.probe] = None
-    for cell in report.matrix:
-        if cell.verdict == "not tested":
-            reasons.setdefault(cell.reason, {})[f"tool {cell.tool}"] = None
-    return [Reason(why or "no reason is known", list(whats)) for why, whats in reasons.items()]
-
-
-class Prediction(NamedTuple):
-    """A fault that lies open as static rules said that it would."""
-
-    rules: tuple[str, ...]
-    fault: str
-    tools: list[str]
-
-
-def predictions(matrix: Iterable[Cell]) -> list[Prediction]:
-    """What static rules said before anything was sent, and the server confirmed."""
-    found: dict[tuple[tuple[str, ...], str], Prediction] = {}
-    for cell in matrix:
-        if cell.verdict == "open" and cell.predicted_by:
-            key = (cell.predicted_by, cell.fault)
-            found.setdefault(key, Prediction(*key, [])).tools.append(cell.tool)
-    return list(found.values())
 
 
 def shown_arguments(failure: Failure) -> str:

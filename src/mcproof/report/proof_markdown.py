@@ -8,29 +8,31 @@ from mcproof.console import plural
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.markdown import code, escaped
 from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.proof import not_tested, predictions, probe_sentence, shown_arguments
+from mcproof.report.proof import probe_sentence, shown_arguments
+from mcproof.results.proof import predictions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.report.matrix import Grid, Mark, Square
-    from mcproof.results.model import Fuzzing, ProbeResult, TargetReport
+    from mcproof.results.proof import Fuzzing, ProbeResult
+    from mcproof.results.run import TargetResult
 
 NAMES = 6
 """How many tools a sentence names; the rest is counted."""
 
 
-def trial_sections(report: TargetReport, command: str) -> Iterator[str]:
+def trial_sections(report: TargetResult) -> Iterator[str]:
     """What stands between the summary and the findings."""
-    if command == "fuzz":
-        if report.fuzzing is not None:
-            yield from _fuzzing(report.fuzzing)
+    kind = report.payload.kind
+    if report.payload.kind == "fuzz":
+        yield from _fuzzing(report.payload.fuzzing)
     else:
-        if command == "prove":
+        if kind == "prove":
             yield f"\n{escaped(probe_sentence(report.probes))}\n"
-        grid = matrix_grid(report.matrix) if command == "prove" else probe_grid(report.probes)
+        grid = matrix_grid(report.matrix) if kind == "prove" else probe_grid(report.probes)
         if grid.rows:
-            yield f"\n### {TITLES[command]}\n\n"
+            yield f"\n### {TITLES[kind]}\n\n"
             yield from _table(grid)
         yield from _server(server_probes(report.probes))
         for rules, fault, tools in predictions(report.matrix):
@@ -83,9 +85,9 @@ def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
         yield f"| {outcome} | {whose} | {escaped(each.what)}{times} | {arguments} | {replay} |\n"
 
 
-def untested_section(report: TargetReport) -> Iterator[str]:
+def untested_section(report: TargetResult) -> Iterator[str]:
     """What was not tested, by the reason."""
-    reasons = not_tested(report)
+    reasons = report.untested_reasons()
     if reasons:
         yield "\n### Not tested\n\n| what | why |\n| --- | --- |\n"
     for why, whats in reasons:

@@ -6,23 +6,18 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural
 from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.proof import (
-    not_tested,
-    predictions,
-    probe_sentence,
-    promise_sentence,
-    split_static,
-    static_sentence,
-    was_tested,
-)
+from mcproof.report.proof import probe_sentence, promise_sentence, split_static, static_sentence
 from mcproof.report.text import frame, scope_of
-from mcproof.results.model import group_by_fault
+from mcproof.results.findings import group_by_fault
+from mcproof.results.proof import predictions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.report.matrix import Grid, Mark, Row
-    from mcproof.results.model import ProbeResult, Reported, TargetReport
+    from mcproof.results.findings import ReportedFinding
+    from mcproof.results.proof import ProbeResult
+    from mcproof.results.run import TargetResult
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
 NAME_WIDTH = 48
@@ -32,7 +27,7 @@ NAMES = 6
 """How many tools a sentence names; the rest is counted."""
 
 
-def prove_text(report: TargetReport, style: Style) -> Iterator[str]:
+def prove_text(report: TargetResult, style: Style) -> Iterator[str]:
     """The contract matrix, and below it what is to be said of it."""
     heading = f"{TITLES['prove']}: what the schemas promise, and what the server keeps"
     yield from _text(report, heading, matrix_grid(report.matrix), style)
@@ -40,14 +35,14 @@ def prove_text(report: TargetReport, style: Style) -> Iterator[str]:
     yield from _sum(report, style)
 
 
-def probe_text(report: TargetReport, style: Style) -> Iterator[str]:
+def probe_text(report: TargetResult, style: Style) -> Iterator[str]:
     """The probes of each tool, and below them what is to be said of them."""
     heading = f"{TITLES['probe']}: what the server must refuse, and whether it does"
     yield from _text(report, heading, probe_grid(report.probes), style)
     yield from _sum(report, style)
 
 
-def _text(report: TargetReport, heading: str, grid: Grid, style: Style) -> Iterator[str]:
+def _text(report: TargetResult, heading: str, grid: Grid, style: Style) -> Iterator[str]:
     """A picture first; then what is wrong, what was predicted and what is not known."""
     if grid.rows:
         yield style.paint(style.fitting(heading, style.width), "bold") + "\n\n"
@@ -120,7 +115,7 @@ def _server(probes: list[ProbeResult], style: Style) -> Iterator[str]:
     yield "\n"
 
 
-def findings_text(findings: Iterable[Reported], style: Style) -> Iterator[str]:
+def findings_text(findings: Iterable[ReportedFinding], style: Style) -> Iterator[str]:
     """What the server did wrong, in frames; what its schemas alone are to blame for is counted."""
     shown, static = split_static(findings)
     for group in group_by_fault(shown):
@@ -129,7 +124,7 @@ def findings_text(findings: Iterable[Reported], style: Style) -> Iterator[str]:
         yield f"{static_sentence(static)}\n\n"
 
 
-def _predicted(report: TargetReport, style: Style) -> Iterator[str]:
+def _predicted(report: TargetResult, style: Style) -> Iterator[str]:
     found = predictions(report.matrix)
     if not found:
         return
@@ -141,9 +136,9 @@ def _predicted(report: TargetReport, style: Style) -> Iterator[str]:
     yield "\n"
 
 
-def untested_text(report: TargetReport, style: Style) -> Iterator[str]:
+def untested_text(report: TargetResult, style: Style) -> Iterator[str]:
     """What was not tested, by the reason."""
-    reasons = not_tested(report)
+    reasons = report.untested_reasons()
     if not reasons:
         return
     yield style.paint("Not tested", "bold") + "\n\n"
@@ -166,17 +161,17 @@ def _wrapped(text: str, style: Style) -> list[str]:
     return [f"{line}\n" for line in lines]
 
 
-def _sum(report: TargetReport, style: Style) -> Iterator[str]:
+def _sum(report: TargetResult, style: Style) -> Iterator[str]:
     """The last lines: what became of the probes, and whether that is good enough."""
     yield f"{style.paint(probe_sentence(report.probes), 'bold')}\n"
     yield verdict_line(report, style)
 
 
-def verdict_line(report: TargetReport, style: Style) -> str:
+def verdict_line(report: TargetResult, style: Style) -> str:
     """Whether a server that was tried has passed; what was not tested has not."""
     scope = f"{scope_of(report)} of {style.text(report.target)}"
     hidden = f" ({len(report.suppressed):,} suppressed)" if report.suppressed else ""
-    if not was_tested(report) and not report.failing:
+    if not report.was_tested and not report.failing:
         return f"{style.paint('nothing was tested', 'warning')}, which does not pass: {scope}{hidden}\n"
     if not report.passed:
         failed = style.paint(f"{style.symbol('✗ ', '')}failed", "error")

@@ -10,13 +10,14 @@ from mcproof.linting.finding import LEVELS
 from mcproof.linting.rulebook import sentence
 from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.report.ci_paths import relative_path, repository_path
-from mcproof.report.documents import encode, listed, printable
-from mcproof.report.suite_tests import first_line
+from mcproof.results.records import encode, listed, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.model import Fix, Reported, RuleFacts, RunReport, TestResult
+    from mcproof.results.findings import FixFacts, ReportedFinding, RuleFacts
+    from mcproof.results.run import RunResult
+    from mcproof.results.suite_tests import TestResult
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 HOME = "https://github.com/mcproof/mcproof"
@@ -40,7 +41,7 @@ _TEST_RULE = {
 _LOGICAL_KINDS = {"tool": "function", "resource": "resource", "template": "resource", "prompt": "function"}
 
 
-def document(run: RunReport) -> Iterator[str]:
+def document(run: RunResult) -> Iterator[str]:
     """The run as a SARIF log, one result a line."""
     reported = [each for report in run.targets for each in (*report.findings, *report.suppressed)]
     results = sorted(reported, key=lambda each: LEVELS.index(each.level))[:MOST_RESULTS] if _too_many(run) else reported
@@ -61,7 +62,7 @@ def document(run: RunReport) -> Iterator[str]:
     yield "\n}]}\n"
 
 
-def _too_many(run: RunReport) -> bool:
+def _too_many(run: RunResult) -> bool:
     return sum(len(report.findings) + len(report.suppressed) for report in run.targets) > MOST_RESULTS
 
 
@@ -95,7 +96,7 @@ def help_uri(rule: RuleFacts) -> str:
     return f"{HOME}/blob/main/docs/{page}"
 
 
-def _invocation(run: RunReport, left_out: int) -> dict[str, Any]:
+def _invocation(run: RunResult, left_out: int) -> dict[str, Any]:
     invocation: dict[str, Any] = {"executionSuccessful": run.exit_code in (0, 1), "exitCode": run.exit_code}
     troubles = [report.trouble for report in run.targets if report.trouble is not None]
     failures = [_notification("error", each.message, each.file, each.line) for each in troubles]
@@ -144,7 +145,7 @@ def _artifact(path: str) -> dict[str, str]:
     return {"uri": f"./{uri}" if ":" in path.partition("/")[0] else uri, "uriBaseId": "%SRCROOT%"}
 
 
-def _result(each: Reported, numbers: dict[str, int]) -> dict[str, Any]:
+def _result(each: ReportedFinding, numbers: dict[str, int]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": each.rule.id,
         "ruleIndex": numbers[each.rule.id],
@@ -167,7 +168,7 @@ def _failed(test: TestResult, number: int) -> dict[str, Any]:
     from hashlib import sha256
 
     identity = f"{test.file}\0{test.block}\0{test.name}".encode("utf-8", "surrogatepass")
-    line = first_line(test)
+    line = test.first_line
     region = {"startLine": line} if line is not None else None
     return {
         "ruleId": _TEST_RULE["id"],
@@ -179,7 +180,7 @@ def _failed(test: TestResult, number: int) -> dict[str, Any]:
     }
 
 
-def _location(each: Reported) -> dict[str, Any]:
+def _location(each: ReportedFinding) -> dict[str, Any]:
     region = None
     if each.line is not None:
         region = {"startLine": each.line}
@@ -197,7 +198,7 @@ def _location(each: Reported) -> dict[str, Any]:
     return location
 
 
-def _fix(file: str, fix: Fix) -> dict[str, Any]:
+def _fix(file: str, fix: FixFacts) -> dict[str, Any]:
     line, column, end_line, end_column, text = fix.edit  # type: ignore[misc]
     region = {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
     change = {"deletedRegion": region, "insertedContent": {"text": text}}

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.console import plural
+from mcproof.results.suite_tests import count_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.console import Style
-    from mcproof.results.model import RunReport, TargetReport, TestFailure, TestResult
+    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.results.suite_tests import TestResult
 
-OUTCOMES = ("passed", "failed", "error", "skipped", "not_applicable")
 _WORDS = {"error": "could not be made", "not_applicable": "not applicable"}
 _MARKS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
 _COLOURS = {"passed": "good", "failed": "error", "error": "error"}
@@ -20,12 +21,11 @@ _COLOURS = {"passed": "good", "failed": "error", "error": "error"}
 
 def sentence_of(tests: list[TestResult]) -> str:
     """How many tests there were, and how they ended."""
-    counted = {outcome: sum(test.outcome == outcome for test in tests) for outcome in OUTCOMES}
-    parts = [f"{count:,} {_WORDS.get(outcome, outcome)}" for outcome, count in counted.items() if count]
+    parts = [f"{count:,} {_WORDS.get(outcome, outcome)}" for outcome, count in count_outcomes(tests).items() if count]
     return f"{plural(len(tests), 'test')}: {', '.join(parts)}" if tests else "no tests"
 
 
-def tests_text(report: TargetReport, style: Style) -> Iterator[str]:
+def tests_text(report: TargetResult, style: Style) -> Iterator[str]:
     """A line for each test, the reasons below those that did not pass, and the sum."""
     yield style.paint(style.text(report.target), "bold") + "\n"
     for test in told_once(report.tests):
@@ -68,85 +68,36 @@ def reasons(test: TestResult, style: Style) -> Iterator[str]:
         yield style.text(test.message, 1000)
         yield from (style.paint(f"  {style.text(line, 400)}", "dim") for line in test.detail.splitlines())
     for number, failure in enumerate(test.failures):
-        yield style.text(failure_sentence(failure), 1000)
-        if says_more(failure):
+        yield style.text(failure.sentence, 1000)
+        if failure.has_difference:
             yield f"  {style.paint('expected', 'dim')} {style.text(failure.expected, 400)}"
             yield f"  {style.paint('got', 'dim')}      {style.text(failure.got, 400)}"
         following = test.failures[number + 1] if number + 1 < len(test.failures) else None
         if following is not None and following.line != failure.line and failure.line is not None:
             yield style.paint(style.text(f"{test.file}:{failure.line}"), "dim")
-    if test.outcome in ("failed", "error") and (line := last_line(test)) is not None:
+    if test.is_bad and (line := test.last_line) is not None:
         yield style.paint(style.text(f"{test.file}:{line}"), "dim")
 
 
-def last_line(test: TestResult) -> int | None:
-    """Where the last expectation stands that was not met; else where the test does."""
-    return test.failures[-1].line or test.line if test.failures else test.line
-
-
-def first_line(test: TestResult) -> int | None:
-    """Where the first expectation stands that was not met; else where the test does."""
-    return test.failures[0].line or test.line if test.failures else test.line
-
-
-def difference_of(failure: TestFailure) -> list[str]:
-    """What was expected and what came, a line each, where that tells more than the message does."""
-    return [f"expected {failure.expected}", f"got      {failure.got}"] if says_more(failure) else []
-
-
-def failure_sentence(failure: TestFailure) -> str:
-    """What is wrong, with the value that it is about in front."""
-    if not failure.target or failure.message.startswith(failure.target):
-        return failure.message
-    return f"{failure.target}: {failure.message}"
-
-
-def says_more(failure: TestFailure) -> bool:
-    """Whether what was expected and what came tell more than the message does."""
-    return bool(failure.got) and f"expected {failure.expected}, got {failure.got}" not in failure.message
-
-
-def tests_concise(report: TargetReport, style: Style) -> Iterator[str]:
+def tests_concise(report: TargetResult, style: Style) -> Iterator[str]:
     """One line for each test that did not pass."""
     for test in told_once(report.tests):
-        if test.outcome in ("failed", "error"):
-            line = first_line(test)
+        if test.is_bad:
+            line = test.first_line
             place = f"{test.file}:{line}: " if line is not None else ""
             word = style.paint(test.outcome, "error")
             yield f"{style.text(place)}{word} {style.text(test.label)}: {style.text(test.message, 1000)}\n"
 
 
-def record_of(test: TestResult) -> dict[str, Any]:
-    """A test for machines; how long it took stands with the timings."""
-    return {
-        "name": test.name,
-        "block": test.block,
-        "server": test.server,
-        "outcome": test.outcome,
-        "message": test.message,
-        "failures": [failure._asdict() for failure in test.failures],
-        "file": test.file,
-        "line": test.line,
-        **({"detail": test.detail} if test.detail else {}),
-    }
-
-
-def counts_of(tests: list[TestResult]) -> dict[str, int]:
-    """How many tests ended how."""
-    return {
-        "tests": len(tests),
-        **{outcome: sum(test.outcome == outcome for test in tests) for outcome in OUTCOMES},
-    }
-
-
-def run_tests_document(run: RunReport) -> Iterator[str]:
+def run_tests_document(run: RunResult) -> Iterator[str]:
     """What `run` prints."""
-    from mcproof.report.documents import SCHEMA_VERSION, documents, encode, listed, printable
+    from mcproof.report.documents import documents
+    from mcproof.results.records import SCHEMA_VERSION, encode, listed, printable, test_record
 
-    def document(report: TargetReport, notices: dict[str, Any]) -> Iterator[str]:
+    def document(report: TargetResult, notices: dict[str, Any]) -> Iterator[str]:
         yield f'{{"schema_version": {SCHEMA_VERSION},\n"target": {printable(encode(report.target))},\n'
-        yield from listed("tests", (encode(record_of(test)) for test in report.tests))
+        yield from listed("tests", (encode(test_record(test)) for test in report.tests))
         more = "".join(f",\n{encode(key)}: {printable(encode(value))}" for key, value in notices.items())
-        yield f',\n"summary": {encode(counts_of(report.tests))}{more}}}'
+        yield f',\n"summary": {encode({"tests": len(report.tests), **count_outcomes(report.tests)})}{more}}}'
 
     return documents(run, document)

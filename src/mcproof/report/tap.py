@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import safe
 from mcproof.report.as_tests import suites_of
-from mcproof.report.documents import printable
+from mcproof.results.records import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.report.as_tests import Check
-    from mcproof.results.model import RunReport
+    from mcproof.results.run import RunResult
 
 
-def document(run: RunReport) -> Iterator[str]:
+def document(run: RunResult) -> Iterator[str]:
     """A test point for each rule without findings, each finding and each gate."""
     points = [(suite.name, check) for suite in suites_of(run) for check in suite.checks]
     yield "TAP version 14\n"

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural, safe, shell_word
 from mcproof.linting.finding import LEVELS
-from mcproof.results.model import BROKEN, Snippet, group_by_fault
+from mcproof.results.findings import Snippet, group_by_fault
+from mcproof.results.run import BROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.model import Group, Reported, TargetReport
+    from mcproof.results.findings import FindingGroup, ReportedFinding
+    from mcproof.results.run import TargetResult
 
 _TAB = "    "
 COUNTED = {"tools": "tool", "resources": "resource", "templates": "template", "prompts": "prompt"}
 
 
-def frames(report: TargetReport, style: Style) -> Iterator[str]:
+def frames(report: TargetResult, style: Style) -> Iterator[str]:
     """Every finding with the line it is about, a caret, and what to do; then a summary."""
     groups = group_by_fault(report.findings)
     for group in groups:
@@ -25,7 +27,7 @@ def frames(report: TargetReport, style: Style) -> Iterator[str]:
     yield summary(report, groups, style)
 
 
-def concise(report: TargetReport, style: Style) -> Iterator[str]:
+def concise(report: TargetResult, style: Style) -> Iterator[str]:
     """One line a finding: place, level, rule, subject, message."""
     for shown, also in group_by_fault(report.findings):
         level = style.paint(shown.level, shown.level)
@@ -33,19 +35,19 @@ def concise(report: TargetReport, style: Style) -> Iterator[str]:
         yield f"{place_of(shown, style)}: {level} {shown.rule.id} {_sentence(shown, style)}{others}\n"
 
 
-def place_of(shown: Reported, style: Style) -> str:
+def place_of(shown: ReportedFinding, style: Style) -> str:
     """Where something stands, as far as that is known: of a live server there is only the name."""
     parts = [style.text(shown.file), shown.line, shown.column]
     return ":".join(str(part) for part in parts if part is not None)
 
 
-def _sentence(shown: Reported, style: Style) -> str:
+def _sentence(shown: ReportedFinding, style: Style) -> str:
     """The message, with whose it is in front."""
     message = style.text(shown.message)
     return f"{style.text(shown.label, 100)}: {message}" if shown.label else message
 
 
-def frame(group: Group, style: Style) -> str:
+def frame(group: FindingGroup, style: Style) -> str:
     """A finding with the line it is about, as far as there is one, and what to do."""
     shown = group.shown
     gutter = len(str(shown.line or " ")) + 1
@@ -63,13 +65,13 @@ def frame(group: Group, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _replay(shown: Reported) -> str:
+def _replay(shown: ReportedFinding) -> str:
     """The command that sends again what a finding is about, if it is about something that was sent."""
     failure = shown.evidence.get("failure") if shown.evidence is not None else None
     return f"mcproof replay {safe(failure)}" if isinstance(failure, str) else ""
 
 
-def _excerpt(shown: Reported, snippet: Snippet, gutter: int, style: Style) -> list[str]:
+def _excerpt(shown: ReportedFinding, snippet: Snippet, gutter: int, style: Style) -> list[str]:
     """The line of the file, cropped around the place, with carets under it."""
     line, start, length = snippet.text, snippet.start, len(snippet.text)
     room = style.width - gutter - 6
@@ -96,7 +98,7 @@ def _excerpt(shown: Reported, snippet: Snippet, gutter: int, style: Style) -> li
     ]
 
 
-def summary(report: TargetReport, groups: list[Group], style: Style) -> str:
+def summary(report: TargetResult, groups: list[FindingGroup], style: Style) -> str:
     """The last lines: how much is shown, of how much, what was left out, and what a machine can mend."""
     scope = f"{scope_of(report)} of {style.text(report.target)}"
     hidden = f" ({len(report.suppressed):,} suppressed)" if report.suppressed else ""
@@ -113,7 +115,7 @@ def summary(report: TargetReport, groups: list[Group], style: Style) -> str:
     return "\n".join(lines) + f"\n{_polish(report)}"
 
 
-def fixing_command(report: TargetReport) -> str:
+def fixing_command(report: TargetResult) -> str:
     """The command that mends what a machine can mend."""
     whose = shell_word(report.target) if report.connection is None else "FILE"
     how = "--fix" if report.connection is not None or report.findings[0].file == report.target else "--diff"
@@ -122,8 +124,8 @@ def fixing_command(report: TargetReport) -> str:
     return f"mcproof {'lint' if rulesets == {'polish'} and is_source else 'schema-lint'} {whose} {how}"
 
 
-def _polish(report: TargetReport) -> str:
-    return "" if report.polish is None else f"polish score {report.polish} of 100\n"
+def _polish(report: TargetResult) -> str:
+    return "" if report.scores.polish is None else f"polish score {report.scores.polish} of 100\n"
 
 
 def failing_words(fail_on: str) -> str:
@@ -133,7 +135,7 @@ def failing_words(fail_on: str) -> str:
     return f"at or above the level {fail_on} (--fail-on)"
 
 
-def scope_of(report: TargetReport) -> str:
+def scope_of(report: TargetResult) -> str:
     """What was looked at."""
     counted = [
         plural(report.counts.get(key, 0), word)

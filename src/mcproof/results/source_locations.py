@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.results.model import Snippet
+from mcproof.results.findings import Snippet
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog

@@ -8,44 +8,46 @@ from typing import TYPE_CHECKING, Any
 from mcproof.console import safe
 from mcproof.errors import InputError
 from mcproof.linting.suppression.ignores import Suppression
-from mcproof.report.diff_text import BREAKING
-from mcproof.report.documents import SCHEMA_VERSION, encode, finding_line, listed, notice_record, printable, summary_of
-from mcproof.report.proof_records import cell_record, fuzzing_record, probe_record
-from mcproof.report.suite_tests import record_of
-from mcproof.results.model import (
-    Cell,
-    Deduction,
-    Descriptions,
-    Failure,
-    Fix,
-    Fuzzing,
-    Gain,
-    Gate,
-    Notice,
-    ProbeResult,
-    Reported,
-    RuleFacts,
-    RunReport,
-    Score,
-    Snippet,
-    TargetReport,
-    TestFailure,
-    TestResult,
-    TextEdit,
-    Tokens,
-    Trouble,
-    Untested,
-    Weakness,
+from mcproof.results.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
+from mcproof.results.payloads import (
+    DiffPayload,
+    FuzzPayload,
+    ProbePayload,
+    ProvePayload,
+    SuitePayload,
+    empty_payload,
 )
+from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
+from mcproof.results.records import (
+    SCHEMA_VERSION,
+    Record,
+    cell_record,
+    encode,
+    finding_line,
+    fuzzing_record,
+    listed,
+    notice_record,
+    printable,
+    probe_record,
+    summary_record,
+    test_record,
+)
+from mcproof.results.run import Gate, Notice, RunResult, TargetResult, Trouble, Untested
+from mcproof.results.scores import Descriptions, Scores, Weakness
+from mcproof.results.suite_tests import TestFailure, TestResult
+from mcproof.scores.grade import Deduction, Gain, Grade
+from mcproof.scores.tokens import TokenCost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mcproof.results.payloads import Payload
 
 KIND = "run"
 """What tells a run report from the other documents that mcproof writes."""
 
 
-def run_document(run: RunReport) -> Iterator[str]:
+def run_document(run: RunResult) -> Iterator[str]:
     """Everything that a run saw. What differs from run to run, the timings, stands on the last line."""
     head = {
         "schema_version": SCHEMA_VERSION,
@@ -64,19 +66,20 @@ def run_document(run: RunReport) -> Iterator[str]:
         yield ",\n" if number else "\n"
         yield from _target(report)
     seconds = {report.target: round(report.seconds, 4) for report in run.targets}
-    timings: dict[str, Any] = {"started": run.started, "seconds": round(run.seconds, 4), "targets": seconds}
-    if run.command == "run":
+    timings: Record = {"started": run.started, "seconds": round(run.seconds, 4), "targets": seconds}
+    if run.kind == "suite":
         timings["tests"] = {each.target: [round(test.seconds, 4) for test in each.tests] for each in run.targets}
     yield f'\n],\n"timings": {printable(encode(timings))}}}\n'
 
 
-def _target(report: TargetReport) -> Iterator[str]:
+def _target(report: TargetResult) -> Iterator[str]:
     if report.trouble is not None:
         yield printable(encode({"target": report.target, "error": report.trouble._asdict()}))
         return
+    payload, scores = report.payload, report.scores
     head = {
         "target": report.target,
-        "compared_with": report.compared_with,
+        "compared_with": payload.compared_with if payload.kind == "diff" else None,
         "server": report.server,
         "protocol": report.protocol,
         "connection": report.connection,
@@ -85,13 +88,13 @@ def _target(report: TargetReport) -> Iterator[str]:
         "fail_on": report.fail_on,
         "gates": [gate._asdict() for gate in report.gates],
         "scores": {
-            **({} if report.score is None else {"grade": _score(report.score)}),
-            **({} if report.polish is None else {"polish": {"score": report.polish}}),
+            **({} if scores.grade is None else {"grade": _grade_record(scores.grade)}),
+            **({} if scores.polish is None else {"polish": {"score": scores.polish}}),
         },
-        "tokens": None if report.tokens is None else report.tokens._asdict(),
-        "descriptions": None if report.descriptions is None else _descriptions(report.descriptions),
+        "tokens": None if scores.tokens is None else scores.tokens._asdict(),
+        "descriptions": None if scores.descriptions is None else _descriptions(scores.descriptions),
         "not_tested": [each._asdict() for each in report.untested],
-        "summary": {**summary_of(report), "suppressed": len(report.suppressed)},
+        "summary": {**summary_record(report), "suppressed": len(report.suppressed)},
     }
     yield "{" + _lines(head)
     yield from listed("findings", map(_finding_line, report.findings))
@@ -101,28 +104,44 @@ def _target(report: TargetReport) -> Iterator[str]:
     yield from listed("probes", (encode(probe_record(each)) for each in report.probes))
     yield ",\n"
     yield from listed("matrix", (encode(cell_record(each)) for each in report.matrix))
-    fuzzing = None if report.fuzzing is None else fuzzing_record(report.fuzzing)
+    fuzzing = fuzzing_record(payload.fuzzing) if payload.kind == "fuzz" else None
     yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
-    yield from listed("tests", (encode(record_of(each)) for each in report.tests))
+    yield from listed("tests", (encode(test_record(each)) for each in report.tests))
     yield "}"
 
 
-def _descriptions(descriptions: Descriptions) -> dict[str, Any]:
+def _descriptions(descriptions: Descriptions) -> Record:
     return {"tools": descriptions.tools, "weakest": [each._asdict() for each in descriptions.weakest]}
 
 
-def _lines(members: dict[str, Any]) -> str:
+def _lines(members: Record) -> str:
     return "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in members.items())
 
 
-def _score(score: Score) -> dict[str, Any]:
-    record = score._asdict()
-    record["deductions"] = [each._asdict() for each in score.deductions]
-    record["gains"] = [each._asdict() for each in score.gains]
-    return record
+def _grade_record(grade: Grade) -> Record:
+    return {
+        "score": grade.score,
+        "grade": grade.letter,
+        "word": grade.word,
+        "unclamped": grade.unclamped,
+        "bonus": grade.bonus,
+        "short_descriptions": grade.short_descriptions,
+        "is_empty": grade.is_empty,
+        "deductions": [each._asdict() for each in grade.deductions],
+        "gains": [
+            {
+                "rule": gain.rule,
+                "remedy": gain.remedy,
+                "points": gain.points,
+                "cost": gain.cost,
+                "grade": gain.letter,
+            }
+            for gain in grade.gains
+        ],
+    }
 
 
-def _finding_line(each: Reported) -> str:
+def _finding_line(each: ReportedFinding) -> str:
     """A finding as in every other document, and after that what only renderers need."""
     more = {
         "item": each.item,
@@ -136,7 +155,7 @@ def _finding_line(each: Reported) -> str:
     return f"{finding_line(each)[:-1]}, {encode(more)[1:]}"
 
 
-def read_run(data: bytes, name: str) -> RunReport:
+def read_run(data: bytes, name: str) -> RunResult:
     """A stored run report. Raises an InputError that says why this is none, or none that can be read."""
     try:
         document = json.loads(data, parse_constant=_refuse_constant)
@@ -183,7 +202,7 @@ def _in_whole_characters(document: Any) -> Any:
     return json.loads(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _contradiction(document: dict[str, Any]) -> str | None:
+def _contradiction(document: Record) -> str | None:
     """What no schema can say: whether the parts of a report fit together."""
     rules = {record["id"] for record in document["rules"]}
     targets = [each for each in document["targets"] if "error" not in each]
@@ -191,7 +210,7 @@ def _contradiction(document: dict[str, Any]) -> str | None:
         for finding in (*each["findings"], *each["suppressed"]):
             if finding["rule"] not in rules:
                 return f"the rule `{finding['rule'][:100]}` is not among its rules"
-            if document["command"] == "diff" and finding["severity"] not in BREAKING:
+            if document["command"] == "diff" and finding["severity"] not in IS_BREAKING:
                 return f"no change is of severity `{finding['severity']}`"
     if document["single_target"] and len(document["targets"]) > 1:
         return "it has more targets than one, and says that there is one"
@@ -204,13 +223,13 @@ def _contradiction(document: dict[str, Any]) -> str | None:
     return None
 
 
-def _run(document: dict[str, Any]) -> RunReport:
+def _run(document: Record) -> RunResult:
     rules = {record["id"]: RuleFacts(**_harmless(record)) for record in document["rules"]}
     timings = document["timings"]
-    return RunReport(
+    return RunResult(
         document["command"],
         document["mcproof"],
-        [_read_target(each, rules, timings) for each in document["targets"]],
+        [_read_target(each, rules, timings, document["command"]) for each in document["targets"]],
         list(rules.values()),
         [Notice(each["kind"], each["message"], each["file"], each["line"]) for each in document["notices"]],
         document["exit_code"],
@@ -220,21 +239,20 @@ def _run(document: dict[str, Any]) -> RunReport:
     )
 
 
-def _read_descriptions(record: dict[str, Any]) -> Descriptions:
+def _read_descriptions(record: Record) -> Descriptions:
     return Descriptions(record["tools"], [Weakness(**each) for each in record["weakest"]])
 
 
-def _harmless(record: dict[str, Any]) -> dict[str, Any]:
+def _harmless(record: Record) -> Record:
     """A record whose texts are mcproof's own, which renderers print as they are: nobody else may put more into them."""
     return {key: safe(value) if isinstance(value, str) else value for key, value in record.items()}
 
 
-def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], timings: dict[str, Any]) -> TargetReport:
+def _read_target(record: Record, rules: dict[str, RuleFacts], timings: Record, command: str) -> TargetResult:
     target = record["target"]
     if "error" in record:
-        return TargetReport(target, Trouble(**record["error"]))
-    score, tokens = record["scores"].get("grade"), record["tokens"]
-    return TargetReport(
+        return TargetResult(target, Trouble(**record["error"]), payload=empty_payload(command))
+    return TargetResult(
         target=target,
         server=record["server"],
         protocol=record["protocol"],
@@ -242,25 +260,48 @@ def _read_target(record: dict[str, Any], rules: dict[str, RuleFacts], timings: d
         counts=record["counts"],
         findings=[_read_finding(each, rules) for each in record["findings"]],
         suppressed=[_read_finding(each, rules) for each in record["suppressed"]],
-        score=_read_score(score) if score is not None else None,
-        polish=record["scores"]["polish"]["score"] if "polish" in record["scores"] else None,
-        tokens=Tokens(**tokens) if tokens is not None else None,
-        # What was written before descriptions had scores has none.
-        descriptions=_read_descriptions(record["descriptions"]) if record.get("descriptions") is not None else None,
+        scores=_read_scores(record),
         gates=[Gate(**each) for each in record["gates"]],
         fail_on=record["fail_on"],
         untested=[Untested(each["what"], each["why"], tuple(each["rules"])) for each in record["not_tested"]],
         seconds=timings["targets"].get(target, 0.0),
-        compared_with=record["compared_with"],
-        # What was written before servers were tried has none of these.
-        probes=[_read_probe(each) for each in record.get("probes", ())],
-        matrix=[_read_cell(each) for each in record.get("matrix", ())],
-        fuzzing=_read_fuzzing(record["fuzzing"]) if record.get("fuzzing") is not None else None,
-        tests=_read_tests(record.get("tests", []), timings.get("tests", {}).get(target, [])),
+        payload=_read_payload(record, timings, command),
     )
 
 
-def _read_tests(records: list[dict[str, Any]], seconds: list[float]) -> list[TestResult]:
+def _read_scores(record: Record) -> Scores:
+    scores, tokens, descriptions = record["scores"], record["tokens"], record.get("descriptions")
+    return Scores(
+        grade=_read_grade(scores["grade"]) if "grade" in scores else None,
+        tokens=TokenCost(**tokens) if tokens is not None else None,
+        # Absent in reports of versions that did not score descriptions.
+        descriptions=_read_descriptions(descriptions) if descriptions is not None else None,
+        polish=scores["polish"]["score"] if "polish" in scores else None,
+    )
+
+
+def _read_payload(record: Record, timings: Record, command: str) -> Payload:
+    """Read what a kind of run adds; older reports lack the lists."""
+    match empty_payload(command):
+        case DiffPayload():
+            return DiffPayload(record["compared_with"])
+        case ProbePayload():
+            return ProbePayload([_read_probe(each) for each in record.get("probes", ())])
+        case ProvePayload():
+            return ProvePayload(
+                [_read_probe(each) for each in record.get("probes", ())],
+                [_read_cell(each) for each in record.get("matrix", ())],
+            )
+        case FuzzPayload():
+            return FuzzPayload(_read_fuzzing(record["fuzzing"]))
+        case SuitePayload():
+            seconds = timings.get("tests", {}).get(record["target"], [])
+            return SuitePayload(_read_tests(record.get("tests", []), seconds))
+        case payload:
+            return payload
+
+
+def _read_tests(records: list[Record], seconds: list[float]) -> list[TestResult]:
     taken = [*seconds[: len(records)], *[0.0] * (len(records) - len(seconds))]
     return [
         TestResult(
@@ -272,37 +313,40 @@ def _read_tests(records: list[dict[str, Any]], seconds: list[float]) -> list[Tes
     ]
 
 
-def _read_probe(record: dict[str, Any]) -> ProbeResult:
+def _read_probe(record: Record) -> ProbeResult:
     return ProbeResult(is_exploratory=record["exploratory"], **_without(record, "exploratory"))
 
 
-def _read_cell(record: dict[str, Any]) -> Cell:
+def _read_cell(record: Record) -> Cell:
     rest = _without(record, "doubtful", "predicted_by")
     return Cell(is_doubtful=record["doubtful"], predicted_by=tuple(record["predicted_by"]), **rest)
 
 
-def _read_fuzzing(record: dict[str, Any]) -> Fuzzing:
+def _read_fuzzing(record: Record) -> Fuzzing:
     failures = [Failure(**each) for each in record["failures"]]
     return Fuzzing(failures=failures, **_without(record, "failures"))
 
 
-def _without(record: dict[str, Any], *keys: str) -> dict[str, Any]:
+def _without(record: Record, *keys: str) -> Record:
     return {key: value for key, value in record.items() if key not in keys}
 
 
-def _read_score(record: dict[str, Any]) -> Score:
-    deductions = [Deduction(**_harmless(each)) for each in record["deductions"]]
-    gains = [Gain(**_harmless(each)) for each in record["gains"]]
-    return Score(**{**_harmless(record), "deductions": deductions, "gains": gains})
+def _read_grade(record: Record) -> Grade:
+    return Grade(
+        letter=safe(record["grade"]),
+        deductions=[Deduction(**_harmless(each)) for each in record["deductions"]],
+        gains=[Gain(letter=safe(each["grade"]), **_harmless(_without(each, "grade"))) for each in record["gains"]],
+        **_harmless(_without(record, "grade", "deductions", "gains")),
+    )
 
 
-def _read_finding(record: dict[str, Any], rules: dict[str, RuleFacts]) -> Reported:
+def _read_finding(record: Record, rules: dict[str, RuleFacts]) -> ReportedFinding:
     rule = rules[record["rule"]]
     if rule.severity != record["severity"]:
         rule = rule._replace(severity=record["severity"], level=record["level"])
     fix, edit = record["fix"], record["edit"]
     snippet, suppression = record["snippet"], record["suppression"]
-    return Reported(
+    return ReportedFinding(
         rule,
         record["item"],
         record["item_pointer"],
@@ -313,7 +357,7 @@ def _read_finding(record: dict[str, Any], rules: dict[str, RuleFacts]) -> Report
         record["file"],
         record["line"],
         record["column"],
-        None if fix is None else Fix(fix["set"], fix["to"], None if edit is None else TextEdit(**edit)),
+        None if fix is None else FixFacts(fix["set"], fix["to"], None if edit is None else TextEdit(**edit)),
         record["fingerprint"],
         record["end_column"],
         None if snippet is None else Snippet(**snippet),

@@ -26,74 +26,50 @@ LETTERS = tuple(letter for letter, _, _ in THRESHOLDS)
 _IMPROVES_DESCRIPTIONS = ("tool-no-description", "tool-short-description", "tool-description-is-name")
 
 
-class GradeDeduction(NamedTuple):
-    """What the findings of one rule cost."""
+class Deduction(NamedTuple):
+    """The points that the findings of one rule cost."""
 
-    rule: Rule
+    rule: str
+    severity: str
+    """The scheme's severity, which determines the points."""
     times: int
-
-    @property
-    def points(self) -> int:
-        return self.times * POINTS[self.rule.scheme_severity]
-
-
-class GradeGain(NamedTuple):
-    """What mending every finding of one rule would do to the score."""
-
-    deduction: GradeDeduction
     points: int
-    letter: str
 
-    @property
-    def remedy(self) -> str:
-        """What to do, such as "describe 7 parameters"."""
-        count = self.deduction.times
-        text: str = self.deduction.rule.traits["remedy"].format(n=f"{count:,}", s="" if count == 1 else "s")
-        return text
+
+class Gain(NamedTuple):
+    """The effect of fixing every finding of one rule."""
+
+    rule: str
+    remedy: str
+    """What to do, such as "describe 7 parameters"."""
+    points: int
+    """By how much the score rises."""
+    cost: int
+    """What the findings cost; more than `points` where the score is at its floor."""
+    letter: str
 
 
 class Grade(NamedTuple):
+    """A score and a letter, with the deductions they result from."""
+
     score: int
-    deductions: list[GradeDeduction]
-    """By rule, the costliest first."""
-    has_bonus: bool
+    letter: str
+    word: str
+    unclamped: int
+    """The score before it is clamped to 0..100."""
+    bonus: int
+    """The points for descriptions that are all long enough."""
     short_descriptions: int
-    """How many tools keep the bonus away."""
-    rules_for_bonus: frozenset[str]
-    """The rules of which each, by itself, has a finding for every one of those tools: mending it earns the bonus."""
+    """How many descriptions are too short for the bonus."""
     is_empty: bool
-
-    @property
-    def letter(self) -> str:
-        return letter_of(self.score)
-
-    @property
-    def word(self) -> str:
-        return next(word for letter, _, word in THRESHOLDS if letter == self.letter)
-
-    @property
-    def bonus(self) -> int:
-        """The points for descriptions that are all long enough."""
-        return BONUS * self.has_bonus
-
-    @property
-    def raw_score(self) -> int:
-        """The score before it is cut to the range from 0 to 100."""
-        return 100 - sum(each.points for each in self.deductions) + self.bonus
+    deductions: list[Deduction]
+    """By rule, the costliest first."""
+    gains: list[Gain]
+    """The largest first; none for an empty server."""
 
     def findings_of(self, severity: str) -> int:
-        return sum(each.times for each in self.deductions if each.rule.scheme_severity == severity)
-
-    def gains(self) -> list[GradeGain]:
-        """What each rule's findings stand in the way of, the largest gain first; nothing for an empty server."""
-        if self.is_empty:
-            return []
-        gains = []
-        for deduction in self.deductions:
-            earns_bonus = deduction.rule.id in self.rules_for_bonus
-            score = _clamp(self.raw_score + deduction.points + BONUS * earns_bonus)
-            gains.append(GradeGain(deduction, score - self.score, letter_of(score)))
-        return sorted(gains, key=lambda gain: (-gain.points, -gain.deduction.points))
+        """How many findings of a severity count."""
+        return sum(each.times for each in self.deductions if each.severity == severity)
 
 
 def letter_of(score: int) -> str:
@@ -101,28 +77,52 @@ def letter_of(score: int) -> str:
 
 
 def grade(catalog: Catalog, findings: list[Finding]) -> Grade:
-    """The grade that the findings of the `grade` ruleset give; others do not count."""
+    """Return the grade of a catalog; only findings of the `grade` ruleset count."""
     counts: dict[Rule, int] = {}
     for finding in findings:
         if finding.rule.ruleset == "grade":
             counts[finding.rule] = counts.get(finding.rule, 0) + 1
-    deductions = sorted(
-        (GradeDeduction(rule, count) for rule, count in counts.items()), key=lambda each: (-each.points, each.rule.id)
-    )
+    rules = {rule.id: rule for rule in counts}
+    deductions = [
+        Deduction(rule.id, rule.scheme_severity, count, count * POINTS[rule.scheme_severity])
+        for rule, count in counts.items()
+    ]
+    deductions.sort(key=lambda each: (-each.points, each.rule))
     short = {id(tool) for tool in catalog.tools if length(trim(tool.description)) < BONUS_LENGTH}
-    mended: dict[str, set[int]] = {rule: set() for rule in _IMPROVES_DESCRIPTIONS}
-    for finding in findings:
-        if finding.rule.id in mended:
-            mended[finding.rule.id].add(id(finding.item))
-    unscored = Grade(
-        0,
-        deductions,
-        has_bonus=bool(catalog.tools) and not short,
+    bonus = BONUS if catalog.tools and not short else 0
+    unclamped = 100 - sum(each.points for each in deductions) + bonus
+    score = 0 if catalog.is_empty else _clamp(unclamped)
+    gains = []
+    for each in () if catalog.is_empty else deductions:
+        earned = BONUS if _earns_bonus(each.rule, findings, short) else 0
+        improved = _clamp(unclamped + each.points + earned)
+        remedy = _remedy(rules[each.rule], each.times)
+        gains.append(Gain(each.rule, remedy, improved - score, each.points, letter_of(improved)))
+    gains.sort(key=lambda gain: (-gain.points, -gain.cost))
+    letter = letter_of(score)
+    return Grade(
+        score=score,
+        letter=letter,
+        word=next(word for name, _, word in THRESHOLDS if name == letter),
+        unclamped=unclamped,
+        bonus=bonus,
         short_descriptions=len(short),
-        rules_for_bonus=frozenset(rule for rule, tools in mended.items() if short and short <= tools),
         is_empty=catalog.is_empty,
+        deductions=deductions,
+        gains=gains,
     )
-    return unscored if catalog.is_empty else unscored._replace(score=_clamp(unscored.raw_score))
+
+
+def _earns_bonus(rule: str, findings: list[Finding], short: set[int]) -> bool:
+    """Whether fixing one rule alone makes every short description long enough for the bonus."""
+    if rule not in _IMPROVES_DESCRIPTIONS or not short:
+        return False
+    return short <= {id(finding.item) for finding in findings if finding.rule.id == rule}
+
+
+def _remedy(rule: Rule, count: int) -> str:
+    text: str = rule.traits["remedy"].format(n=f"{count:,}", s="" if count == 1 else "s")
+    return text
 
 
 def _clamp(score: int) -> int:

@@ -16,7 +16,7 @@ from mcproof.config.settings import directory_of, settings_for
 from mcproof.console import Style, display_width, print_lines
 from mcproof.errors import UsageError
 from mcproof.linting.registry import RULESETS
-from mcproof.report.documents import SCHEMA_VERSION
+from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     import argparse

@@ -44,8 +44,9 @@ def command(arguments: list[str]) -> int:
 
     from mcproof import __version__
     from mcproof.diff.catalog_changes import compare
-    from mcproof.report.diff_text import report_changes
-    from mcproof.results.model import RunReport, TargetReport, Trouble
+    from mcproof.diff.change_findings import report_changes
+    from mcproof.results.payloads import DiffPayload
+    from mcproof.results.run import RunResult, TargetResult, Trouble
 
     start, started = perf_counter(), now()
     try:
@@ -54,20 +55,20 @@ def command(arguments: list[str]) -> int:
     except UsageError:
         raise
     except McproofError as error:
-        report = TargetReport(error.file or new_name, Trouble.of(error))
+        report = TargetResult(error.file or new_name, Trouble.of(error), payload=DiffPayload())
     else:
-        report = TargetReport(
+        report = TargetResult(
             new.name,
             counts=new.counts,
             findings=report_changes(old, new, compare(old, new)),
             fail_on=options.fail_on or "error",
             seconds=perf_counter() - start,
-            compared_with=old.name,
+            payload=DiffPayload(old.name),
         )
     outputs.show(report)
     code = FAILED if report.trouble is not None else OK if report.passed else FINDINGS
     kinds = list({each.rule.id: each.rule for each in report.findings}.values())
-    run = RunReport(
+    run = RunResult(
         "diff", __version__, [report], kinds, exit_code=code, started=started, seconds=perf_counter() - start
     )
     outputs.write(run)

@@ -11,7 +11,7 @@ from mcproof.cli.options import Parser, add_format
 from mcproof.console import Style
 from mcproof.linting.registry import FAULTS, RULESETS, find_rule, rules_of
 from mcproof.linting.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault
-from mcproof.report.documents import SCHEMA_VERSION
+from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from mcproof.linting.registry import Fault, Rule, Ruleset
@@ -65,7 +65,7 @@ def _rule(rule: Rule, style: Style) -> str:
     lines += [f"  {label:{width}}  {value}" for label, value in facts_of(rule)]
     lines += ["", f"{style.paint('Why', 'bold')}  {rule.why}", f"{style.paint('Fix', 'bold')}  {rule.advice}"]
     cases = cases_of(rule)
-    for heading, listed in (("It fires on", cases.bad), ("It is silent on", cases.good)):
+    for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
         lines += ["", style.paint(heading, "bold")]
         for case in listed:
             lines += _case(case, style)

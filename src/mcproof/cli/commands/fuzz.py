@@ -19,7 +19,7 @@ from mcproof.cli.options import (
 )
 from mcproof.cli.planning import Command
 from mcproof.linting.registry import find_rule
-from mcproof.results.model import BROKEN
+from mcproof.results.run import BROKEN
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from mcproof.linting.registry import Rule
     from mcproof.prove.failure_store import StoredFailure
     from mcproof.prove.fuzz.tool_fuzzer import FoundFailure
-    from mcproof.results.model import Failure, TargetReport
+    from mcproof.results.proof import Failure
+    from mcproof.results.run import TargetResult
 
 COMMAND = Command("fuzz", ("wire",), fail_on=BROKEN, calls=True)
 ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")
@@ -75,12 +76,13 @@ def command(arguments: list[str]) -> int:
     return call_one(COMMAND, options, lambda work, depth, prepared: _fuzz(work, depth, prepared, options))
 
 
-def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namespace) -> TargetReport:
+def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namespace) -> TargetResult:
     from mcproof.client.endpoints import UrlEndpoint
     from mcproof.console import Counter
     from mcproof.prove.fuzz.campaign import fuzz
     from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
-    from mcproof.results.model import Fuzzing
+    from mcproof.results.payloads import FuzzPayload
+    from mcproof.results.proof import Fuzzing
 
     server, permissions, arguments, limit, target = prepared
     usual = 1 if isinstance(server.session.server, UrlEndpoint) else min(4, os.cpu_count() or 1)
@@ -107,7 +109,7 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
     failures = [_failure(found, kept) for found, kept in zip(fuzzed.failures, fuzzed.stored, strict=True)]
     return report._replace(
         gates=gates_of(sum(fuzzed.cases.values())),
-        fuzzing=Fuzzing(options.seed, sum(fuzzed.cases.values()), fuzzed.outcomes, failures, fuzzed.cases),
+        payload=FuzzPayload(Fuzzing(options.seed, sum(fuzzed.cases.values()), fuzzed.outcomes, failures, fuzzed.cases)),
         untested=[*report.untested, *fuzzed.untested],
     )
 
@@ -115,7 +117,7 @@ def _fuzz(work: Work, depth: Depth, prepared: Prepared, options: argparse.Namesp
 def _failure(found: FoundFailure, kept: StoredFailure) -> Failure:
     """A failure for the report."""
     from mcproof.exchange.probe_facts import cropped_value
-    from mcproof.results.model import Failure
+    from mcproof.results.proof import Failure
 
     what = f"{found.case.description}: {found.judgement.what}" if found.case.description else found.judgement.what
     arguments = cropped_value(found.case.arguments)

@@ -18,7 +18,7 @@ from mcproof.cli.options import (
 )
 from mcproof.cli.planning import Command
 from mcproof.errors import UsageError, nearest
-from mcproof.results.model import BROKEN
+from mcproof.results.run import BROKEN
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Depth
     from mcproof.prove.probe_session import ProbePlan
-    from mcproof.results.model import TargetReport
+    from mcproof.results.payloads import Payload
+    from mcproof.results.run import TargetResult
 
 COMMAND = Command("probe", ("wire",), fail_on=BROKEN, calls=True)
 
@@ -74,7 +75,7 @@ def run(command: Command, options: argparse.Namespace, *, explores: bool) -> int
 
     checks = chosen_checks(options) or default_checks(explores=explores)
 
-    def look(work: Work, depth: Depth, prepared: Prepared) -> TargetReport:
+    def look(work: Work, depth: Depth, prepared: Prepared) -> TargetResult:
         server, permissions, arguments, limit, target = prepared
         inquiry = ProbePlan(permissions, checks, explores, arguments, options.oversize, limit, target)
         return _probe(work, depth, server, inquiry)
@@ -94,10 +95,11 @@ def chosen_checks(options: argparse.Namespace) -> list[str]:
     return [name for name in known if name in chosen]
 
 
-def _probe(work: Work, depth: Depth, server: OpenServer, inquiry: ProbePlan) -> TargetReport:
+def _probe(work: Work, depth: Depth, server: OpenServer, inquiry: ProbePlan) -> TargetResult:
     from mcproof.console import Counter
     from mcproof.prove.contract import with_predictions
     from mcproof.prove.proving import prove
+    from mcproof.results.payloads import ProbePayload, ProvePayload
 
     counter = Counter()
     proof = prove(work.catalog, server, inquiry, counter.step)
@@ -108,9 +110,11 @@ def _probe(work: Work, depth: Depth, server: OpenServer, inquiry: ProbePlan) -> 
     keep_failures(proof.stored)
     work.catalog.item_probes = proof.item_probes
     report = work.examined(depth)
+    payload: Payload = ProbePayload(proof.probes)
+    if inquiry.explores:
+        payload = ProvePayload(proof.probes, with_predictions(proof.matrix, [*report.findings, *report.suppressed]))
     return report._replace(
         gates=gates_of(sum(each.passed is not None for each in proof.probes)),
-        probes=proof.probes,
-        matrix=with_predictions(proof.matrix, [*report.findings, *report.suppressed]),
+        payload=payload,
         untested=[*report.untested, *proof.untested],
     )

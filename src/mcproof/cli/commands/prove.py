@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcproof.cli.commands.probe import add_probing, run
 from mcproof.cli.options import Parser
 from mcproof.cli.planning import Command
-from mcproof.results.model import BROKEN
+from mcproof.results.run import BROKEN
 
 COMMAND = Command("prove", ("strict", "wire"), fail_on=BROKEN, calls=True)
 

@@ -62,7 +62,7 @@ def command(arguments: list[str]) -> int:
 
 def _list(options: argparse.Namespace) -> int:
     from mcproof.prove.failure_store import FOLDER, stored
-    from mcproof.report.documents import SCHEMA_VERSION, encode, printable
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
 
     failures = stored()
     if options.format == "json":
@@ -145,7 +145,7 @@ def _text(failed: StoredFailure, result: ReplayResult, style: Style) -> list[str
 
 
 def _document(failed: StoredFailure, result: ReplayResult) -> str:
-    from mcproof.report.documents import SCHEMA_VERSION, encode, printable
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
 
     record = {
         "schema_version": SCHEMA_VERSION,

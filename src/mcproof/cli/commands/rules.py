@@ -10,7 +10,7 @@ from mcproof.cli.options import Parser, add_format
 from mcproof.console import Style
 from mcproof.linting.registry import RULESETS, rules_of
 from mcproof.linting.rulebook import rule_record
-from mcproof.report.documents import SCHEMA_VERSION
+from mcproof.results.records import SCHEMA_VERSION
 
 
 def parser() -> Parser:

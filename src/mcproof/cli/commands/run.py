@@ -15,7 +15,7 @@ from mcproof.errors import InputError, McproofError, UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.results.model import Notice, TargetReport
+    from mcproof.results.run import Notice, TargetResult
     from mcproof.suite.definition import Suite, SuiteTest
     from mcproof.suite.parse.problems import SuiteError
 
@@ -57,9 +57,7 @@ def parser() -> Parser:
         action="store_true",
         help="run again whenever a file here, beside a suite or of a server changes, until Ctrl-C",
     )
-    parser.add_argument(
-        "--update-snapshots", action="store_true", help="take what comes now for right: write the snapshots"
-    )
+    parser.add_argument("--update-snapshots", action="store_true", help="accept the current results as snapshots")
     parser.add_argument("--allow-update-in-ci", action="store_true", help="let --update-snapshots work in a CI job")
     return parser
 
@@ -106,10 +104,11 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     from mcproof.cli.execute import now
     from mcproof.cli.outputs import Outputs
     from mcproof.console import tell
-    from mcproof.results.model import RunReport, TargetReport
+    from mcproof.results.payloads import SuitePayload
+    from mcproof.results.run import RunResult, TargetResult
     from mcproof.suite.parse.problems import SuiteError
     from mcproof.suite.parse.suite_parser import read_suite
-    from mcproof.suite.run.runner import EARLIER, skipped
+    from mcproof.suite.run.runner import EARLIER_FAILURE, skipped
     from mcproof.suite.snapshots import snapshot_file
 
     is_single = len(files) == 1
@@ -125,12 +124,12 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     outputs.refuse_to_replace({snapshot_file(suite.file): "where snapshots are stored" for suite in suites})
     chosen = _chosen(suites, options)
     start, started = perf_counter(), now()
-    reports: list[TargetReport] = []
+    reports: list[TargetResult] = []
     notices: list[Notice] = []
     interrupted, stopped = False, ""
     for suite, tests in chosen:
         if stopped:
-            report = TargetReport(suite.file, counts=NO_CATALOG, tests=skipped(tests, suite, stopped))
+            report = TargetResult(suite.file, counts=NO_CATALOG, payload=SuitePayload(skipped(tests, suite, stopped)))
         else:
             report, interrupted, seen = _run(suite, tests, options)
             notices += seen
@@ -139,13 +138,13 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
         if interrupted:
             stopped = "interrupted"
         elif options.fail_fast and not report.passed:
-            stopped = stopped or EARLIER
+            stopped = stopped or EARLIER_FAILURE
     for notice in notices:
         tell(str(notice))
     from mcproof import __version__
 
     code = INTERRUPTED if interrupted else _exit_code(reports)
-    finished = RunReport(
+    finished = RunResult(
         command="run",
         version=__version__,
         targets=reports,
@@ -160,11 +159,9 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     return code
 
 
-def _exit_code(reports: list[TargetReport]) -> int:
-    """Tests that could not be made weigh more than tests that failed: nobody knows what they would have shown."""
-    if any(report.trouble is not None for report in reports):
-        return FAILED
-    if any(test.outcome == "error" for report in reports for test in report.tests):
+def _exit_code(reports: list[TargetResult]) -> int:
+    """Tests that could not run outweigh failed tests."""
+    if not all(report.is_complete for report in reports):
         return FAILED
     return OK if all(report.passed for report in reports) else FINDINGS
 
@@ -196,15 +193,18 @@ def _chosen(suites: list[Suite], options: argparse.Namespace) -> list[tuple[Suit
         if tests:
             chosen.append((suite, tests))
     if not chosen:
-        there = f"; the tags are {', '.join(sorted(known)) or 'none'}" if tags else ""
-        raise InputError(f"nothing to check: no test is left by --filter and --tag{there}")
+        there = f"the suite has the tags {', '.join(sorted(known))}" if known else "the suite has no tags"
+        raise InputError(f"no tests match{f'; {there}' if tags else ''}")
     return chosen
 
 
-def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetReport, bool, list[Notice]]:
+def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> tuple[TargetResult, bool, list[Notice]]:
     from mcproof.console import Counter, plural, tell
-    from mcproof.results.model import TargetReport, TestResult, Trouble
-    from mcproof.suite.run.runner import Running, run_suite
+    from mcproof.results.payloads import SuitePayload
+    from mcproof.results.run import TargetResult, Trouble
+    from mcproof.results.suite_tests import TestResult
+    from mcproof.suite.run.runner import run_suite
+    from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.snapshots import SnapshotStore, snapshot_names
 
     start = perf_counter()
@@ -212,21 +212,27 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     try:
         store.read()
     except McproofError as error:
-        return TargetReport(suite.file, Trouble.of(error)), False, []
+        return TargetResult(suite.file, Trouble.of(error), payload=SuitePayload()), False, []
     counter = Counter()
-    ran = run_suite(suite, tests, Running(options.fail_fast, options.timeout, options.retry), store, counter.step)
+    ran = run_suite(
+        suite,
+        tests,
+        RunOptions(fails_fast=options.fail_fast, timeout=options.timeout, retries=options.retry),
+        store,
+        counter.step,
+    )
     counter.clear()
     results = ran.results
-    strays = store.strays(snapshot_names(suite))
+    orphans = store.orphans(snapshot_names(suite))
     try:
         store.save()
         if store.written:
             tell(f"{store.file}: {plural(store.written, 'snapshot')} written")
-        if strays:
-            belong = f"{plural(len(strays), 'snapshot')} of no test"
-            taken = "taken out" if options.update_snapshots else "--update-snapshots takes that out"
-            tell(f"{store.file}: {belong}, such as `{strays[0]}`; {taken}")
+        if orphans:
+            removed = "removed" if options.update_snapshots else "use --update-snapshots to remove"
+            listed = f"{plural(len(orphans), 'orphaned snapshot')}, such as `{orphans[0]}`"
+            tell(f"{store.file}: {listed}; {removed}")
     except McproofError as error:  # which is no reason to lose what the tests have shown
         results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
-    report = TargetReport(suite.file, counts=NO_CATALOG, tests=results, seconds=perf_counter() - start)
+    report = TargetResult(suite.file, counts=NO_CATALOG, payload=SuitePayload(results), seconds=perf_counter() - start)
     return report, ran.interrupted, ran.notices

@@ -12,7 +12,7 @@ from mcproof.errors import McproofError
 
 if TYPE_CHECKING:
     from mcproof.suite.definition import Suite
-    from mcproof.suite.parse.problems import Problem, SuiteError
+    from mcproof.suite.parse.problems import SuiteError, SuiteProblem
 
 
 def parser() -> Parser:
@@ -69,7 +69,7 @@ def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
 
 
 def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
-    from mcproof.report.documents import SCHEMA_VERSION, encode, printable
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
     from mcproof.suite.parse.deprecated import warnings_of
 
     suites: list[dict[str, Any]] = [
@@ -90,5 +90,5 @@ def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
     sys.stdout.write(printable(encode(document)) + "\n")
 
 
-def _records(problems: list[Problem]) -> list[dict[str, Any]]:
+def _records(problems: list[SuiteProblem]) -> list[dict[str, Any]]:
     return [problem._asdict() for problem in problems]

@@ -16,7 +16,7 @@ from mcproof.client.session import Session
 from mcproof.exchange.probe_facts import CASE_OUTCOMES, SEVERAL, ItemProbes, ProbeRecord
 from mcproof.prove.blame import Sender
 from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
-from mcproof.results.model import Untested
+from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

@@ -16,7 +16,7 @@ from mcproof.prove.blame import SUSPECTS
 from mcproof.prove.failure_store import StoredFailure, failure_id
 from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judged, signature
 from mcproof.prove.fuzz.shrinking import shrunk
-from mcproof.results.model import Untested
+from mcproof.results.run import Untested
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:

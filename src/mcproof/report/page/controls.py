@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcproof.report.page.findings_section import Findings, RuleUse
     from mcproof.report.page.markup import Words
-    from mcproof.results.model import RunReport
+    from mcproof.results.run import RunResult
 
 
 def filter_bar(all_findings: list[Findings], rules: dict[str, RuleUse], words: Words) -> str:
@@ -33,7 +33,7 @@ def filter_bar(all_findings: list[Findings], rules: dict[str, RuleUse], words: W
     return _bar(boxes, "Levels", _selects(rules), words)
 
 
-def test_filter(run: RunReport, words: Words) -> str:
+def test_filter(run: RunResult, words: Words) -> str:
     """The search and the choice of outcomes, where there are tests to choose from."""
     boxes = [
         _box(outcome, f"{LOOKS[outcome].word} <b>{len(tests):,}</b>", "level", f"tone {LOOKS[outcome].tone}")
@@ -91,7 +91,7 @@ def _selects(rules: dict[str, RuleUse]) -> str:
     )
 
 
-def rule_help(run: RunReport, rules: dict[str, RuleUse], words: Words) -> Iterator[str]:
+def rule_help(run: RunResult, rules: dict[str, RuleUse], words: Words) -> Iterator[str]:
     """Every rule that found something, once: why it matters and what to do; then the rules that found nothing."""
     for use in rules.values():
         rule = use.rule

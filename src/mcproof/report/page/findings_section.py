@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.console import plural
 from mcproof.linting.finding import LEVELS, Level
 from mcproof.report.page.markup import prose, text
-from mcproof.results.model import group_by_fault
+from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.linting.suppression.ignores import Suppression
     from mcproof.report.page.markup import Words
-    from mcproof.results.model import Fix, Group, Reported, RuleFacts, RunReport, Snippet, TargetReport
+    from mcproof.results.findings import FindingGroup, FixFacts, ReportedFinding, RuleFacts, Snippet
+    from mcproof.results.run import RunResult, TargetResult
 
 OPEN = 30
 """A target with no more findings than this shows them all at once."""
@@ -34,8 +35,8 @@ class ToolFindings(NamedTuple):
     """What there is to say about one tool, or whatever else the findings are about."""
 
     item: str
-    shown: list[Group]
-    suppressed: list[Group]
+    shown: list[FindingGroup]
+    suppressed: list[FindingGroup]
 
     @property
     def kind(self) -> str:
@@ -53,8 +54,8 @@ class ToolFindings(NamedTuple):
 class Findings(NamedTuple):
     """The findings of a target as people see them: those of one fault at one place are one."""
 
-    shown: list[Group]
-    suppressed: list[Group]
+    shown: list[FindingGroup]
+    suppressed: list[FindingGroup]
 
     def by_tool(self) -> list[ToolFindings]:
         """What there is about each tool, the worst first."""
@@ -67,12 +68,12 @@ class Findings(NamedTuple):
         return sorted(tools.values(), key=lambda tool: [-count for count in tool.levels().values()])
 
 
-def findings_of(report: TargetReport) -> Findings:
+def findings_of(report: TargetResult) -> Findings:
     """The findings of a target, put together."""
     return Findings(group_by_fault(report.findings), group_by_fault(report.suppressed))
 
 
-def count_levels(groups: Iterable[Group]) -> dict[Level, int]:
+def count_levels(groups: Iterable[FindingGroup]) -> dict[Level, int]:
     """How many of the findings have each level."""
     counted: dict[Level, int] = dict.fromkeys(LEVELS, 0)
     for group in groups:
@@ -89,7 +90,7 @@ class RuleUse(NamedTuple):
     times: int
 
 
-def rules_used(run: RunReport) -> dict[str, RuleUse]:
+def rules_used(run: RunResult) -> dict[str, RuleUse]:
     """The rules with findings, suppressed or not, by their ids; the most serious and most frequent first."""
     facts: dict[str, RuleFacts] = {}
     times: dict[str, int] = {}
@@ -118,10 +119,10 @@ def level_counts(counts: dict[Level, int], words: Words) -> str:
 
 
 def tool_sections(
-    report: TargetReport, findings: Findings, rules: dict[str, RuleUse], words: Words, heading: int
+    report: TargetResult, findings: Findings, rules: dict[str, RuleUse], words: Words, heading: int
 ) -> Iterator[str]:
     """The findings of a target, a section that opens for each tool."""
-    costs = report.tokens.tools if report.tokens is not None else None
+    costs = report.scores.tokens.tools if report.scores.tokens is not None else None
     state = " open" if len(findings.shown) + len(findings.suppressed) <= OPEN else ""
     for tool in findings.by_tool():
         yield f'<details class="group"{state}>\n<summary>{_tool_head(tool, costs, words, heading)}</summary>\n<ol>\n'
@@ -143,7 +144,7 @@ def _tool_head(tool: ToolFindings, costs: dict[str, int] | None, words: Words, h
     return f'<h{heading} class="title">{kind}{name}</h{heading}><span class="counts">{counts}</span>{cost}'
 
 
-def _finding(group: Group, target: str, rules: dict[str, RuleUse], words: Words) -> str:
+def _finding(group: FindingGroup, target: str, rules: dict[str, RuleUse], words: Words) -> str:
     """One finding: level, message, rule, place, line, and what can be done or was said about it."""
     shown = group.shown
     ids = [shown.rule.id, *group.also]
@@ -159,7 +160,7 @@ def _finding(group: Group, target: str, rules: dict[str, RuleUse], words: Words)
     )
 
 
-def _place(shown: Reported, target: str) -> str:
+def _place(shown: ReportedFinding, target: str) -> str:
     """Where it stands; the file only where it is not the target itself."""
     parts = [str(part) for part in (shown.line, shown.column) if part is not None]
     if shown.file != target:
@@ -190,7 +191,7 @@ def _excerpt(snippet: Snippet | None, line: int | None) -> str:
     return f'<pre class="excerpt"{number}><code>{text(before)}{mark}{text(after.rstrip())}</code></pre>\n'
 
 
-def _remedy(fix: Fix | None) -> str:
+def _remedy(fix: FixFacts | None) -> str:
     """What a machine can do about it."""
     if fix is None:
         return ""

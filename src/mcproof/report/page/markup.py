@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.linting.finding import Level
+    from mcproof.results.payloads import Kind
 
 LIMIT = 1000
 """How many characters of a text from outside are shown; nothing that a person reads is longer."""
@@ -106,6 +107,6 @@ _CHANGES = Words(
 _TESTS = _FINDINGS._replace(noun="test", heading="Tests", target="suite")
 
 
-def words_of(command: str) -> Words:
-    """The words for what a command finds."""
-    return {"diff": _CHANGES, "run": _TESTS}.get(command, _FINDINGS)
+def words_of(kind: Kind) -> Words:
+    """Return the words for the findings of a kind of run."""
+    return {"diff": _CHANGES, "suite": _TESTS}.get(kind, _FINDINGS)

@@ -18,54 +18,58 @@ from mcproof.report.matrix import (
 )
 from mcproof.report.page.markup import bar, names, proportion_bar, prose, text
 from mcproof.report.page.suite_section import shares
-from mcproof.report.proof import PROBING, not_tested, predictions, probe_sentence, promises, shown_arguments
+from mcproof.report.proof import PROBING, probe_sentence, shown_arguments
+from mcproof.results.proof import predictions, promises
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.report.matrix import Grid, Mark, Row, Square
-    from mcproof.results.model import Failure, Fuzzing, ProbeResult, TargetReport
+    from mcproof.results.proof import Failure, Fuzzing, ProbeResult
+    from mcproof.results.run import TargetResult
 
 _TONES = {"clean": "good", "accepted": "fair"}
 
 
-def proportions(report: TargetReport, command: str) -> str:
+def proportions(report: TargetResult) -> str:
     """The result as one bar, with a key that needs no colours."""
-    if command == "prove":
-        numbers = promises(report.matrix)
+    payload = report.payload
+    if payload.kind == "prove":
+        numbers = promises(payload.matrix)
         parts = [("good", "✓", numbers.kept, "kept"), ("bad", "✗", numbers.broken, "broken")]
         parts.append(("none", "·", numbers.not_tested, "not tested"))
-    elif command == "probe":
+    elif payload.kind == "probe":
         judged = [each.passed for each in report.probes]
         idle = sum(each.outcome == "not_tested" for each in report.probes)
         parts = [("good", "✓", judged.count(True), "passed"), ("bad", "✗", judged.count(False), "failed")]
         parts.append(("none", "·", idle, "not tested"))
-    elif command == "fuzz" and report.fuzzing is not None:
-        counts = report.fuzzing.outcomes
+    elif payload.kind == "fuzz":
+        counts = payload.fuzzing.outcomes
         clean, accepted = counts.get("clean", 0), counts.get("accepted", 0)
-        rest = max(0, report.fuzzing.cases - clean - accepted)
+        rest = max(0, payload.fuzzing.cases - clean - accepted)
         parts = [
             ("good", "✓", clean, "clean"),
             ("fair", "!", accepted, "invalid but accepted"),
             ("bad", "✗", rest, "failed"),
         ]
     else:
-        parts = shares(report.tests) if command == "run" else []
+        parts = shares(report.tests)
     return proportion_bar([part for part in parts if part[2]])
 
 
-def trial_sections(report: TargetReport, command: str, number: int, level: int) -> Iterator[str]:
+def trial_sections(report: TargetResult, number: int, level: int) -> Iterator[str]:
     """What the page has of a server that was tried; `number` keeps the anchors of several targets apart."""
-    if command == "fuzz" and report.fuzzing is not None:
-        yield from _fuzzing(report.fuzzing, level)
-    if command not in PROBING:
+    kind = report.payload.kind
+    if report.payload.kind == "fuzz":
+        yield from _fuzzing(report.payload.fuzzing, level)
+    if kind not in PROBING:
         return
     tools = _by_tool(report.probes)
     anchors = {name: f"e{number}-{at}" for at, name in enumerate(tools, 1)}
-    grid = matrix_grid(report.matrix) if command == "prove" else probe_grid(report.probes)
+    grid = matrix_grid(report.matrix) if kind == "prove" else probe_grid(report.probes)
     if grid.rows:
-        gist = f' <span class="gist">{probe_sentence(report.probes)}</span>' if command == "prove" else ""
-        yield f"<section>\n<h{level}>{TITLES[command]}{gist}</h{level}>\n"
+        gist = f' <span class="gist">{probe_sentence(report.probes)}</span>' if kind == "prove" else ""
+        yield f"<section>\n<h{level}>{TITLES[kind]}{gist}</h{level}>\n"
         yield from _picture(grid, anchors)
         yield from _predicted(report)
         yield "</section>\n"
@@ -133,7 +137,7 @@ def _legend_entry(mark: Mark, count: int) -> str:
     )
 
 
-def _predicted(report: TargetReport) -> Iterator[str]:
+def _predicted(report: TargetResult) -> Iterator[str]:
     for rules, fault, tools in predictions(report.matrix):
         ids = ", ".join(f"<code>{text(rule)}</code>" for rule in rules)
         yield (
@@ -215,7 +219,9 @@ def _failure(each: Failure) -> str:
     )
 
 
-def untested_reasons(report: TargetReport) -> str:
+def untested_reasons(report: TargetResult) -> str:
     """What was not tested, by the reason."""
-    rows = "".join(f"<div><dt>{names(whats)}</dt><dd>{prose(why)}</dd></div>\n" for why, whats in not_tested(report))
+    rows = "".join(
+        f"<div><dt>{names(whats)}</dt><dd>{prose(why)}</dd></div>\n" for why, whats in report.untested_reasons()
+    )
     return f'<dl class="untested">\n{rows}</dl>\n' if rows else ""

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import plural
 from mcproof.report.page.markup import names, prose, stack, text
-from mcproof.report.suite_tests import OUTCOMES, first_line, says_more
+from mcproof.results.suite_tests import OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcproof.report.page.markup import Share
-    from mcproof.results.model import RunReport, TargetReport, TestFailure, TestResult
+    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.results.suite_tests import TestFailure, TestResult
 
 OPEN = 30
 """A suite with no more tests than this shows them all at once; a longer one folds those that give no work."""
@@ -89,7 +90,7 @@ def duration(seconds: float) -> str:
     return f"{minutes:,} min {rest} s"
 
 
-def suite_facts(report: TargetReport) -> str:
+def suite_facts(report: TargetResult) -> str:
     """Which servers a suite speaks to, and how long it took."""
     servers = _servers(report)
     took = duration(report.seconds)
@@ -99,11 +100,11 @@ def suite_facts(report: TargetReport) -> str:
     return f'<dl class="facts">\n{rows}</dl>\n' if rows else ""
 
 
-def _servers(report: TargetReport) -> list[str]:
+def _servers(report: TargetResult) -> list[str]:
     return list(dict.fromkeys(test.server for test in report.tests if test.server))
 
 
-def test_groups(report: TargetReport, heading: int) -> Iterator[str]:
+def test_groups(report: TargetResult, heading: int) -> Iterator[str]:
     """Every test, in a section that opens for each outcome."""
     if not report.tests:
         yield '<p class="clean">No tests.</p>\n'
@@ -146,7 +147,7 @@ def _reasons(test: TestResult) -> str:
         told = f'<ul class="unmet">\n{"".join(map(_failure, test.failures))}</ul>\n'
     else:
         told = f"<p>{prose(test.message)}</p>\n" if test.message else ""
-    place = first_line(test)
+    place = test.first_line
     line = "" if place is None else f":{place}"
     return told + (f'<p class="place">{text(test.file, 300)}{line}</p>\n' if test.file is not None else "")
 
@@ -160,7 +161,7 @@ def _failure(failure: TestFailure) -> str:
     parts += [] if repeats else [prose(failure.message)]
     said = f"<p>{' '.join(parts)}</p>\n" if parts else ""
     values = ""
-    if got and (repeats or says_more(failure)):
+    if got and (repeats or failure.has_difference):
         values = (
             '<dl class="values">\n'
             f'<div class="wanted"><dt>expected</dt><dd><code>{text(wanted)}</code></dd></div>\n'
@@ -169,7 +170,7 @@ def _failure(failure: TestFailure) -> str:
     return f"<li>{said}{values}</li>\n"
 
 
-def suites_overview(run: RunReport) -> str:
+def suites_overview(run: RunResult) -> str:
     """Several suites at a glance: how many tests of each ended how."""
     there = [
         outcome for outcome in OUTCOMES if any(test.outcome == outcome for each in run.targets for test in each.tests)
@@ -185,7 +186,7 @@ def suites_overview(run: RunReport) -> str:
     )
 
 
-def _suite_row(number: int, report: TargetReport, there: list[str], timed: bool) -> str:
+def _suite_row(number: int, report: TargetResult, there: Sequence[str], timed: bool) -> str:
     result = "passed" if report.passed else "failed"
     cells = [f'<th scope="row" class="of-name"><a href="#t{number}">{text(report.title, 120)}</a></th>']
     if report.trouble is not None:
@@ -205,6 +206,6 @@ def _number(count: int, look: Look) -> str:
     return f'<td class="number {kind}">{count:,}<span class="unit"> {look.word}</span></td>'
 
 
-def all_tests(run: RunReport) -> list[TestResult]:
+def all_tests(run: RunResult) -> list[TestResult]:
     """The tests of all suites of a run."""
     return [test for report in run.targets for test in report.tests]

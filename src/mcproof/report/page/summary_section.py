@@ -10,8 +10,9 @@ from mcproof.report.grade_card import gate_sentence
 from mcproof.report.page.findings_section import count_levels, level_counts, rule_link
 from mcproof.report.page.markup import bar, listing, prose, text
 from mcproof.report.page.suite_section import tests_headline
-from mcproof.report.proof import TRYING, summary_sentence, was_tested
+from mcproof.report.proof import summary_sentence
 from mcproof.report.text import failing_words, fixing_command, scope_of
+from mcproof.results.payloads import CALLING
 from mcproof.scores.grade import BONUS, BONUS_LENGTH, LETTERS, THRESHOLDS
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
     from mcproof.report.page.findings_section import Findings, RuleUse
     from mcproof.report.page.markup import Words
-    from mcproof.results.model import Notice, RunReport, Score, TargetReport, Tokens, Trouble
+    from mcproof.results.run import Notice, RunResult, TargetResult, Trouble
+    from mcproof.scores.grade import Grade
+    from mcproof.scores.tokens import TokenCost
 
 BARS = 12
 """How many tools the chart of the tokens names; the rest is summed up."""
@@ -27,27 +30,27 @@ BARS = 12
 ADVICE = 3
 
 
-def tile(report: TargetReport, findings: Findings, command: str) -> str:
+def tile(report: TargetResult, findings: Findings) -> str:
     """The result in one large character: the grade, or whether it passed."""
     if report.trouble is not None:
         return _tile("!", "bad", "could not be checked")
-    if command == "diff":
+    if report.payload.kind == "diff":
         levels = count_levels(findings.shown)
         if levels["error"]:
             return _tile("✕", "bad", "breaking")
         return _tile("?", "fair", "cannot tell") if levels["warning"] else _tile("✓", "good", "compatible")
-    if report.score is not None:
-        return _tile(text(report.score.grade, 3), grade_tone(report.score.grade), "grade")
-    if report.passed and _was_idle(report, command):
+    if report.scores.grade is not None:
+        return _tile(text(report.scores.grade.letter, 3), grade_tone(report.scores.grade.letter), "grade")
+    if report.passed and _was_idle(report):
         return _tile("?", "fair", "nothing was tested")
     return _tile("✓", "good", "passed") if report.passed else _tile("✕", "bad", "failed")
 
 
-def _was_idle(report: TargetReport, command: str) -> bool:
+def _was_idle(report: TargetResult) -> bool:
     """Whether a command that tests has tested nothing, which nobody should take for a success."""
-    if command == "run":
+    if report.payload.kind == "suite":
         return all(test.outcome != "passed" for test in report.tests)
-    return command in TRYING and not was_tested(report)
+    return report.payload.kind in CALLING and not report.was_tested
 
 
 def _tile(character: str, tone: str, spoken: str) -> str:
@@ -59,13 +62,13 @@ def grade_tone(grade: str) -> str:
     return {"A": "good", "B": "good", "C": "fair", "D": "fair"}.get(grade, "bad")
 
 
-def headline(report: TargetReport, findings: Findings, words: Words, command: str) -> str:
+def headline(report: TargetResult, findings: Findings, words: Words) -> str:
     """The result in a phrase, without markup."""
     if report.trouble is not None:
         return "could not be checked"
-    if command == "run":
+    if report.payload.kind == "suite":
         return tests_headline(report.tests)
-    if sentence := summary_sentence(report, command):
+    if sentence := summary_sentence(report):
         return sentence
     levels = count_levels(findings.shown)
     if words.noun == "change":
@@ -74,12 +77,12 @@ def headline(report: TargetReport, findings: Findings, words: Words, command: st
         if levels["warning"]:
             return f"{plural(levels['warning'], 'change')} that may break callers"
         return f"{plural(levels['note'], 'change')}, none breaking" if levels["note"] else "no changes"
-    if report.score is not None:
-        return f"{report.score.score} of 100, {text(report.score.word, 40)}"
+    if report.scores.grade is not None:
+        return f"{report.scores.grade.score} of 100, {text(report.scores.grade.word, 40)}"
     return plural(len(findings.shown), "finding") if findings.shown else "no findings"
 
 
-def facts(report: TargetReport, findings: Findings, words: Words) -> str:
+def facts(report: TargetResult, findings: Findings, words: Words) -> str:
     """What was looked at and what came of it, in numbers."""
     counts = level_counts(count_levels(findings.shown), words) or "none"
     entries = [(words.heading, counts)]
@@ -87,28 +90,28 @@ def facts(report: TargetReport, findings: Findings, words: Words) -> str:
         entries.append(("Suppressed", f"{len(findings.suppressed):,}"))
     if report.counts:
         entries.append(("Looked at", scope_of(report)))
-    if report.tokens is not None:
-        entries.append(("Context cost", plural(report.tokens.total, "token")))
-    if report.score is not None and report.descriptions is not None and report.descriptions.tools:
-        entries.append(("Descriptions", f"{report.descriptions.mean:.2f} of 1.00"))
-    if report.polish is not None:
-        entries.append(("Polish", f"{report.polish} of 100"))
+    if report.scores.tokens is not None:
+        entries.append(("Context cost", plural(report.scores.tokens.total, "token")))
+    if report.scores.grade is not None and report.scores.descriptions is not None and report.scores.descriptions.tools:
+        entries.append(("Descriptions", f"{report.scores.descriptions.mean:.2f} of 1.00"))
+    if report.scores.polish is not None:
+        entries.append(("Polish", f"{report.scores.polish} of 100"))
     if report.protocol:
         entries.append(("Protocol", text(report.protocol, 40)))
-    if report.compared_with is not None:
-        entries.append(("Compared with", f"<code>{text(report.compared_with)}</code>"))
+    if report.payload.kind == "diff":
+        entries.append(("Compared with", f"<code>{text(report.payload.compared_with)}</code>"))
     if report.title != report.target:
         entries.append(("Target", f"<code>{text(report.target)}</code>"))
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>\n" for name, value in entries)
     return f'<dl class="facts">\n{rows}</dl>\n'
 
 
-def scale(score: Score) -> str:
+def scale(score: Grade) -> str:
     """Where the score stands between the grades."""
     bands = []
     upper = 100
     for letter, threshold, _ in THRESHOLDS:
-        now = " now" if letter == score.grade else ""
+        now = " now" if letter == score.letter else ""
         width = upper - threshold
         bands.append(
             f'<rect class="band{now}" x="{threshold}%" width="{width}%" y="8" height="8"/>'
@@ -118,12 +121,12 @@ def scale(score: Score) -> str:
     marker = f'<circle cx="{score.score}%" cy="12" r="7"/>'
     spoken = ", ".join(f"{letter} from {threshold}" for letter, threshold, _ in THRESHOLDS)
     return (
-        f'<svg class="scale {grade_tone(score.grade)}" role="img" aria-label="{score.score} of 100; {spoken}" '
+        f'<svg class="scale {grade_tone(score.letter)}" role="img" aria-label="{score.score} of 100; {spoken}" '
         f'width="100%" height="38">{"".join(bands)}{marker}</svg>\n'
     )
 
 
-def verdict(report: TargetReport, findings: Findings, words: Words, stale: int = 0) -> str:
+def verdict(report: TargetResult, findings: Findings, words: Words, stale: int = 0) -> str:
     """Every reason why a target passes or fails; entries of the baseline that are stale fail a run, too."""
     if report.fail_on == "never":
         reasons = [(True, f"{words.noun}s do not fail the run (--fail-on never)")]
@@ -149,7 +152,7 @@ def _reasons(reasons: Iterable[tuple[bool, str]]) -> str:
     )
 
 
-def costs(report: TargetReport, score: Score, rules: dict[str, RuleUse]) -> str:
+def costs(report: TargetResult, score: Grade, rules: dict[str, RuleUse]) -> str:
     """What each rule takes off the score, and how that adds up."""
     widest = max((each.points for each in score.deductions), default=1) or 1
     rows = [
@@ -171,7 +174,7 @@ def costs(report: TargetReport, score: Score, rules: dict[str, RuleUse]) -> str:
     return (table if rows else "<p>Nothing: no finding.</p>\n") + _sum(score) + _asides(report, score)
 
 
-def _sum(score: Score) -> str:
+def _sum(score: Grade) -> str:
     """The score as a calculation."""
     if score.is_empty:
         return '<p class="sum">An empty server scores 0, whatever else is right.</p>\n'
@@ -184,7 +187,7 @@ def _sum(score: Score) -> str:
     return f'<p class="sum">100{minus}{bonus} = {shown}{counted}</p>\n'
 
 
-def _asides(report: TargetReport, score: Score) -> str:
+def _asides(report: TargetResult, score: Grade) -> str:
     """What the calculation leaves out."""
     lines = []
     if not score.bonus and score.short_descriptions:
@@ -197,7 +200,7 @@ def _asides(report: TargetReport, score: Score) -> str:
     return "".join(f'<p class="aside">{line}</p>\n' for line in lines)
 
 
-def advice(score: Score) -> str:
+def advice(score: Grade) -> str:
     """What to mend first."""
     if not score.gains or score.score == 100:
         return ""
@@ -207,12 +210,12 @@ def advice(score: Score) -> str:
         intro = f"<p>The score stands {below}: one fix alone does not lift it, so start with the costliest.</p>\n"
     steps = []
     for gain in score.gains[:ADVICE]:
-        change = f" <span>{score.grade} → {text(gain.grade, 3)}</span>" if gain.grade != score.grade else ""
+        change = f" <span>{score.letter} → {text(gain.letter, 3)}</span>" if gain.letter != score.letter else ""
         steps.append(f"<li>{text(gain.remedy)} <b>+{gain.points or gain.cost:,}</b>{change}</li>\n")
     return f'{intro}<ol class="advice">\n{"".join(steps)}</ol>\n'
 
 
-def token_chart(tokens: Tokens) -> str:
+def token_chart(tokens: TokenCost) -> str:
     """What each tool costs in the context of a model, the dearest first."""
     ranked = sorted(tokens.tools.items(), key=lambda each: -each[1])
     widest = max(1, ranked[0][1])
@@ -233,7 +236,7 @@ def token_chart(tokens: Tokens) -> str:
     )
 
 
-def fixable(report: TargetReport) -> str:
+def fixable(report: TargetResult) -> str:
     """How much a machine can mend, and how to tell it to."""
     count = sum(each.fix is not None for each in report.findings)
     if not count:
@@ -242,7 +245,7 @@ def fixable(report: TargetReport) -> str:
     return f'<p class="aside">{count:,} can be fixed by machine: <code>{command}</code></p>\n'
 
 
-def untested(report: TargetReport) -> str:
+def untested(report: TargetResult) -> str:
     """What the run cannot speak of."""
     rows = "".join(
         f"<div><dt>{text(each.what, 5000)}</dt><dd>{prose(each.why)}</dd></div>\n" for each in report.untested
@@ -250,7 +253,7 @@ def untested(report: TargetReport) -> str:
     return f'<dl class="untested">\n{rows}</dl>\n' if rows else ""
 
 
-def notices(run: RunReport) -> str:
+def notices(run: RunResult) -> str:
     """What somebody should tidy up in the configuration or the baseline."""
     return listing((_notice(each) for each in run.notices), "notices")
 
@@ -270,10 +273,10 @@ def trouble_box(trouble: Trouble) -> str:
     return f'<div class="trouble" role="note">\n<p>{prose(trouble.message)}</p>\n{where}</div>\n'
 
 
-def overview(run: RunReport, all_findings: list[Findings], words: Words) -> str:
+def overview(run: RunResult, all_findings: list[Findings], words: Words) -> str:
     """Several targets at a glance."""
-    graded = any(report.score is not None for report in run.targets)
-    priced = any(report.tokens is not None for report in run.targets)
+    graded = any(report.scores.grade is not None for report in run.targets)
+    priced = any(report.scores.tokens is not None for report in run.targets)
     columns = [*(["Grade"] if graded else []), "Target", words.heading, *(["Tokens"] if priced else []), "Result"]
     classes = {"Tokens": ' class="number"'}
     head = "".join(f'<th scope="col"{classes.get(column, "")}>{column}</th>' for column in columns)
@@ -288,9 +291,9 @@ def overview(run: RunReport, all_findings: list[Findings], words: Words) -> str:
 
 
 def _overview_row(
-    number: int, report: TargetReport, findings: Findings, words: Words, graded: bool, priced: bool
+    number: int, report: TargetResult, findings: Findings, words: Words, graded: bool, priced: bool
 ) -> str:
-    score, tokens = report.score, report.tokens
+    score, tokens = report.scores.grade, report.scores.tokens
     counts = level_counts(count_levels(findings.shown), words) or "none"
     result = "passed" if report.passed else "failed"
     cells = [
@@ -304,12 +307,12 @@ def _overview_row(
     return f"<tr{kind}>{''.join(cells)}</tr>\n"
 
 
-def grade_chip(score: Score) -> str:
+def grade_chip(score: Grade) -> str:
     """A grade with its score, small."""
-    return f'<span class="chip {grade_tone(score.grade)}">{text(score.grade, 3)}</span> {score.score}'
+    return f'<span class="chip {grade_tone(score.letter)}">{text(score.letter, 3)}</span> {score.score}'
 
 
-def grades_of(run: RunReport) -> str:
+def grades_of(run: RunResult) -> str:
     """How many targets have each grade, such as "3 A, 1 C", as markup."""
-    letters = [report.score.grade for report in run.targets if report.score is not None]
+    letters = [report.scores.grade.letter for report in run.targets if report.scores.grade is not None]
     return ", ".join(f"{letters.count(letter):,}&nbsp;{letter}" for letter in LETTERS if letter in letters)

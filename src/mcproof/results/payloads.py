@@ -1,0 +1,85 @@
+"""What each kind of run adds to the result of a target.
+
+Renderers and the stored form dispatch on `kind`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mcproof.results.proof import Fuzzing
+
+if TYPE_CHECKING:
+    from mcproof.results.proof import Cell, ProbeResult
+    from mcproof.results.suite_tests import TestResult
+
+Kind = Literal["lint", "grade", "diff", "probe", "prove", "fuzz", "suite"]
+
+
+class LintPayload(NamedTuple):
+    """Nothing: the findings are the result."""
+
+    kind: Literal["lint"] = "lint"
+
+
+class GradePayload(NamedTuple):
+    """Nothing: the scores are the result."""
+
+    kind: Literal["grade"] = "grade"
+
+
+class DiffPayload(NamedTuple):
+    """A comparison; the findings are the changes."""
+
+    compared_with: str = ""
+    """The name of the older catalog."""
+    kind: Literal["diff"] = "diff"
+
+
+class ProbePayload(NamedTuple):
+    """The probes of a server."""
+
+    probes: list[ProbeResult] = []  # noqa: RUF012 (never mutated)
+    kind: Literal["probe"] = "probe"
+
+
+class ProvePayload(NamedTuple):
+    """The probes of a server and its contract matrix."""
+
+    probes: list[ProbeResult] = []  # noqa: RUF012 (never mutated)
+    matrix: list[Cell] = []  # noqa: RUF012 (never mutated)
+    kind: Literal["prove"] = "prove"
+
+
+class FuzzPayload(NamedTuple):
+    """The result of fuzzing."""
+
+    fuzzing: Fuzzing = Fuzzing(seed=0, cases=0, outcomes={}, failures=[])
+    kind: Literal["fuzz"] = "fuzz"
+
+
+class SuitePayload(NamedTuple):
+    """The tests of a suite, in its order."""
+
+    tests: list[TestResult] = []  # noqa: RUF012 (never mutated)
+    kind: Literal["suite"] = "suite"
+
+
+Payload = LintPayload | GradePayload | DiffPayload | ProbePayload | ProvePayload | FuzzPayload | SuitePayload
+
+CALLING: tuple[Kind, ...] = ("probe", "prove", "fuzz")
+"""The kinds of run that call the tools of a live server."""
+
+_PAYLOADS: dict[str, type[Payload]] = {
+    "grade": GradePayload,
+    "diff": DiffPayload,
+    "probe": ProbePayload,
+    "prove": ProvePayload,
+    "fuzz": FuzzPayload,
+    "run": SuitePayload,
+}
+
+
+def empty_payload(command: str) -> Payload:
+    """Return the payload of a target that a command could not check."""
+    return _PAYLOADS.get(command, LintPayload)()

@@ -1,0 +1,135 @@
+"""The results of probes and fuzzing, and how they are counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mcproof.exchange.probe_facts import CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class ProbeResult(NamedTuple):
+    """The result of one probe."""
+
+    tool: str | None
+    """The tool that was called; None for a probe of the server as a whole."""
+    probe: str
+    fault: str | None
+    outcome: str
+    """`rejected`, `accepted`, `hang`, `crash`, `malformed`; or `not_applicable`, `not_tested`."""
+    passed: bool | None
+    """None if there is no judgement: not applicable, not tested, exploratory, or the valid call itself."""
+    reason: str = ""
+    """Why it is not applicable or not tested; else what was sent and the result, in words."""
+    is_exploratory: bool = False
+    """Whether it tests something that the schema does not promise."""
+    request: str = ""
+    """The parameters as sent, cropped."""
+    answer: str = ""
+    """The response as received, cropped; or why there is none."""
+
+
+Verdict = Literal["proven", "broken promise", "hidden rule", "open", "not tested", "not applicable"]
+
+
+class Cell(NamedTuple):
+    """One fault of one tool in the contract matrix."""
+
+    tool: str
+    fault: str
+    declared: bool | None
+    """Whether the schema promises it; None if there is nothing to promise."""
+    kept: bool | None
+    """Whether the server rejects violations; None if unknown."""
+    verdict: Verdict
+    reason: str = ""
+    is_doubtful: bool = False
+    """Whether the valid call fails too, so that a rejection proves little."""
+    predicted_by: tuple[str, ...] = ()
+    """The ids of the static rules that predicted the verdict."""
+
+
+class Failure(NamedTuple):
+    """A case that failed, and how to replay it."""
+
+    id: str
+    tool: str | None
+    outcome: str
+    """`crash`, `hang`, `protocol_violation`, `leak` or `accepted`."""
+    arguments: Any
+    """What was sent, minimised; long texts are cropped."""
+    replay: str
+    """The command that replays it."""
+    what: str = ""
+    """What is wrong with the response, in words."""
+    times: int = 1
+    """How many cases had the same result."""
+
+
+class Fuzzing(NamedTuple):
+    """The result of fuzzing."""
+
+    seed: int
+    cases: int
+    """How many cases were sent, without those of shrinking and blame."""
+    outcomes: dict[str, int]
+    """The number of cases by outcome: clean, accepted, crash, hang, protocol_violation; and, beside those, leak."""
+    failures: list[Failure]
+    tools: dict[str, int] = {}  # noqa: RUF012 (never mutated)
+    """How many cases each tool was called with."""
+
+
+class NegativePathCounts(NamedTuple):
+    """How a server handles requests that it must reject."""
+
+    checks_run: int
+    failures: int
+    gate_passed: int
+    """1 if at least one check ran and none failed, else 0: untested does not pass."""
+
+
+def negative_path(probes: Iterable[ProbeResult]) -> NegativePathCounts:
+    """Count the checks of the negative path."""
+    judged = [each.passed for each in probes if each.probe in CHECKS and each.passed is not None]
+    failures = judged.count(False)
+    return NegativePathCounts(len(judged), failures, int(bool(judged) and not failures))
+
+
+class Promises(NamedTuple):
+    """How many promises the schemas make, and how many the server keeps."""
+
+    declared: int
+    kept: int
+    broken: int
+    not_tested: int
+    doubtful: int
+    """How many of those kept prove little, because the valid call is rejected too."""
+
+
+def promises(matrix: Iterable[Cell]) -> Promises:
+    """Count the promises of a matrix."""
+    promised = [cell for cell in matrix if cell.declared]
+    verdicts = [cell.verdict for cell in promised]
+    kept, broken = verdicts.count("proven"), verdicts.count("broken promise")
+    doubtful = sum(cell.is_doubtful and cell.verdict == "proven" for cell in promised)
+    return Promises(len(verdicts), kept, broken, len(verdicts) - kept - broken, doubtful)
+
+
+class Prediction(NamedTuple):
+    """A fault that static rules predicted and probes confirmed, and the tools that have it."""
+
+    rules: tuple[str, ...]
+    fault: str
+    tools: list[str]
+
+
+def predictions(matrix: Iterable[Cell]) -> list[Prediction]:
+    """Return the confirmed predictions of a matrix, by rules and fault."""
+    found: dict[tuple[tuple[str, ...], str], Prediction] = {}
+    for cell in matrix:
+        if cell.verdict == "open" and cell.predicted_by:
+            key = (cell.predicted_by, cell.fault)
+            found.setdefault(key, Prediction(*key, [])).tools.append(cell.tool)
+    return list(found.values())

@@ -1,0 +1,148 @@
+"""The JSON records that the stored form and the `--format json` documents share, one entry a line."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from json.encoder import encode_basestring_ascii as _quoted
+from typing import TYPE_CHECKING, Any
+
+from mcproof.exchange.probe_facts import CASE_OUTCOMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.results.findings import ReportedFinding, RuleFacts
+    from mcproof.results.proof import Cell, Fuzzing, ProbeResult
+    from mcproof.results.run import Notice, TargetResult
+    from mcproof.results.suite_tests import TestResult
+
+SCHEMA_VERSION = 1
+"""The version of every JSON document; their schemas are in `mcproof/report/schemas`."""
+
+Record = dict[str, Any]
+
+encode = json.JSONEncoder(check_circular=False).encode
+
+
+def printable(text: str) -> str:
+    """Escape in JSON text the control character that JSON allows, and workflow commands of CI runners."""
+    if "\x7f" in text:
+        text = text.replace("\x7f", "\\u007f")
+    while "##" in text:
+        text = text.replace("##", "\\u0023#")
+    return text
+
+
+def listed(key: str, lines: Iterable[str]) -> Iterator[str]:
+    """Write a member whose value is a list, one entry a line."""
+    yield f'"{key}": ['
+    empty = True
+    for entry in lines:
+        yield ("\n" if empty else ",\n") + printable(entry)
+        empty = False
+    yield "]" if empty else "\n]"
+
+
+def finding_line(each: ReportedFinding) -> str:
+    """Return a finding as JSON on one line.
+
+    Written by hand, because a long report is little else: the encoder takes half as long again.
+    """
+    fix, evidence, tool = each.fix, each.evidence, each.tool
+    return (
+        f"{{{_rule_members(each.rule)}, "
+        f'"subject": {_quoted(each.subject)}, "tool": {"null" if tool is None else _quoted(tool)}, '
+        f'"pointer": {_quoted(each.pointer)}, '
+        f'"message": {_quoted(each.message)}, "evidence": {"null" if evidence is None else encode(evidence)}, '
+        f'"file": {_quoted(each.file)}, "line": {_number(each.line)}, "column": {_number(each.column)}, '
+        f'"fix": {"null" if fix is None else encode({"set": fix.key, "to": fix.value})}}}'
+    )
+
+
+def _number(value: int | None) -> str:
+    return "null" if value is None else str(value)
+
+
+@cache
+def _rule_members(rule: RuleFacts) -> str:
+    """Return the members that all findings of a rule share."""
+    members = {
+        "rule": rule.id,
+        "ruleset": rule.ruleset,
+        "severity": rule.severity,
+        "level": rule.level,
+        "fault": rule.fault,
+    }
+    return encode(members)[1:-1]
+
+
+def summary_record(result: TargetResult) -> Record:
+    """Return the numbers of findings, by level and by rule."""
+    levels = result.levels()
+    summary: Record = {
+        "errors": levels["error"],
+        "warnings": levels["warning"],
+        "notes": levels["note"],
+        "by_rule": result.by_rule(),
+    }
+    if result.suppressed:
+        summary["suppressed"] = len(result.suppressed)
+    return summary
+
+
+def notice_record(notice: Notice) -> Record:
+    return {**notice._asdict(), "level": notice.level}
+
+
+def probe_record(each: ProbeResult) -> Record:
+    return {
+        "tool": each.tool,
+        "probe": each.probe,
+        "fault": each.fault,
+        "outcome": each.outcome,
+        "passed": each.passed,
+        "reason": each.reason,
+        "exploratory": each.is_exploratory,
+        "request": each.request,
+        "answer": each.answer,
+    }
+
+
+def cell_record(each: Cell) -> Record:
+    return {
+        "tool": each.tool,
+        "fault": each.fault,
+        "declared": each.declared,
+        "kept": each.kept,
+        "verdict": each.verdict,
+        "reason": each.reason,
+        "doubtful": each.is_doubtful,
+        "predicted_by": list(each.predicted_by),
+    }
+
+
+def fuzzing_record(fuzzing: Fuzzing) -> Record:
+    """Return the result of fuzzing, with every outcome."""
+    return {
+        "seed": fuzzing.seed,
+        "cases": fuzzing.cases,
+        "outcomes": {name: fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES},
+        "tools": fuzzing.tools,
+        "failures": [each._asdict() for each in fuzzing.failures],
+    }
+
+
+def test_record(test: TestResult) -> Record:
+    """Return a test without its duration, which belongs to the timings."""
+    return {
+        "name": test.name,
+        "block": test.block,
+        "server": test.server,
+        "outcome": test.outcome,
+        "message": test.message,
+        "failures": [failure._asdict() for failure in test.failures],
+        "file": test.file,
+        "line": test.line,
+        **({"detail": test.detail} if test.detail else {}),
+    }

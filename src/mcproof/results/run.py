@@ -1,0 +1,231 @@
+"""The result of a run: what it saw of each target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.errors import McproofError
+from mcproof.linting.finding import LEVELS, Level
+from mcproof.results.payloads import LintPayload, ProbePayload, ProvePayload
+from mcproof.results.scores import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.results.findings import ReportedFinding, RuleFacts
+    from mcproof.results.payloads import Kind, Payload
+    from mcproof.results.proof import Cell, ProbeResult
+    from mcproof.results.suite_tests import TestResult
+
+BROKEN = "broken"
+"""The `fail_on` of runs that call a server: only errors in its behaviour fail, not findings about its catalog."""
+
+
+class Notice(NamedTuple):
+    """A remark about the configuration, the baseline, a comment, the source or a server."""
+
+    kind: str
+    """`unused-ignore`, `bad-ignore` (an invalid comment), `not-checked` (source that discovery cannot follow),
+    `noise-on-stdout` (of a server in a suite), or `stale-baseline`, which fails the run."""
+    message: str
+    file: str
+    line: int | None
+
+    @property
+    def level(self) -> Level:
+        return "error" if self.kind == "stale-baseline" else "note" if self.kind == "not-checked" else "warning"
+
+    def __str__(self) -> str:
+        return _located(self.message, self.file, self.line)
+
+
+class Trouble(NamedTuple):
+    """Why a target, or the whole run, could not be checked."""
+
+    message: str
+    file: str | None
+    line: int | None
+    column: int | None
+
+    @classmethod
+    def of(cls, error: McproofError) -> Trouble:
+        return cls(error.message, error.file, error.line, error.column)
+
+    def as_error(self) -> McproofError:
+        """Return it as an exception, for a command that cannot continue."""
+        return McproofError(self.message, file=self.file, line=self.line, column=self.column)
+
+    def __str__(self) -> str:
+        return _located(self.message, self.file, self.line, self.column)
+
+
+def _located(message: str, *location: str | int | None) -> str:
+    """Return a message prefixed with its location."""
+    where = ":".join(str(part) for part in location if part is not None)
+    return f"{where}: {message}" if where else message
+
+
+class Gate(NamedTuple):
+    """A limit that the user set, and whether the target meets it."""
+
+    gate: str
+    limit: str | int
+    actual: str | int
+    passed: bool
+
+
+class Untested(NamedTuple):
+    """Something that this run could not test, and why."""
+
+    what: str
+    why: str
+    rules: tuple[str, ...] = ()
+    """The ids of the rules, if it is about rules."""
+
+    @classmethod
+    def of(cls, rules: Iterable[str], why: str) -> Untested:
+        ids = tuple(rules)
+        return cls(", ".join(ids), why, ids)
+
+
+class UntestedReason(NamedTuple):
+    """A reason, and all that was not tested because of it."""
+
+    why: str
+    whats: list[str]
+
+
+class TargetResult(NamedTuple):
+    """What a run saw of one target, or the trouble that prevented it."""
+
+    target: str
+    trouble: Trouble | None = None
+    server: dict[str, str] = {}  # noqa: RUF012 (never mutated, like the other defaults)
+    """The name and version that the server reports, if any."""
+    protocol: str | None = None
+    connection: dict[str, str | None] | None = None
+    """Transport, era and requested revision of a live connection; None for a snapshot."""
+    counts: dict[str, int] = {}  # noqa: RUF012
+    """The numbers of tools, resources, templates and prompts."""
+    findings: list[ReportedFinding] = []  # noqa: RUF012
+    suppressed: list[ReportedFinding] = []  # noqa: RUF012
+    scores: Scores = Scores()
+    gates: list[Gate] = []  # noqa: RUF012
+    fail_on: str = "error"
+    untested: list[Untested] = []  # noqa: RUF012
+    seconds: float = 0.0
+    payload: Payload = LintPayload()
+    """What this kind of run adds."""
+
+    @property
+    def probes(self) -> list[ProbeResult]:
+        """The probes that were sent or left out; empty for kinds of run without probes."""
+        return self.payload.probes if isinstance(self.payload, ProbePayload | ProvePayload) else []
+
+    @property
+    def matrix(self) -> list[Cell]:
+        """The contract matrix; empty for kinds of run without one."""
+        return self.payload.matrix if self.payload.kind == "prove" else []
+
+    @property
+    def tests(self) -> list[TestResult]:
+        """The tests of a suite; empty for other kinds of run."""
+        return self.payload.tests if self.payload.kind == "suite" else []
+
+    @property
+    def was_tested(self) -> bool:
+        """Whether a run that calls the server judged anything."""
+        if self.payload.kind == "fuzz":
+            return self.payload.fuzzing.cases > 0
+        return any(each.passed is not None for each in self.probes) or any(
+            cell.kept is not None for cell in self.matrix
+        )
+
+    @property
+    def failing(self) -> int:
+        """How many findings are at or above the failing level."""
+        return sum(self.fails(each) for each in self.findings)
+
+    def fails(self, finding: ReportedFinding) -> bool:
+        """Whether a finding is at or above the failing level."""
+        if self.fail_on == "never":
+            return False
+        if self.fail_on == BROKEN:
+            return finding.level == "error" and finding.rule.ruleset == "wire"
+        return finding.level in LEVELS[: LEVELS.index(self.fail_on) + 1]
+
+    @property
+    def passed(self) -> bool:
+        if self.trouble is not None or any(test.is_bad for test in self.tests):
+            return False
+        return not self.failing and all(gate.passed for gate in self.gates)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything could be checked: no trouble, and no test that could not run."""
+        return self.trouble is None and not any(test.outcome == "error" for test in self.tests)
+
+    @property
+    def title(self) -> str:
+        """The server's own name and version, else the target."""
+        return " ".join(self.server[key] for key in ("name", "version") if key in self.server) or self.target
+
+    def levels(self) -> dict[Level, int]:
+        """Return the number of findings of each level."""
+        counted: dict[Level, int] = dict.fromkeys(LEVELS, 0)
+        for each in self.findings:
+            counted[each.rule.level] += 1
+        return counted
+
+    def by_rule(self) -> dict[str, int]:
+        """Return the number of findings of each rule, sorted by id."""
+        counted: dict[str, int] = {}
+        for each in self.findings:
+            counted[each.rule.id] = counted.get(each.rule.id, 0) + 1
+        return dict(sorted(counted.items()))
+
+    def untested_reasons(self) -> list[UntestedReason]:
+        """Return what was not tested, by reason: of the run, and of each probe and cell."""
+        reasons: dict[str, dict[str, None]] = {}
+        for each in self.untested:
+            reasons.setdefault(each.why, {})[each.what] = None
+        for probe in self.probes:
+            if probe.outcome == "not_tested":
+                reasons.setdefault(probe.reason, {})[f"tool {probe.tool}" if probe.tool else probe.probe] = None
+        for cell in self.matrix:
+            if cell.verdict == "not tested":
+                reasons.setdefault(cell.reason, {})[f"tool {cell.tool}"] = None
+        return [UntestedReason(why or "unknown reason", list(whats)) for why, whats in reasons.items()]
+
+
+class RunResult(NamedTuple):
+    """The result of one run of one command."""
+
+    command: str
+    """The word to print; renderers dispatch on `kind`."""
+    version: str
+    targets: list[TargetResult]
+    rules: list[RuleFacts] = []  # noqa: RUF012
+    """The rules that ran."""
+    notices: list[Notice] = []  # noqa: RUF012
+    exit_code: int = 0
+    is_single: bool = True
+    """Whether the user named one target, not several or a folder."""
+    started: str = ""
+    """The time in UTC."""
+    seconds: float = 0.0
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of run; all targets of a run have the same."""
+        return self.targets[0].payload.kind if self.targets else "lint"
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """The trouble of the only target, if there is one target."""
+        return self.targets[0].trouble if self.is_single and self.targets else None
+
+    @property
+    def failed(self) -> list[TargetResult]:
+        """The targets that could not be checked."""
+        return [each for each in self.targets if each.trouble is not None]

@@ -1,0 +1,90 @@
+"""The results of the tests of a suite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TestOutcome = Literal["passed", "failed", "error", "skipped", "not_applicable"]
+
+OUTCOMES: tuple[TestOutcome, ...] = ("passed", "failed", "error", "skipped", "not_applicable")
+
+
+class TestFailure(NamedTuple):
+    """One expectation of a test that was not met."""
+
+    target: str
+    """The value it is about; empty if it is about the test as a whole."""
+    message: str
+    expected: str = ""
+    got: str = ""
+    """Both cropped."""
+    line: int | None = None
+    """The line of the expectation in the file of its test."""
+
+    @property
+    def sentence(self) -> str:
+        """The message, prefixed with the value it is about."""
+        if not self.target or self.message.startswith(self.target):
+            return self.message
+        return f"{self.target}: {self.message}"
+
+    @property
+    def has_difference(self) -> bool:
+        """Whether `expected` and `got` tell more than the message."""
+        return bool(self.got) and f"expected {self.expected}, got {self.got}" not in self.message
+
+    @property
+    def difference(self) -> list[str]:
+        """The expected and the actual value, a line each, if they tell more than the message."""
+        return [f"expected {self.expected}", f"got      {self.got}"] if self.has_difference else []
+
+
+class TestResult(NamedTuple):
+    """The result of one test of a suite."""
+
+    name: str
+    block: str
+    """`tools`, `resources`, `prompts`, `tool_quality`; `negative_path` or `fuzz` for a block in a test; `setup` or
+    `teardown` for a step that failed."""
+    server: str
+    outcome: TestOutcome
+    """`failed` is the server's fault; `error` means that the test could not run."""
+    message: str = ""
+    """Why it did not pass, in one line."""
+    failures: tuple[TestFailure, ...] = ()
+    file: str | None = None
+    line: int | None = None
+    seconds: float = 0.0
+    detail: str = ""
+    """More lines, such as the last stderr lines of a server that did not start; set on the first test that needs it."""
+
+    @property
+    def label(self) -> str:
+        """The name, with the block where that is not the test itself."""
+        return f"{self.name} ({self.block})" if self.block in ("negative_path", "fuzz") else self.name
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it failed or could not run."""
+        return self.outcome in ("failed", "error")
+
+    @property
+    def first_line(self) -> int | None:
+        """The line of the first unmet expectation, else of the test."""
+        return self.failures[0].line or self.line if self.failures else self.line
+
+    @property
+    def last_line(self) -> int | None:
+        """The line of the last unmet expectation, else of the test."""
+        return self.failures[-1].line or self.line if self.failures else self.line
+
+
+def count_outcomes(tests: Iterable[TestResult]) -> dict[TestOutcome, int]:
+    """Return the number of tests of each outcome, zeros included."""
+    counts = dict.fromkeys(OUTCOMES, 0)
+    for test in tests:
+        counts[test.outcome] += 1
+    return counts
