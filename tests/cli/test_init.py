@@ -64,7 +64,7 @@ def test_tools_that_crash_hang_or_refuse_are_turned_off_with_what_they_said(tmp_
         "The call fails: isError is true: it failed",
         "The call fails: error -32000",
         "Inactive: the call fails: the server ended or closed the connection",
-        "Inactive: the call fails: no answer within 1 second",
+        "Inactive: the call fails: no response within 1 second",
     ):
         assert said in text
     assert "timeout_ms: 1000\n" in text

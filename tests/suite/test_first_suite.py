@@ -285,7 +285,7 @@ def test_tests_of_several_servers_have_names_of_their_own() -> None:
     tests = read(suite.text).tests
     assert [test.name for test in tests if test.block == "tools"] == ["search responds", "search responds (2)"]
     assert {test.server for test in tests} == {"one", "two: #"}
-    assert "  # three is omitted: no answer within 2 seconds\n" in suite.text
+    assert "  # three is omitted: no response within 2 seconds\n" in suite.text
 
 
 def test_ten_thousand_tools_are_more_than_a_suite_holds_and_what_fits_is_read() -> None:

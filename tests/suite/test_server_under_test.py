@@ -101,7 +101,7 @@ def test_a_server_that_cannot_be_started_is_told_once_with_its_last_lines(tmp_pa
     assert done.returncode == 2
     assert done.stdout.splitlines()[1:-2] == [
         "  ! 3 tests of s could not be made",
-        "      cannot reach the server: the server exited with code 1; its standard error ends: the end",
+        "      cannot reach the server: the server exited with code 1; last line of stderr: the end",
         *(f"        {line}" for line in [*range(12, 20), "***", "the end"]),
         "      mcproof.yaml:2",
     ]
