@@ -32,9 +32,9 @@ def execute(request: RunRequest, listen: Listener = ignore) -> RunResult:
 
         return run_suites(request, listen)
     if isinstance(request, DiffRequest):
-        from mcproof.execution.compare_catalogs import compare_catalogs
+        from mcproof.execution.diff_catalogs import diff_catalogs
 
-        return compare_catalogs(request, listen)
+        return diff_catalogs(request, listen)
     if isinstance(request, FixRequest):
         from mcproof.execution.fix_targets import fix_targets
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mcproof import __version__
 from mcproof.config.settings import settings_for
-from mcproof.diff.catalog_changes import compare
 from mcproof.diff.change_findings import report_changes
+from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.errors import FAILED, FINDINGS, OK, McproofError, UsageError
 from mcproof.execution.clock import Clock
 from mcproof.execution.events import RunFinished, RunStarted, TargetFinished
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcproof.execution.requests import DiffRequest
 
 
-def compare_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
+def diff_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
     """Return the changes between two catalogs as the findings of the new one."""
     clock = Clock()
     new_name = "".join(request.new.names) or "--"
@@ -39,7 +39,7 @@ def compare_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
         result = TargetResult(
             new.name,
             counts=new.counts,
-            findings=report_changes(old, new, compare(old, new)),
+            findings=report_changes(old, new, compare_catalogs(old, new)),
             fail_on=request.fail_on,
             seconds=clock.seconds,
             payload=DiffPayload(old.name),
