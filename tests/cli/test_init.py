@@ -11,7 +11,7 @@ import pytest
 from client.running import RAW, SDK
 from mcproof.suite.parse.suite_parser import read_suite
 from servers import contract, suited
-from suite.running import SEARCH, small
+from suite.suites import SEARCH, small
 
 from .running import CLEAN_TOOL, environment, fails, run, write
 from .serving import SECRET, serve
@@ -64,10 +64,10 @@ def test_what_crashes_hangs_or_refuses_is_turned_off_and_the_rest_is_tried(tmp_p
     done = init(tmp_path, "--timeout", "1", "--cwd", str(tmp_path), "--", sys.executable, "-I", "-S", suited.__file__)
     text = text_of(tmp_path)
     for said in (
-        "The call does not work: isError is true: it failed",
-        "The call does not work: error -32000",
-        "Turned off, as the call does not work: the server ended or closed the connection",
-        "Turned off, as the call does not work: no answer within 1 second",
+        "The call fails: isError is true: it failed",
+        "The call fails: error -32000",
+        "Inactive: the call fails: the server ended or closed the connection",
+        "Inactive: the call fails: no response within 1 second",
     ):
         assert said in text
     assert "timeout_ms: 1000\n" in text
@@ -133,8 +133,8 @@ def test_all_servers_of_a_client_configuration_are_written_without_their_secrets
     suite = read_suite(str(tmp_path / "mcproof.yaml"), None)
     assert list(suite.servers) == ["one", "two #"]
     assert [test.name for test in suite.tests if test.block == "tools"] == [
-        "search of one answers",
-        "search of two # answers",
+        "search of one responds",
+        "search of two # responds",
     ]
     passes(tmp_path, env={"MODE": "a-long-mode", "API_KEY": SECRET, "TOKEN": SECRET})
 
@@ -154,8 +154,8 @@ def test_a_server_that_does_not_answer_is_left_out_and_makes_the_exit_code_2(tmp
     assert done.returncode == 2
     assert "no-such-program" in done.stderr
     assert "mcproof.yaml: 3 tests on 1 server written" in done.stderr
-    assert "  # b is left out: mcp.json:" in text_of(tmp_path)
-    assert "  # c is left out: mcp.json:" in text_of(tmp_path)
+    assert "  # b is omitted: mcp.json:" in text_of(tmp_path)
+    assert "  # c is omitted: mcp.json:" in text_of(tmp_path)
     passes(tmp_path)
 
 
@@ -175,14 +175,14 @@ def test_a_snapshot_does_not_say_how_its_server_is_started_and_the_user_is_told_
     assert "    command: [your-server-command]\n" in text
     command = json.dumps(small(tools=[CLEAN_TOOL]))
     (tmp_path / "mcproof.yaml").write_text(text.replace("[your-server-command]", command), encoding="utf-8")
-    assert "✓ find_book answers\n" in run("run", cwd=tmp_path).stdout
+    assert "✓ find_book responds\n" in run("run", cwd=tmp_path).stdout
 
 
 def test_a_capture_tells_how_its_server_is_started(tmp_path: Path) -> None:
     assert run("capture", "-o", "captured.json", "--", *small(), cwd=tmp_path).returncode == 0
     init(tmp_path, "captured.json")
-    assert "# As the capture says: read it before you run it.\n" in text_of(tmp_path)
-    assert "✓ search answers\n" in run("run", cwd=tmp_path).stdout
+    assert "# From the capture: review it before running it.\n" in text_of(tmp_path)
+    assert "✓ search responds\n" in run("run", cwd=tmp_path).stdout
 
 
 def test_python_source_is_started_as_one_would(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_suite_that_is_there_is_not_replaced_unasked(tmp_path: Path, there: st
     assert not called.exists()
     assert text_of(tmp_path, there) == "mine"
     init(tmp_path, "--force", "--", *small())
-    assert "search answers" in text_of(tmp_path)
+    assert "search responds" in text_of(tmp_path)
 
 
 def test_another_file_can_be_named_and_standard_output(tmp_path: Path) -> None:
@@ -251,13 +251,13 @@ def test_a_name_of_the_configuration_will_do(tmp_path: Path) -> None:
     write(tmp_path / "tools.json", [CLEAN_TOOL])
     (tmp_path / "mcproof.toml").write_text('[targets]\nlibrary = "tools.json"\n', encoding="utf-8")
     init(tmp_path, "library")
-    assert "find_book answers" in text_of(tmp_path)
+    assert "find_book responds" in text_of(tmp_path)
 
 
 def test_no_secret_that_a_server_repeats_gets_into_the_suite(tmp_path: Path) -> None:
     init(tmp_path, "--env", f"SECRET={SECRET}", "--", *small("refuses-everything", "shows-secret"))
     text = text_of(tmp_path)
-    assert "The call does not work" in text
+    assert "The call fails" in text
     assert SECRET not in text
 
 
@@ -269,4 +269,4 @@ def test_no_secret_that_a_schema_repeats_gets_into_the_suite(tmp_path: Path) -> 
     (tmp_path / "server.py").write_text(source, encoding="utf-8")
     init(tmp_path, "--env", "MODE=plainlookingvalue42", "--", sys.executable, "server.py")
     assert "plainlookingvalue42" not in text_of(tmp_path)
-    assert "its arguments would repeat a value that the server is given in secret" in text_of(tmp_path)
+    assert "its arguments contain a secret of the server" in text_of(tmp_path)

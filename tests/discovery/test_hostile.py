@@ -165,7 +165,7 @@ def test_a_declared_encoding_is_read(encoding: str, tmp_path: Path) -> None:
 
 def test_windows_line_ends_keep_the_lines(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_bytes(GOOD.replace("\n", "\r\n").encode())
-    assert discover(str(tmp_path)).places["/tools/0/name"].line == 4
+    assert discover(str(tmp_path)).locations["/tools/0/name"].line == 4
 
 
 DEEP = {

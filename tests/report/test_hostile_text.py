@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.console import Style
-from mcproof.diff.catalog_changes import compare
 from mcproof.diff.change_findings import report_changes
+from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.execution.check_catalog import Depth, Plan, examine
 from mcproof.linting.registry import all_rules
 from mcproof.linting.suppression.ignores import IgnoreTracker
@@ -112,7 +112,7 @@ def test_a_comparison_of_whatever_servers_say_can_be_read_and_nothing_in_it_acts
     old: str, new: str, before: str, after: str
 ) -> None:
     catalogs = read_snapshot(old.encode(), before), read_snapshot(new.encode(), after)
-    changes = report_changes(*catalogs, compare(*catalogs))
+    changes = report_changes(*catalogs, compare_catalogs(*catalogs))
     report = TargetResult(after, counts=catalogs[1].counts, findings=changes, payload=DiffPayload(before))
     kinds = list({each.rule.id: each.rule for each in changes}.values())
     run = RunResult("diff", "0.0.0", [report], kinds, exit_code=1)

@@ -13,7 +13,7 @@ import pytest
 from cli.running import COMMAND, environment, run
 from servers import suited
 
-from .running import write_suite
+from .suites import write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from suite.running import write_suite
+from suite.suites import write_suite
 
 from .conftest import CONFIGURATION, SERVER
 
@@ -78,7 +78,7 @@ def test_a_pattern_without_a_file_is_told(project: pytest.Pytester) -> None:
     configure(project, "mcproof_suites = suites/*.yaml")
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: mcproof_suites: there is no file `suites/[*].yaml` in *"])
+    result.stderr.fnmatch_lines(["ERROR: mcproof_suites: no file matches `suites/[*].yaml` in *"])
 
 
 def test_each_part_of_a_test_is_a_test_with_a_readable_name(project: pytest.Pytester) -> None:
@@ -169,7 +169,7 @@ def test_a_step_that_fails_fails_the_tests(project: pytest.Pytester) -> None:
     suite(project, ECHO, {**ECHO, "name": "another"}, setup=fails)
     result = run(project, "mcproof.yaml")
     result.assert_outcomes(errors=2)
-    said = f"the setup failed: run {sys.executable}: exit code 1: no disk"
+    said = f"setup failed: run {sys.executable}: exit code 1: no disk"
     assert result.stdout.lines.count(said) == 2
     suite(project, ECHO, name="other.yaml", teardown=fails)
     result = run(project, "other.yaml")
@@ -224,7 +224,7 @@ def test_snapshots_of_a_suite_are_those_of_mcproof_run(project: pytest.Pytester,
     suite(project, {**ECHO, "expect": stored}, {**ECHO, "name": "another", "expect": stored})
     missing = run(project, "mcproof.yaml", *workers)
     missing.assert_outcomes(failed=2)
-    missing.stdout.fnmatch_lines(["result: no snapshot is stored yet; --mcproof-update-snapshots stores it"])
+    missing.stdout.fnmatch_lines(["result: no stored snapshot; use --mcproof-update-snapshots to store it"])
     written = run(project, "mcproof.yaml", *workers, "--mcproof-update-snapshots")
     written.stdout.fnmatch_lines(["mcproof: mcproof.snapshots.json: 2 snapshots written"])
     run(project, "mcproof.yaml", *workers).assert_outcomes(passed=2)
@@ -232,7 +232,7 @@ def test_snapshots_of_a_suite_are_those_of_mcproof_run(project: pytest.Pytester,
     (project.path / "mcproof.snapshots.json").write_text("{", encoding="utf-8")
     broken = run(project, "mcproof.yaml", *workers)
     broken.assert_outcomes(errors=2)
-    broken.stdout.fnmatch_lines(["*these are no snapshots: not JSON*"])
+    broken.stdout.fnmatch_lines(["*not a snapshot file: not JSON*"])
 
 
 DYING = """
@@ -255,8 +255,8 @@ def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(pro
     write_suite(project.path, servers, tools=[ECHO, listed])
     result = run(project, "mcproof.yaml")
     result.assert_outcomes(passed=1, failed=1)
-    assert "it was answered, and then the server exited with code 3" in result.stdout.lines
-    assert f"FAILED mcproof.yaml::{ECHO['name']} - Failed: it was answered, and then" in result.stdout.str()
+    assert "after the response, the server exited with code 3" in result.stdout.lines
+    assert f"FAILED mcproof.yaml::{ECHO['name']} - Failed: after the response," in result.stdout.str()
 
 
 def test_noise_on_standard_output_is_a_warning_once(project: pytest.Pytester) -> None:
@@ -272,5 +272,5 @@ def test_noise_on_standard_output_is_a_warning_once(project: pytest.Pytester) ->
     )
     result = run(project, "mcproof.yaml", "-W", "default")
     result.assert_outcomes(passed=2, warnings=1)
-    assert "mcproof.yaml:1: local writes to its standard output what is no message" in result.stdout.str()
+    assert "mcproof.yaml:1: local writes non-protocol text to stdout" in result.stdout.str()
     run(project, "-W", "default").assert_outcomes(passed=1, warnings=1)

@@ -43,8 +43,8 @@ def command(arguments: list[str]) -> int:
         raise InputError("both catalogs cannot be standard input; name a file for one of them")
 
     from mcproof import __version__
-    from mcproof.diff.catalog_changes import compare
     from mcproof.diff.change_findings import report_changes
+    from mcproof.diff.compare_catalogs import compare_catalogs
     from mcproof.results.payloads import DiffPayload
     from mcproof.results.run import RunResult, TargetResult, Trouble
 
@@ -60,7 +60,7 @@ def command(arguments: list[str]) -> int:
         report = TargetResult(
             new.name,
             counts=new.counts,
-            findings=report_changes(old, new, compare(old, new)),
+            findings=report_changes(old, new, compare_catalogs(old, new)),
             fail_on=options.fail_on or "error",
             seconds=perf_counter() - start,
             payload=DiffPayload(old.name),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.suite.scaffold.drafts import Draft
     from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite
-    from mcproof.suite.scaffold.server_entry import Names, Variables, Way
+    from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
     from mcproof.targets.argument import Input
     from mcproof.targets.live_servers import LiveCatalogs
 
@@ -96,15 +96,15 @@ def _target(options: argparse.Namespace) -> str | None:
 
 def _output(options: argparse.Namespace, target: str | None) -> str:
     """Where the suite goes; said before a server is started where it cannot go there."""
-    from mcproof.suite.locate import USUAL
+    from mcproof.suite.locate import DEFAULT_NAMES
 
-    file: str = options.output if options.output is not None else USUAL[0]
+    file: str = options.output if options.output is not None else DEFAULT_NAMES[0]
     if file == "-":
         return file
     refuse_impossible([file])
     if target is not None and os.path.realpath(target.partition("#")[0]) == os.path.realpath(file):
         raise UsageError(f"`{file}` is what is read; name another file to write to")
-    for there in [file] if options.output is not None else USUAL:
+    for there in [file] if options.output is not None else DEFAULT_NAMES:
         if os.path.lexists(there) and not options.force:
             raise UsageError(f"there is a suite already, `{there}`; --force writes `{file}` all the same")
     return file
@@ -152,14 +152,14 @@ def _catalog(source: Input, live: LiveCatalogs | None) -> Catalog:
     return catalog
 
 
-def _servers(found: list[_Found], options: argparse.Namespace, file: str) -> tuple[list[FirstServer], Variables]:
+def _servers(found: list[_Found], options: argparse.Namespace, file: str) -> tuple[list[FirstServer], SecretVariables]:
     """Each server with its entry and its tests, tried where it is live."""
     from mcproof.suite.scaffold.first_suite import FirstServer
-    from mcproof.suite.scaffold.server_entry import Names, Variables, Way
+    from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
 
-    way = Way(options.timeout, options.protocol)
-    variables = Variables(os.environ, header_variables(options))
-    server_names, test_names = Names(), Names()
+    way = EntryOptions(options.timeout, options.protocol)
+    variables = SecretVariables(os.environ, header_variables(options))
+    server_names, test_names = UniqueNames(), UniqueNames()
     is_alone = sum(each.catalog is not None for each in found) == 1
     servers = []
     for each in found:
@@ -186,7 +186,9 @@ def _name(source: Input) -> str:
     return "remote" if isinstance(source.server, UrlEndpoint) else "local"
 
 
-def _entry(source: Input, catalog: Catalog, name: str, variables: Variables, folder: str, way: Way) -> list[str]:
+def _entry(
+    source: Input, catalog: Catalog, name: str, variables: SecretVariables, folder: str, way: EntryOptions
+) -> list[str]:
     from mcproof.suite.scaffold.server_entry import captured_lines, entry_lines, placeholder_lines
     from mcproof.text.yamlwriter import UnwritableError
 
@@ -200,7 +202,7 @@ def _entry(source: Input, catalog: Catalog, name: str, variables: Variables, fol
         raise InputError(f"how the server is started cannot stand in a suite: {error}", file=source.title) from None
 
 
-def _drafts(found: _Found, options: argparse.Namespace, names: Names, suffix: str) -> list[Draft]:
+def _drafts(found: _Found, options: argparse.Namespace, names: UniqueNames, suffix: str) -> list[Draft]:
     from mcproof.cli.live_command import permissions_of
     from mcproof.client.secrets import hiding_whole
     from mcproof.suite.scaffold.drafts import drafts_of
@@ -211,22 +213,22 @@ def _drafts(found: _Found, options: argparse.Namespace, names: Names, suffix: st
     return drafts_of(found.catalog, permissions_of(found.catalog, options), names, hide, suffix)
 
 
-def _tried(servers: list[FirstServer], found: list[_Found], way: Way) -> list[FirstServer]:
+def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -> list[FirstServer]:
     """The servers with what came of calling their tools; what is called is said before."""
     from mcproof.console import Counter
-    from mcproof.suite.run.runner import Running
-    from mcproof.suite.scaffold.trial_run import OnTrial, tried
+    from mcproof.suite.run.suite_runtime import RunOptions
+    from mcproof.suite.scaffold.trial_run import TrialServer, try_drafts
 
     live = [at for at, each in enumerate(found) if each.source.server is not None and each.catalog is not None]
     on_trial = [
-        OnTrial(servers[at].name, server, servers[at].drafts)
+        TrialServer(servers[at].name, server, servers[at].drafts)
         for at in live
         if (server := found[at].source.server) is not None
     ]
     for each in on_trial:
         _tell_calls(each.drafts, "" if len(servers) == 1 else f"{each.name}: ")
     counter = Counter()
-    drafts = tried(on_trial, way, Running(), counter.step) if on_trial else []
+    drafts = try_drafts(on_trial, way, RunOptions(), counter.step) if on_trial else []
     counter.clear()
     for at, of_server in zip(live, drafts, strict=True):
         servers[at] = servers[at]._replace(drafts=of_server)
@@ -262,12 +264,12 @@ def _refuse_unreadable(suite: FirstSuite, file: str) -> None:
 
 def _named(file: str) -> str:
     """The name of a suite as `mcproof run` needs it: not at all where it is the usual one."""
-    from mcproof.suite.locate import USUAL
+    from mcproof.suite.locate import DEFAULT_NAMES
 
-    return "" if file in ("-", USUAL[0]) else f" {shell_word(file)}"
+    return "" if file in ("-", DEFAULT_NAMES[0]) else f" {shell_word(file)}"
 
 
-def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: Variables, file: str) -> None:
+def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: SecretVariables, file: str) -> None:
     from mcproof.suite.scaffold.server_entry import PLACEHOLDER
 
     if file != "-":

@@ -57,9 +57,7 @@ def parser() -> Parser:
         action="store_true",
         help="run again whenever a file here, beside a suite or of a server changes, until Ctrl-C",
     )
-    parser.add_argument(
-        "--update-snapshots", action="store_true", help="take what comes now for right: write the snapshots"
-    )
+    parser.add_argument("--update-snapshots", action="store_true", help="accept the current results as snapshots")
     parser.add_argument("--allow-update-in-ci", action="store_true", help="let --update-snapshots work in a CI job")
     return parser
 
@@ -110,7 +108,7 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
     from mcproof.results.run import RunResult, TargetResult
     from mcproof.suite.parse.problems import SuiteError
     from mcproof.suite.parse.suite_parser import read_suite
-    from mcproof.suite.run.runner import EARLIER, skipped
+    from mcproof.suite.run.runner import EARLIER_FAILURE, skipped
     from mcproof.suite.snapshots import snapshot_file
 
     is_single = len(files) == 1
@@ -140,7 +138,7 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
         if interrupted:
             stopped = "interrupted"
         elif options.fail_fast and not report.passed:
-            stopped = stopped or EARLIER
+            stopped = stopped or EARLIER_FAILURE
     for notice in notices:
         tell(str(notice))
     from mcproof import __version__
@@ -162,7 +160,7 @@ def _run_all(files: list[str], options: argparse.Namespace) -> int:
 
 
 def _exit_code(reports: list[TargetResult]) -> int:
-    """Tests that could not be made weigh more than tests that failed: nobody knows what they would have shown."""
+    """Tests that could not run outweigh failed tests."""
     if not all(report.is_complete for report in reports):
         return FAILED
     return OK if all(report.passed for report in reports) else FINDINGS
@@ -195,8 +193,8 @@ def _chosen(suites: list[Suite], options: argparse.Namespace) -> list[tuple[Suit
         if tests:
             chosen.append((suite, tests))
     if not chosen:
-        there = f"; the tags are {', '.join(sorted(known)) or 'none'}" if tags else ""
-        raise InputError(f"nothing to check: no test is left by --filter and --tag{there}")
+        there = f"the suite has the tags {', '.join(sorted(known))}" if known else "the suite has no tags"
+        raise InputError(f"no tests match{f'; {there}' if tags else ''}")
     return chosen
 
 
@@ -205,7 +203,8 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     from mcproof.results.payloads import SuitePayload
     from mcproof.results.run import TargetResult, Trouble
     from mcproof.results.suite_tests import TestResult
-    from mcproof.suite.run.runner import Running, run_suite
+    from mcproof.suite.run.runner import run_suite
+    from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.snapshots import SnapshotStore, snapshot_names
 
     start = perf_counter()
@@ -215,18 +214,24 @@ def _run(suite: Suite, tests: list[SuiteTest], options: argparse.Namespace) -> t
     except McproofError as error:
         return TargetResult(suite.file, Trouble.of(error), payload=SuitePayload()), False, []
     counter = Counter()
-    ran = run_suite(suite, tests, Running(options.fail_fast, options.timeout, options.retry), store, counter.step)
+    ran = run_suite(
+        suite,
+        tests,
+        RunOptions(fails_fast=options.fail_fast, timeout=options.timeout, retries=options.retry),
+        store,
+        counter.step,
+    )
     counter.clear()
     results = ran.results
-    strays = store.strays(snapshot_names(suite))
+    orphans = store.orphans(snapshot_names(suite))
     try:
         store.save()
         if store.written:
             tell(f"{store.file}: {plural(store.written, 'snapshot')} written")
-        if strays:
-            belong = f"{plural(len(strays), 'snapshot')} of no test"
-            taken = "taken out" if options.update_snapshots else "--update-snapshots takes that out"
-            tell(f"{store.file}: {belong}, such as `{strays[0]}`; {taken}")
+        if orphans:
+            removed = "removed" if options.update_snapshots else "use --update-snapshots to remove"
+            listed = f"{plural(len(orphans), 'orphaned snapshot')}, such as `{orphans[0]}`"
+            tell(f"{store.file}: {listed}; {removed}")
     except McproofError as error:  # which is no reason to lose what the tests have shown
         results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
     report = TargetResult(suite.file, counts=NO_CATALOG, payload=SuitePayload(results), seconds=perf_counter() - start)

@@ -12,7 +12,7 @@ from mcproof.errors import McproofError
 
 if TYPE_CHECKING:
     from mcproof.suite.definition import Suite
-    from mcproof.suite.parse.problems import Problem, SuiteError
+    from mcproof.suite.parse.problems import SuiteError, SuiteProblem
 
 
 def parser() -> Parser:
@@ -90,5 +90,5 @@ def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
     sys.stdout.write(printable(encode(document)) + "\n")
 
 
-def _records(problems: list[Problem]) -> list[dict[str, Any]]:
+def _records(problems: list[SuiteProblem]) -> list[dict[str, Any]]:
     return [problem._asdict() for problem in problems]

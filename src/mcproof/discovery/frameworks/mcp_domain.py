@@ -35,7 +35,7 @@ from mcproof.discovery.frameworks.tables import (
     UNTYPED_METHODS,
     ServerMethod,
 )
-from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
 from mcproof.discovery.interp.instances import instantiate
 from mcproof.discovery.interp.values import (
@@ -175,7 +175,7 @@ class McpDomain:
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
         if isinstance(holder, ExternalCall):
             is_either = self.run.doubt and name in holder.kwargs
-            holder.kwargs[name] = joined(self.run, holder.kwargs[name], value) if is_either else value
+            holder.kwargs[name] = join(self.run, holder.kwargs[name], value) if is_either else value
         elif isinstance(holder, ServerValue) and name in ServerInfo.FIELDS:
             setattr(holder.info, name, UNKNOWN if self.run.doubt else value)
 

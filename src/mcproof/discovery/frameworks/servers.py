@@ -76,7 +76,7 @@ class RegisteredItem:
     @property
     def exposed_function(self) -> Function | None:
         """The function whose name, signature and docstring it has."""
-        return self.function.face() if self.function is not None else None
+        return self.function.exposed() if self.function is not None else None
 
 
 class Mount(NamedTuple):

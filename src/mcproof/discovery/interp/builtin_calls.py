@@ -1,4 +1,4 @@
-"""Built-in functions, and small pure ones of the standard library, on plain data."""
+"""Calls of built-in functions, and of pure functions of the standard library, with plain data."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mcproof.discovery.interp.builtin_values import (
     items_of,
     unwrapped,
 )
-from mcproof.discovery.interp.values import MOST_KNOWN, UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
+from mcproof.discovery.interp.values import MOST_VALUES_KNOWN, UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a built-in or of a small pure function of the standard library; UNKNOWN for any other."""
+    """Call a built-in or a pure function of the standard library; UNKNOWN for any other."""
     function = BUILTINS.get(name)
     if function is None:
         return UNKNOWN
@@ -38,11 +38,11 @@ def _as_list(value: Any = ()) -> Any:
         made = PlacedList()
         made.incomplete = True
         return made
-    return PlacedList(items).take_over(value, doubtful_positions(value))
+    return PlacedList(items).inherit_doubt(value, doubtful_positions(value))
 
 
 def _as_set(value: Any = ()) -> Any:
-    """A set as a list in which every text and number stands once."""
+    """A set as a list without duplicate strings and numbers."""
     made = _as_list(value)
     made.unordered = True
     plain = [each for each in made if isinstance(each, (str, int, float))]
@@ -90,12 +90,12 @@ def _from_keys(keys: Any, value: Any = None) -> Any:
 
 
 def _changed(value: Any, change: Any) -> Any:
-    """The items in another shape or order; where one is there only under a condition, all of them may be."""
+    """The items in another form or order; if one of them is doubtful, all become doubtful."""
     items = items_of(value)
     if items is None:
         return UNKNOWN
     made = PlacedList(change(items))
-    return made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    return made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
 
 
 def _length(value: Any) -> Any:
@@ -111,7 +111,7 @@ def _zip(*values: Any, **_: Any) -> Any:
         return UNKNOWN
     made = PlacedList(zip(*(each or [] for each in lists), strict=False))
     for value in values:
-        made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+        made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     return made
 
 
@@ -165,19 +165,19 @@ def _extreme(function: Any) -> Any:
 
 
 def _loads(text: Any, **_: Any) -> Any:
-    """What a JSON text holds, as data that knows no places."""
+    """Parse JSON; the result has no source locations."""
     return placed(json.loads(text)) if isinstance(text, str) else UNKNOWN
 
 
 def placed(value: Any) -> Any:
-    """Plain data with the containers that everything here expects."""
+    """Plain data in the container classes of the interpreter."""
     if isinstance(value, dict):
         return PlacedDict((key, placed(item)) for key, item in value.items())
     return PlacedList(placed(item) for item in value) if isinstance(value, list) else value
 
 
 def _dumps(value: Any, **options: Any) -> Any:
-    """A JSON text, where every option is known and none makes it grow without end."""
+    """Format JSON, if all options are known and the result stays short."""
     for key, option in options.items():
         if key not in ("indent", "sort_keys", "ensure_ascii") or not isinstance(option, (int, type(None))):
             return UNKNOWN
@@ -191,16 +191,16 @@ def _shallow(value: Any) -> Any:
     if isinstance(value, PlacedList):
         made = PlacedList(value, value.module)
         made.nodes = list(value.nodes)
-        return made.take_over(value, value.doubtful)
+        return made.inherit_doubt(value, value.doubtful)
     return value.copy() if isinstance(value, dict) else value
 
 
 def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> Any:
-    """A copy all the way down, so that a change of one leaves the other alone; what occurs twice is copied once."""
+    """A deep copy, in which shared parts stay shared."""
     if not isinstance(value, (PlacedDict, PlacedList)):
         return value
     done = {} if done is None else done
-    if depth > 40 or id(value) in done or len(done) > MOST_KNOWN:
+    if depth > 40 or id(value) in done or len(done) > MOST_VALUES_KNOWN:
         return done.get(id(value), UNKNOWN)
     made = done[id(value)] = _shallow(value)
     for key, item in list(made.items() if isinstance(made, dict) else enumerate(made)):
@@ -251,7 +251,7 @@ BUILTINS: dict[str, Any] = {
 
 
 DEEP = frozenset(("copy.deepcopy", "json.dumps"))
-"""Those that go all the way down."""
+"""Functions that process nested data."""
 NAMES = frozenset(
     (
         "str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object",
@@ -263,4 +263,4 @@ NAMES = frozenset(
         "Ellipsis", "complex", "bytearray",
     )
 )  # fmt: skip
-"""The names that Python itself defines, as far as they matter here."""
+"""The relevant built-in names of Python."""

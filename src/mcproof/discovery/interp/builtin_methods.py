@@ -1,10 +1,10 @@
-"""Methods of plain data: strings, dictionaries, lists and the sets that stand in as lists."""
+"""Methods of strings, dictionaries, lists, and sets, which are represented by lists."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import (
     LONGEST,
     MOST_ITEMS,
@@ -55,12 +55,12 @@ _STRING_METHODS = frozenset(
 
 
 def method(run: Interpreter, value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a method of plain data; changes of lists and dictionaries happen."""
+    """Call a method of plain data, including its changes to lists and dictionaries."""
     if isinstance(value, EnumMember):
         value = unwrapped(value)
     if isinstance(value, str):
         if name == "format":
-            return _filled_in(value, args, kwargs)
+            return _format(value, args, kwargs)
         return _string_method(value, name, [unwrapped(each) for each in args], kwargs)
     if isinstance(value, dict):
         return _dict_method(run, value, name, args, kwargs)
@@ -103,8 +103,8 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
     return result
 
 
-def _filled_in(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """`text.format(...)`, where no field reaches into a value and none has a width that is a field itself."""
+def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """`text.format(...)`, unless a field accesses parts of a value or has a nested width."""
     from string import Formatter
 
     if "!" in text and any(isinstance(each, EnumMember) for each in (*args, *kwargs.values())):
@@ -138,7 +138,7 @@ def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[
             return UNKNOWN
         default = args[1] if len(args) > 1 else None
         if key in value:
-            return _perhaps(run, value, name, key, default)
+            return _value_of_key(run, value, name, key, default)
         if name == "setdefault":
             value[key] = default
         return default if complete or name == "setdefault" else UNKNOWN
@@ -159,11 +159,11 @@ def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[
     return UNKNOWN
 
 
-def _perhaps(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
-    """What a dictionary holds under a key; the default may take its place where the key is there only sometimes."""
+def _value_of_key(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
+    """The value of a key, joined with the default if the key is doubtful."""
     found = value[key]
     if key in getattr(value, "doubtful", ()):
-        found = joined(run, found, default)
+        found = join(run, found, default)
         if isinstance(value, PlacedDict) and name != "get":
             value.doubtful.discard(key)
             value[key] = found
@@ -173,16 +173,16 @@ def _perhaps(run: Interpreter, value: dict[Any, Any], name: str, key: Any, defau
 
 
 _MOVING = frozenset(("insert", "reverse", "pop", "remove", "discard"))
-"""The methods of a list after which items stand elsewhere."""
+"""Methods of a list that move items."""
 
 
 def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
     if isinstance(value, PlacedList) and name in _MOVING:
         value.nodes = []
         if value.doubtful or value.unordered:
-            return _moved_in_doubt(value, name, args)
+            return _move_in_doubt(value, name, args)
     if name in ("append", "add") and args and len(value) < 50_000:
-        if name == "append" or not any(args[0] is each or _same(args[0], each) for each in value):
+        if name == "append" or not any(args[0] is each or _are_equal(args[0], each) for each in value):
             value.append(args[0])
     elif name in ("extend", "update") and args:
         items = items_of(args[0])
@@ -193,7 +193,7 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
     elif name == "insert" and len(args) == 2 and isinstance(args[0], int):
         value.insert(args[0], args[1])
     elif name == "copy":
-        return PlacedList(value).take_over(value, doubtful_positions(value))
+        return PlacedList(value).inherit_doubt(value, doubtful_positions(value))
     elif name == "clear":
         value.clear()
         if isinstance(value, PlacedList):
@@ -203,7 +203,7 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
     elif name == "pop" and value and not args:
         return value.pop()
     elif name in ("remove", "discard") and args:
-        found = next((index for index, each in enumerate(value) if args[0] is each or _same(args[0], each)), None)
+        found = next((index for index, each in enumerate(value) if args[0] is each or _are_equal(args[0], each)), None)
         if found is not None:
             del value[found]
     elif name in ("union", "intersection", "difference"):
@@ -215,8 +215,8 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
     return None
 
 
-def _moved_in_doubt(value: PlacedList, name: str, args: list[Any]) -> Any:
-    """A change of a list that is not settled: what is where is not known, and what is gone even less."""
+def _move_in_doubt(value: PlacedList, name: str, args: list[Any]) -> Any:
+    """Change a list whose contents are uncertain: the positions become unknown."""
     if name == "insert" and len(args) == 2:
         value.append(args[1])
         value.unordered = True
@@ -227,5 +227,5 @@ def _moved_in_doubt(value: PlacedList, name: str, args: list[Any]) -> Any:
     return None if name in ("reverse", "remove", "discard") else UNKNOWN
 
 
-def _same(left: Any, right: Any) -> bool:
+def _are_equal(left: Any, right: Any) -> bool:
     return isinstance(left, PLAIN) and isinstance(right, PLAIN) and left == right

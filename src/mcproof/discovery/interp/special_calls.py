@@ -1,4 +1,4 @@
-"""Functions from outside whose calls mean something here: `getattr`, `map`, `functools.partial` and their like."""
+"""Calls of external functions that the interpreter models: `getattr`, `map`, `functools.partial` and others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.discovery.interp import builtin_calls, parameters
 from mcproof.discovery.interp.assignments import set_attribute
 from mcproof.discovery.interp.attributes import attribute
-from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import doubtful_positions, is_settled, items_of, unwrapped
 from mcproof.discovery.interp.expressions import LONGEST_LOOP
 from mcproof.discovery.interp.imports import ModuleValue
@@ -39,18 +39,18 @@ def _getattr(run: Interpreter, call: Call) -> Any:
     if len(call.args) < 2 or not isinstance(call.args[1], str):
         return UNKNOWN
     holder, name = call.args[:2]
-    found = run.settle(attribute(run, holder, name))
+    found = run.resolve(attribute(run, holder, name))
     if len(call.args) < 3:
         return found
     if isinstance(holder, (Function, Instance)) and name not in holder.attributes:
         has_it = isinstance(holder, Instance) and holder.cls.attribute(name) is not MISSING
         if not has_it and (found is UNKNOWN or isinstance(found, Method)):
             return call.args[2]
-    return joined(run, found, call.args[2]) if _is_doubtful(holder, name) else found
+    return join(run, found, call.args[2]) if _is_doubtful(holder, name) else found
 
 
 def _is_doubtful(holder: Any, name: str) -> bool:
-    """Whether an object has an attribute only under a condition."""
+    """Whether an instance only has an attribute under a condition."""
     return isinstance(holder, Instance) and name in holder.doubtful and holder.cls.attribute(name) is MISSING
 
 
@@ -75,7 +75,7 @@ def _hasattr(_: Interpreter, call: Call) -> Any:
 
 
 def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list[Any] | None:
-    """The items sorted as Python does, with `key` and `reverse`; None where nobody knows their order."""
+    """The items sorted by `key` and `reverse`; None if their order is unknown."""
     key, backwards = options.get("key"), options.get("reverse", False)
     if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
         return None
@@ -94,7 +94,7 @@ def _sorted(run: Interpreter, call: Call) -> Any:
         return UNKNOWN
     in_order = ordered(run, items, call.kwargs)
     made = PlacedList(items if in_order is None else in_order)
-    made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     made.unordered = in_order is None
     return made
 
@@ -105,7 +105,7 @@ def _map(run: Interpreter, call: Call) -> Any:
         return UNKNOWN
     made = PlacedList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
     made.incomplete = len(items) > LONGEST_LOOP
-    return made.take_over(call.args[1], doubtful_positions(call.args[1]))
+    return made.inherit_doubt(call.args[1], doubtful_positions(call.args[1]))
 
 
 def _filter(run: Interpreter, call: Call) -> Any:
@@ -121,7 +121,7 @@ def _filter(run: Interpreter, call: Call) -> Any:
             kept.append(each)
     made = PlacedList(kept)
     made.incomplete = len(items) > LONGEST_LOOP
-    return made.take_over(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
+    return made.inherit_doubt(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
 
 
 def _partial(_: Interpreter, call: Call) -> Any:
@@ -136,14 +136,14 @@ def _partial(_: Interpreter, call: Call) -> Any:
 def _import_module(run: Interpreter, call: Call) -> Any:
     name = call.args[0] if call.args else None
     if not isinstance(name, str) or call.scope is None or not name:
-        if os.path.isfile(run.modules.top):  # of a folder, every module is followed, whoever imports it
+        if os.path.isfile(run.modules.top):  # in a folder, every module is followed anyway
             run.domain.import_unresolved(call.module, call.node)
         return UNKNOWN
     level = len(name) - len(name.lstrip("."))
     path = run.modules.import_paths.find(call.scope.module.path, name.lstrip("."), level)
     if path is None:
         return External(name) if not level else UNKNOWN
-    run.reach(path, call.scope.module)
+    run.import_file(path, call.scope.module)
     return ModuleValue(path)
 
 
@@ -170,7 +170,7 @@ def _callable(_: Interpreter, call: Call) -> Any:
 
 
 def _is_function(_: Interpreter, call: Call) -> Any:
-    """`inspect.isfunction` and its like; whether a function is bound is not told apart."""
+    """`inspect.isfunction` and `inspect.isroutine`; bound methods count as functions."""
     known = call.args[0] if len(call.args) == 1 else UNKNOWN
     if isinstance(known, Function):
         return True
@@ -240,7 +240,7 @@ def _iter(_: Interpreter, call: Call) -> Any:
     items = items_of(call.args[0]) if len(call.args) == 1 else None
     if items is None:
         return UNKNOWN
-    made = PlacedList(items).take_over(call.args[0], doubtful_positions(call.args[0]))
+    made = PlacedList(items).inherit_doubt(call.args[0], doubtful_positions(call.args[0]))
     made.is_iterator = True
     return made
 
@@ -269,7 +269,7 @@ def _pass_on(_: Interpreter, call: Call) -> Any:
 
 
 def _apply(run: Interpreter, call: Call) -> Any:
-    """`asyncio.run(main())` has run it already; `anyio.run(main, 1)` is a call still to make."""
+    """`asyncio.run(main())` passes a result; `anyio.run(main, 1)` passes a function to call."""
     if call.args and isinstance(call.args[0], Function):
         return run.call(call.args[0], Call(call.args[1:], {}))
     return call.args[0] if call.args else UNKNOWN

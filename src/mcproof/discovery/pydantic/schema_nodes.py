@@ -14,7 +14,7 @@ _DATA = frozenset(("default", "const", "examples"))
 
 
 def references(schema: Schema) -> set[str]:
-    """The targets of every `$ref` in a schema; data such as defaults holds none."""
+    """The targets of every `$ref` in a schema, without its data such as defaults."""
     found: set[str] = set()
     waiting: list[tuple[Any, bool]] = [(schema, False)]
     while waiting:
@@ -34,7 +34,7 @@ def references(schema: Schema) -> set[str]:
 
 
 def with_names(node: Any, renamed: dict[str, str]) -> Any:
-    """A schema with other names for some definitions."""
+    """A schema with some definitions renamed."""
     if isinstance(node, list):
         return [with_names(each, renamed) for each in node]
     if not isinstance(node, dict):
@@ -62,12 +62,12 @@ def common_type(values: list[Any]) -> Schema:
 
 
 def title(name: str) -> str:
-    """The title that Pydantic gives a field."""
+    """The title that Pydantic generates for a field."""
     return name.title().replace("_", " ").strip()
 
 
 def ordered(value: Any, *, names: bool = False) -> Any:
-    """Keys in alphabetical order, those of `properties` as declared, as Pydantic writes a schema."""
+    """Sort keys as Pydantic does: alphabetically, except for the names of properties."""
     if isinstance(value, list):
         return [ordered(item) for item in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Values as JSON, with the places where they are written; what is not known is left out and marked."""
+"""Values as JSON, with their locations; unknown parts are left out and recorded."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 DEEPEST = 200
 MOST_WRITTEN = 200_000
-"""How many values one item may hold, however often the same one occurs in it."""
+"""The maximum number of values in one item; shared values count each time."""
 COST_OF_WRITING = 40
-"""How many times the work of going through something it is to write it down."""
+"""The cost of rendering data, relative to processing it once."""
 
 
 def _about(value: dict[Any, Any]) -> tuple[dict[Any, Any], set[Any], bool]:
-    """Where the keys of a dictionary are written, which are in doubt, and whether some are missing."""
+    """The locations of a dictionary's keys, its doubtful keys, and whether keys may be missing."""
     if isinstance(value, PlacedDict):
         return value.places, value.doubtful, value.incomplete
     return {}, set(), False
 
 
 class JsonWriter:
-    """Writes one item down: its places and what stayed unknown gather here."""
+    """Renders one item, and collects locations and the pointers of unknown parts."""
 
     def __init__(self, run: Interpreter) -> None:
         self.run = run
@@ -48,13 +48,13 @@ class JsonWriter:
         self._left = MOST_WRITTEN
 
     def locate(self, pointer: str, module: Module, node: ast.AST) -> None:
-        """Note where something is written."""
+        """Record the location of a node."""
         place = location_of(module, node)
         if place is not None:
             self.locations[pointer] = place
 
     def locate_value(self, pointer: str, value: Any, module: Module | None, node: ast.AST | None) -> None:
-        """Note where a text or a dictionary is written, or else where it is used."""
+        """Record where a string or dictionary is written, or else where it is used."""
         written = self.run.origins.of(unwrapped(value))
         if written is not None:
             node, module = written
@@ -62,7 +62,7 @@ class JsonWriter:
             self.locate(pointer, module, node)
 
     def write(self, value: Any, pointer: str, depth: int = 0) -> Any:
-        """A value as JSON; UNKNOWN, and marked, where nothing of it is known."""
+        """A value as JSON; UNKNOWN, and recorded as such, if nothing of it is known."""
         if value is None or isinstance(value, (str, bool, int)):
             return value
         value = unwrapped(value)
@@ -99,7 +99,7 @@ class JsonWriter:
             if not isinstance(key, str):
                 continue
             if type(item) is str and key not in places and key not in doubtful:
-                made[key] = item  # by far the most frequent: nothing to note about it
+                made[key] = item  # the most frequent case
                 continue
             below = f"{pointer}/{escape(key)}"
             if key in places:
@@ -118,7 +118,7 @@ class JsonWriter:
         made: list[Any] = []
         doubtful = doubtful_positions(value)
         for index, item in enumerate(value):
-            if index in doubtful:  # nothing may be said of what is only sometimes there
+            if index in doubtful:  # doubtful items are left out
                 continue
             below = f"{pointer}/{len(made)}"
             node = value.node(index) if isinstance(value, PlacedList) else None

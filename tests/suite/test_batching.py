@@ -10,7 +10,7 @@ import pytest
 
 from servers import suited
 
-from .running import outcomes_of, run_json, write_suite
+from .suites import outcomes_of, run_json, write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,7 +127,7 @@ def test_a_value_that_is_wrong_only_among_others_says_so(tmp_path: Path) -> None
     server = {"command": [sys.executable, "-I", "-S", "crowded.py"]}
     write_suite(tmp_path, {"s": server}, tools=[says("a", "1 at"), says("b", "at once"), says("c", "never")])
     found = outcomes_of(run_json(tmp_path))
-    why = "; it passes alone, and fails when other calls are under way with it"
+    why = "; passes alone, fails only with concurrent calls"
     assert found["tools/a"][0] == "failed"
     assert found["tools/a"][1].endswith(why)
     assert found["tools/b"] == ("passed", "")

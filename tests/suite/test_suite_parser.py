@@ -48,15 +48,15 @@ def test_a_tool_test_is_read(tmp_path: Path) -> None:
     assert test.tags == ("smoke",)
     assert test.expect is not None
     (assertion,) = test.expect.assertions
-    assert assertion.target.text == "result.content[0].text"
+    assert assertion.path.text == "result.content[0].text"
     assert (assertion.matcher.name, assertion.matcher.is_negated) == ("contains", True)
     assert assertion.message == "why not"
-    assert assertion.place.line == 10
+    assert assertion.location.line == 10
 
 
 def test_the_long_form_of_expect_has_a_time_limit(tmp_path: Path) -> None:
     text = TOOLS + "  - {name: n, server: local, tool: t, expect: {assertions: [], max_duration_ms: 5}}"
-    assert problems(tmp_path, text) == ["4:60: nothing is expected here; leave `expect` out to get the default"]
+    assert problems(tmp_path, text) == ["4:60: empty `expect`; omit it to use the default"]
     suite = read(tmp_path, TOOLS + "  - {name: n, server: local, tool: t, expect: {max_duration_ms: 5}}")
     assert suite.tests[0].expect is not None
     assert suite.tests[0].expect.max_duration_ms == 5
@@ -78,10 +78,10 @@ def test_what_a_test_says_of_a_block_belongs_to_the_block(tmp_path: Path) -> Non
 """,
     ).tests
     assert test.expect is None
-    assert not test.is_called
+    assert not test.makes_call
     assert test.negative_path is not None
     assert test.negative_path.expect is not None
-    assert [each.target.text for each in test.negative_path.expect.assertions] == ["negative_path.failures"]
+    assert [each.path.text for each in test.negative_path.expect.assertions] == ["negative_path.failures"]
     assert test.fuzz is not None
     assert test.fuzz[:3] == (1729, 64, 2000)
 
@@ -104,7 +104,7 @@ tools:
 
 def test_the_environment_is_missed_only_where_something_is_to_be_started(tmp_path: Path) -> None:
     text = 'servers: {a: {url: "${HOST}"}}\ntools: [{name: n, server: a, tool: t}]'
-    assert problems(tmp_path, text) == ["1:20: `${HOST}` is neither among the `variables` nor in the environment"]
+    assert problems(tmp_path, text) == ["1:20: `${HOST}` is not defined in `variables` or the environment"]
     (tmp_path / "suite.yaml").write_text(text, encoding="utf-8")
     assert read_suite(str(tmp_path / "suite.yaml"), None).servers["a"].url == "${HOST}"
 
@@ -139,7 +139,7 @@ def test_files_that_import_each_other_are_refused(tmp_path: Path) -> None:
         read(tmp_path, "imports: [other.yaml]\n" + TOOLS + "  - {name: n, server: local, tool: t}")
     (problem,) = error.value.problems
     assert problem.file == str(tmp_path / "other.yaml")
-    assert problem[1:] == (1, 11, "`suite.yaml` imports itself, or is imported by what it imports")
+    assert problem[1:] == (1, 11, "circular import of `suite.yaml`")
 
 
 TEST = "  - {name: n, server: local, tool: t"
@@ -148,27 +148,27 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "an unknown block": (
         SERVERS + "tool_qualty: []\n",
         [
-            "3:1: unknown key `tool_qualty` in a suite (did you mean `tool_quality`?); there are "
+            "3:1: unknown key `tool_qualty` in a suite (did you mean `tool_quality`?); expected one of "
             "servers, variables, imports, setup, teardown, tools, resources, prompts, tool_quality",
         ],
     ),
     "nothing to test": (
         SERVERS,
         [
-            "1:1: nothing to test: there is none of tools, resources, prompts, tool_quality",
+            "1:1: no tests; add one of tools, resources, prompts, tool_quality",
         ],
     ),
     "no mapping at all": (
         "- a\n",
         [
-            "1:1: a suite is a mapping with servers, variables, imports, setup, teardown, tools, "
-            "resources, prompts, tool_quality, and this is a list",
+            "1:1: a suite must be a mapping with servers, variables, imports, setup, teardown, tools, "
+            "resources, prompts, tool_quality, not a list",
         ],
     ),
     "an unknown server": (
         TOOLS + "  - {name: n, server: locl, tool: t}\n",
         [
-            "4:23: unknown server `locl` (did you mean `local`?); there are local",
+            "4:23: unknown server `locl` (did you mean `local`?); expected one of local",
         ],
     ),
     "no servers": (
@@ -180,7 +180,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "an unknown key in a test": (
         TOOLS + TEST + ", arguments: {}}\n",
         [
-            "4:39: unknown key `arguments` in the test `n` (did you mean `args`?); there are name, "
+            "4:39: unknown key `arguments` in the test `n` (did you mean `args`?); expected one of name, "
             "server, tool, args, expect, tags, timeout_ms, negative_path, fuzz",
         ],
     ),
@@ -201,39 +201,40 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "an unknown matcher": (
         TOOLS + TEST + ", expect: [{target: error, matcher: {contain: x}}]}\n",
         [
-            "4:74: unknown matcher `contain` (did you mean `contains`?); there are exact, contains, "
+            "4:74: unknown matcher `contain` (did you mean `contains`?); expected one of exact, contains, "
             "icontains, contains-all, regex, schema, snapshot, not",
         ],
     ),
     "two matchers at once": (
         TOOLS + TEST + ", expect: [{target: error, matcher: {exact: 1, contains: x}}]}\n",
         [
-            "4:73: a matcher is a mapping with one key, such as {contains: text}, and this is 2 of them",
+            "4:73: a matcher must be a mapping with one key, such as {contains: text}, not 2 keys",
         ],
     ),
     "a bad regular expression": (
         TOOLS + TEST + ", expect: [{target: error, matcher: {regex: '(a'}}]}\n",
         [
-            "4:81: `(a` is no regular expression",
+            "4:81: `(a` is not a valid regular expression",
         ],
     ),
     "a bad schema": (
         TOOLS + TEST + ", expect: [{target: error, matcher: {schema: {type: nubmer}}}]}\n",
         [
-            '4:82: `schema` cannot be used: it is not a valid schema: "nubmer" is not valid under any of '
+            '4:82: `schema` is invalid: it is not a valid schema: "nubmer" is not valid under any of '
             "the schemas listed in the 'anyOf' keyword",
         ],
     ),
     "an unknown target": (
         TOOLS + TEST + ", expect: [{target: results.content, matcher: {exact: 1}}]}\n",
         [
-            "4:57: unknown target `results.content` (did you mean `result`?); there are result, error, duration_ms",
+            "4:57: unknown target `results.content` (did you mean `result`?); expected one of "
+            "result, error, duration_ms",
         ],
     ),
     "a bad path": (
         TOOLS + TEST + ", expect: [{target: 'result.content[x]', matcher: {exact: 1}}]}\n",
         [
-            "4:57: the target `result.content[x]` cannot be read from `[x]` on; a path is such as "
+            "4:57: the target `result.content[x]` has a syntax error at `[x]`; a path looks like "
             "`result.content[0].text`",
         ],
     ),
@@ -246,7 +247,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "an unknown target of a block": (
         TOOLS + TEST + ", fuzz: {expect: [{target: fuzz.crash, matcher: {exact: 0}}]}}\n",
         [
-            "4:64: unknown target `fuzz.crash` (did you mean `fuzz.crashes`?); there are "
+            "4:64: unknown target `fuzz.crash` (did you mean `fuzz.crashes`?); expected one of "
             "fuzz.cases_run, fuzz.crashes, fuzz.hangs, fuzz.protocol_violations, fuzz.leaks, "
             "fuzz.accepted, fuzz.gate_passed",
         ],
@@ -254,7 +255,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "an unknown check": (
         TOOLS + TEST + ", negative_path: {checks: [unknown_tol]}}\n",
         [
-            "4:64: unknown check `unknown_tol` (did you mean `unknown_tool`?); there are unknown_tool, "
+            "4:64: unknown check `unknown_tol` (did you mean `unknown_tool`?); expected one of unknown_tool, "
             "missing_required, wrong_type, extra_field, oversized",
         ],
     ),
@@ -262,7 +263,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         SERVERS
         + "tool_quality:\n  - {name: q, server: local, expect: [{target: schema_critical, matcher: {exact: 0}}]}\n",
         [
-            "4:48: unknown target `schema_critical` (did you mean `schema_criticals`?); there are "
+            "4:48: unknown target `schema_critical` (did you mean `schema_criticals`?); expected one of "
             "min_score, mean_score, critical_count, warning_count, schema_criticals, schema_warnings, "
             'tool["NAME"].score',
         ],
@@ -270,25 +271,25 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "a command for a shell": (
         "servers: {local: {command: python server.py}}\ntools:\n" + TEST + "}\n",
         [
-            "1:28: `command` of the server `local` is a list of words, such as [python, server.py]; no shell reads it",
+            "1:28: `command` of the server `local` must be a list, such as [python, server.py]; no shell is used",
         ],
     ),
     "both a command and a URL": (
         "servers: {local: {command: [x], url: 'http://x'}}\ntools:\n" + TEST + "}\n",
         [
-            "1:18: the server `local` has both a `command` and a `url`; it takes one of them",
+            "1:18: the server `local` has both a `command` and a `url`; exactly one is required",
         ],
     ),
     "neither a command nor a URL": (
         "servers: {local: {env: {A: b}}}\ntools:\n" + TEST + "}\n",
         [
-            "1:18: the server `local` has neither a `command` nor a `url`; it takes one of them",
+            "1:18: the server `local` has neither a `command` nor a `url`; exactly one is required",
         ],
     ),
     "an address that is none": (
         "servers: {local: {url: 'ftp://x'}}\ntools:\n" + TEST + "}\n",
         [
-            "1:24: `url` of the server `local` is an address such as https://host/mcp",
+            "1:24: `url` of the server `local` must be a URL such as https://host/mcp",
         ],
     ),
     "a header from nowhere": (
@@ -300,49 +301,49 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "two tests of one name": (
         f"{TOOLS}{TEST}}}\n{TEST}}}\n",
         [
-            "5:12: another test in `tools` has this name: FOLDER/suite.yaml:4",
+            "5:12: duplicate test name in `tools`; first used at FOLDER/suite.yaml:4",
         ],
     ),
     "a number for a name": (
         TOOLS + "  - {name: 3, server: local, tool: t}\n",
         [
-            "4:12: `name` of a test in `tools` is a text, and this is a number; put it in quotes",
+            "4:12: `name` of a test in `tools` must be a string, not a number; quote it",
         ],
     ),
     "a time limit in words": (
         TOOLS + TEST + ", timeout_ms: soon}\n",
         [
-            "4:51: `timeout_ms` of the test `n` is a whole number from 1 to 3,600,000",
+            "4:51: `timeout_ms` of the test `n` must be an integer from 1 to 3,600,000",
         ],
     ),
     "an import that is not there": (
         "imports: [gone.yaml]\n" + TOOLS + TEST + "}\n",
         [
-            "1:11: there is no file `FOLDER/gone.yaml` to import",
+            "1:11: cannot import `FOLDER/gone.yaml`: no such file",
         ],
     ),
     "a variable that nobody knows": (
         TOOLS + "  - {name: '${NOBODY}', server: local, tool: t}\n",
         [
-            "4:12: `${NOBODY}` is neither among the `variables` nor in the environment",
+            "4:12: `${NOBODY}` is not defined in `variables` or the environment",
         ],
     ),
     "a mask that leads nowhere": (
         TOOLS + TEST + ", expect: [{target: result, matcher: {snapshot: {mask: [content]}}}]}\n",
         [
-            "4:93: `content` leads nowhere; a mask is a path from `result` or `error`, or `timestamps` or `uuids`",
+            "4:93: unknown mask `content`; expected a path from `result` or `error`, or `timestamps` or `uuids`",
         ],
     ),
     "a mask that is no path": (
         TOOLS + TEST + ", expect: [{target: result, matcher: {snapshot: {mask: ['result[']}}}]}\n",
         [
-            "4:93: `result[` cannot be read from `[` on; a path is such as `result.content[0].text`",
+            "4:93: `result[` has a syntax error at `[`; a path looks like `result.content[0].text`",
         ],
     ),
     "a step that does nothing": (
         TOOLS + TEST + "}\nsetup: [{timeout_ms: 3}]\n",
         [
-            "5:9: a step has either `run` or `call`",
+            "5:9: a step must have either `run` or `call`",
         ],
     ),
     "a keyword of a schema that does not exist": (
@@ -356,14 +357,14 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         + "tool_quality:\n"
         + "  - {name: q, server: local, expect: [{target: min_score, matcher: {schema: {maxLength: 3}}}]}\n",
         [
-            "4:77: `min_score` is a number; a schema of it has const, enum, exclusiveMaximum, exclusiveMinimum, "
+            "4:77: `min_score` is a number; its schema needs one of const, enum, exclusiveMaximum, exclusiveMinimum, "
             "maximum, minimum, multipleOf",
         ],
     ),
     "a mask of an unknown kind": (
         TOOLS + TEST + ", expect: [{target: result, matcher: {snapshot: {mask: [uuids, timestamp]}}}]}\n",
         [
-            "4:100: `timestamp` leads nowhere (did you mean `timestamps`?); a mask is a path from `result` or `error`, "
+            "4:100: unknown mask `timestamp` (did you mean `timestamps`?); expected a path from `result` or `error`, "
             "or `timestamps` or `uuids`",
         ],
     ),
@@ -372,37 +373,37 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         + TEST
         + ", expect: [{target: result, matcher: {snapshot: x}}, {target: error, matcher: {snapshot: x}}]}\n",
         [
-            "4:126: another snapshot has this name: FOLDER/suite.yaml:4",
+            "4:126: duplicate snapshot name; first used at FOLDER/suite.yaml:4",
         ],
     ),
     "not of not": (
         TOOLS + TEST + ", expect: [{target: result, matcher: {not: {not: {exact: 1}}}}]}\n",
         [
-            "4:81: `not` makes no sense with `not`",
+            "4:81: `not` cannot be combined with `not`",
         ],
     ),
     "probes of a list": (
         TOOLS + "  - {name: n, server: local, tool: tools/list, negative_path: }\n",
         [
-            "4:63: `tools/list` is no tool, so `negative_path` makes no sense with it",
+            "4:63: `tools/list` is not a tool, so `negative_path` cannot be used with it",
         ],
     ),
     "a header that is none": (
         "servers: {local: {url: 'http://x', headers: {bad name: x}}}\ntools:\n" + TEST + "}\n",
         [
-            "1:56: `bad name` in `headers` of the server `local` is no name of a header",
+            "1:56: `bad name` in `headers` of the server `local` is not a valid header name",
         ],
     ),
     "several mistakes at once": (
         "server: {}\ntools:\n  - {name: n, sever: local, tol: t}\n",
         [
-            "1:1: unknown key `server` in a suite (did you mean `servers`?); there are servers, "
+            "1:1: unknown key `server` in a suite (did you mean `servers`?); expected one of servers, "
             "variables, imports, setup, teardown, tools, resources, prompts, tool_quality",
             "3:5: the test `n` lacks `server`",
             "3:5: the test `n` lacks `tool`",
-            "3:15: unknown key `sever` in the test `n` (did you mean `server`?); there are name, "
+            "3:15: unknown key `sever` in the test `n` (did you mean `server`?); expected one of name, "
             "server, tool, args, expect, tags, timeout_ms, negative_path, fuzz",
-            "3:29: unknown key `tol` in the test `n` (did you mean `tool`?); there are name, server, "
+            "3:29: unknown key `tol` in the test `n` (did you mean `tool`?); expected one of name, server, "
             "tool, args, expect, tags, timeout_ms, negative_path, fuzz",
         ],
     ),
@@ -450,7 +451,7 @@ def test_variables_of_the_environment_may_stand_everywhere(tmp_path: Path) -> No
     assert (entry.protocol, entry.timeout_ms, test.timeout_ms, test.server) == ("2025-06-18", 700, 700, "local")
     assert test.arguments == {"a": 3, "b": "bob and 3"}
     assert test.expect is not None
-    assert [each.target.text for each in test.expect.assertions] == ["result.isError"]
+    assert [each.path.text for each in test.expect.assertions] == ["result.isError"]
     assert test.negative_path is not None
     assert test.negative_path.checks == ("wrong_type",)
     assert test.fuzz is not None
@@ -466,7 +467,7 @@ def test_variables_that_make_a_suite_too_large_are_refused(tmp_path: Path) -> No
     text = f"variables: {{a: {'x' * 100_000}}}\n" + TOOLS
     text += "".join(f"  - {{name: n{number}, server: local, tool: '${{a}}${{a}}${{a}}'}}\n" for number in range(100))
     (said,) = {each.partition(": ")[2] for each in problems(tmp_path, text) if "characters" in each}
-    assert said == "more than 4,000,000 characters once all variables are filled in"
+    assert said == "more than 4,000,000 characters after variable substitution"
 
 
 def test_snapshots_of_one_target_have_names_of_their_own(tmp_path: Path) -> None:
@@ -481,4 +482,4 @@ def test_snapshots_of_one_target_have_names_of_their_own(tmp_path: Path) -> None
 def test_a_file_that_is_no_suite_is_not_read_out(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("password: hunter2\n", encoding="utf-8")
     (said,) = problems(tmp_path, f"imports: [secret.txt]\n{TOOLS}{TEST}}}\n")
-    assert "is no suite: its name ends in neither .yaml nor .yml" in said
+    assert "it must end in .yaml or .yml" in said

@@ -1,4 +1,4 @@
-"""What a server answered, for tests to look at."""
+"""Results of calls, for use in tests."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _SHOWN = 1_000
 
 
 class _Result:
-    """An answer as it came; shown without the secrets that the server was given."""
+    """A result; its repr hides the secrets of the server."""
 
     __slots__ = ("hide", "raw")
 
     def __init__(self, raw: dict[str, Any], hide: Callable[[str], str]) -> None:
         self.raw = raw
-        """The whole `result` of the JSON-RPC answer."""
+        """The `result` of the JSON-RPC response."""
         self.hide = hide
-        """What hides the secrets of the server in a text."""
+        """Hides the secrets of the server in a text."""
 
     def __repr__(self) -> str:
         try:
             shown = self.hide(json.dumps(self.raw, ensure_ascii=False))
         except (RecursionError, ValueError):
-            shown = "nested too deeply to be shown"
+            shown = "nested too deeply to show"
         return f"{type(self).__name__}({shown if len(shown) <= _SHOWN else f'{shown[:_SHOWN]}…'})"
 
     def _list(self, key: str) -> list[Any]:
@@ -35,33 +35,33 @@ class _Result:
 
 
 class CallResult(_Result):
-    """What a tool gave back."""
+    """The result of a tool call."""
 
     __slots__ = ()
 
     @property
     def content(self) -> list[Any]:
-        """The blocks of content."""
+        """The content blocks."""
         return self._list("content")
 
     @property
     def text(self) -> str:
-        """The texts in the content, a line each."""
+        """The text of the content, one line per block."""
         return _texts(self.content)
 
     @property
     def structured(self) -> Any:
-        """The structured content; None where there is none."""
+        """The structured content, or None."""
         return self.raw.get("structuredContent")
 
     @property
     def is_error(self) -> bool:
-        """Whether the tool says that it failed."""
+        """Whether the tool reported an error."""
         return self.raw.get("isError") is True
 
 
 class ReadResult(_Result):
-    """What a resource holds."""
+    """The contents of a resource."""
 
     __slots__ = ()
 
@@ -72,12 +72,12 @@ class ReadResult(_Result):
 
     @property
     def text(self) -> str:
-        """The texts in the contents, a line each."""
+        """The text of the contents, one line per item."""
         return _texts(self.contents)
 
 
 class PromptResult(_Result):
-    """What a prompt comes to."""
+    """The messages of a prompt."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ class PromptResult(_Result):
 
     @property
     def text(self) -> str:
-        """The texts in the messages, a line each."""
+        """The text of the messages, one line per message."""
         return _texts([each.get("content") for each in self.messages if isinstance(each, dict)])
 
 

@@ -15,7 +15,7 @@ import pytest
 from cli.running import COMMAND, document_of, environment, run, validator
 from servers import suited
 
-from .running import outcomes_of, run_json, write_suite
+from .suites import outcomes_of, run_json, write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(tmp
 
     write_suite(tmp_path, {"s": STDIO}, tools=[look("a", leave=True), look("b"), look("c", leave=True)])
     outcomes = outcomes_of(run_json(tmp_path))
-    why = "it was answered, and then the server exited with code 9"
+    why = "after the response, the server exited with code 9"
     assert outcomes == {"tools/a": ("failed", why), "tools/b": ("passed", ""), "tools/c": ("failed", why)}
 
 
@@ -50,7 +50,7 @@ def test_a_server_that_ends_before_a_row_of_tests_fails_the_test_that_it_answere
     looks = [call(name, "look", args={}) for name in "bcd"]
     write_suite(tmp_path, {"s": STDIO}, tools=[call("a", "leave"), *looks])
     outcomes = outcomes_of(run_json(tmp_path))
-    assert outcomes["tools/a"] == ("failed", "it was answered, and then the server exited with code 9")
+    assert outcomes["tools/a"] == ("failed", "after the response, the server exited with code 9")
     assert [outcomes[f"tools/{name}"][0] for name in "bcd"] == ["passed"] * 3
     assert len(outcomes) == 4
 
@@ -79,9 +79,9 @@ def test_an_end_that_no_single_test_explains_fails_the_run(tmp_path: Path) -> No
     outcomes = outcomes_of(done)
     assert done.returncode == 1
     assert [outcomes[f"tools/{name}"][0] for name in "abc"] == ["passed"] * 3
-    outcome, message = outcomes["tools/calls at the same time"]
+    outcome, message = outcomes["tools/concurrent calls"]
     assert outcome == "failed"
-    assert "while `a`, `b`, `c` were under way together; one by one they do not do that" in message
+    assert "during the concurrent calls of `a`, `b`, `c`, but not one by one" in message
 
 
 def test_a_call_that_ends_the_server_now_and_then_is_not_the_fault_of_the_one_before(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_server_that_cannot_be_started_is_told_once_with_its_last_lines(tmp_pa
     assert done.returncode == 2
     assert done.stdout.splitlines()[1:-2] == [
         "  ! 3 tests of s could not be made",
-        "      cannot reach the server: the server exited with code 1; its standard error ends: the end",
+        "      cannot reach the server: the server exited with code 1; last line of stderr: the end",
         *(f"        {line}" for line in [*range(12, 20), "***", "the end"]),
         "      mcproof.yaml:2",
     ]
@@ -113,7 +113,7 @@ def test_noise_on_standard_output_is_told_once_for_each_server(tmp_path: Path) -
     noisy = {"command": [*STDIO["command"], "noisy"], "env": {"SECRET": {"env": "SECRET"}}}
     write_suite(tmp_path, {"s": noisy, "quiet": STDIO}, tools=[echo("a"), echo("b"), echo("c", "quiet")])
     done = run_json(tmp_path, "--report", "report.json", env={"SECRET": "hunter2-hunter2"})
-    said = "s writes to its standard output what is no message, for which clients give servers up (WIR-001)"
+    said = "s writes non-protocol text to stdout; clients may disconnect (WIR-001)"
     assert done.returncode == 0
     assert done.stderr.splitlines() == [f"mcproof: mcproof.yaml:1: {said}: Starting with ***"]
     (told,) = document_of(done, "tests")["notices"]
@@ -171,7 +171,7 @@ def test_a_step_that_fails_says_so_in_the_words_of_the_server(tmp_path: Path) ->
     write_suite(tmp_path, {"s": STDIO}, tools=[echo("a")], setup=[{"call": {"server": "s", "tool": "fail"}}])
     outcomes = outcomes_of(run_json(tmp_path))
     assert outcomes["setup/call fail of s"] == ("error", "isError is true: it failed")
-    assert outcomes["tools/a"] == ("skipped", "the setup failed")
+    assert outcomes["tools/a"] == ("skipped", "setup failed")
 
 
 @pytest.mark.slow
@@ -197,7 +197,7 @@ def test_a_retry_starts_a_server_again_that_could_not_be_started(tmp_path: Path)
         encoding="utf-8",
     )
     write_suite(tmp_path, {"s": {"command": [sys.executable, str(script)]}}, tools=[echo("a")])
-    assert outcomes_of(run_json(tmp_path, "--retry", "1"))["tools/a"] == ("passed", "passed at attempt 2")
+    assert outcomes_of(run_json(tmp_path, "--retry", "1"))["tools/a"] == ("passed", "passed on attempt 2")
 
 
 def test_what_is_left_out_of_later_suites_is_skipped(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from cli.running import COMMAND, document_of, environment, fails, report_of, run
 from servers import suited, web
 
-from .running import outcomes_of, run_json, small, write_suite
+from .suites import outcomes_of, run_json, small, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,7 +222,7 @@ def test_a_success_that_breaks_the_schema_of_its_tool_fails(tmp_path: Path) -> N
         found = {each["name"]: each for each in document["tests"]}
         for name in ("broken", "broken, and something else is expected"):
             if name in found:
-                why = 'result.structuredContent: breaks the tool\'s own outputSchema: "no" is not of type'
+                why = 'result.structuredContent: violates the tool\'s outputSchema: "no" is not of type'
                 assert found[name]["message"].startswith(why)
                 assert found[name]["message"].endswith(" at /sum")
                 assert [each["got"] for each in found[name]["failures"]] == ['{"sum": "no"}']
@@ -269,7 +269,7 @@ def test_a_block_of_which_no_probe_applies_does_not_pass(tmp_path: Path) -> None
     write_suite(tmp_path, {"s": {"command": small(tools=[free])}}, tools=[tool("a", "free", negative_path=block)])
     assert outcomes_of(run_json(tmp_path))["negative_path/a"] == (
         "failed",
-        "negative_path.checks_run: no probe could be judged: missing_required: the tool has no parameters",
+        "negative_path.checks_run: no probe could be evaluated: missing_required: the tool has no parameters",
     )
 
 
@@ -302,7 +302,7 @@ def test_a_crash_fails_its_test_and_the_next_has_a_new_server(tmp_path: Path) ->
 def test_a_call_without_an_answer_fails_in_time_and_the_next_has_a_new_server(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("hangs", "sleep", timeout_ms=300), tool("lives", "echo", **ECHO)])
     outcomes = outcomes_of(run_json(tmp_path))
-    assert outcomes["tools/hangs"] == ("failed", "no answer within 0.3 seconds")
+    assert outcomes["tools/hangs"] == ("failed", "no response within 0.3 seconds")
     assert outcomes["tools/lives"] == ("passed", "")
 
 
@@ -336,7 +336,7 @@ def test_tests_are_chosen_by_a_part_of_the_name_and_by_tags(tmp_path: Path) -> N
     assert list(outcomes_of(run_json(tmp_path, "--filter", "ALPHA"))) == ["tools/Alpha one"]
     assert list(outcomes_of(run_json(tmp_path, "--tag", "slow,other"))) == ["tools/beta"]
     said = fails("run", "--tag", "nobody", cwd=tmp_path)
-    assert "nothing to check: no test is left by --filter and --tag; the tags are slow, smoke" in said
+    assert "no tests match; the suite has the tags slow, smoke" in said
 
 
 def test_fail_fast_skips_what_comes_after_the_first_failure(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_a_test_is_tried_again_and_says_so_when_it_passes_late(tmp_path: Path) -
     write_suite(tmp_path, {"s": STDIO}, tools=tests)
     outcomes = outcomes_of(run_json(tmp_path, "--retry", "2"))
     assert outcomes["tools/at once"] == ("passed", "")
-    assert outcomes["tools/late"] == ("passed", "passed at attempt 2")
+    assert outcomes["tools/late"] == ("passed", "passed on attempt 2")
     assert outcomes["tools/never"][0] == "failed"
     assert outcomes_of(run_json(tmp_path))["tools/late"][0] == "failed"
 
@@ -386,14 +386,14 @@ def test_where_the_setup_fails_nothing_is_tested_and_the_teardown_still_runs(tmp
     )
     outcomes = outcomes_of(run_json(tmp_path))
     assert outcomes[f"setup/run {sys.executable}"] == ("error", "exit code 1: no database")
-    assert outcomes["tools/a"] == ("skipped", "the setup failed")
+    assert outcomes["tools/a"] == ("skipped", "setup failed")
     assert note.exists()
 
 
 def test_a_step_that_does_not_end_is_ended(tmp_path: Path) -> None:
     sleeping = {"run": [sys.executable, "-c", "import time; time.sleep(3600)"], "timeout_ms": 300}
     write_suite(tmp_path, {"s": STDIO}, setup=[sleeping], tools=[tool("a", "echo", **ECHO)])
-    assert outcomes_of(run_json(tmp_path))[f"setup/run {sys.executable}"] == ("error", "not done within 300 ms")
+    assert outcomes_of(run_json(tmp_path))[f"setup/run {sys.executable}"] == ("error", "timed out after 300 ms")
 
 
 def test_snapshots_are_stored_compared_and_masked(tmp_path: Path) -> None:
@@ -413,7 +413,7 @@ def test_snapshots_are_stored_compared_and_masked(tmp_path: Path) -> None:
     assert run_json(tmp_path).returncode == 0
     refused = run("run", "--update-snapshots", cwd=tmp_path, env={"CI": "true"})
     assert refused.returncode == 2
-    assert "this is a CI job" in refused.stderr
+    assert "disabled in CI jobs" in refused.stderr
 
 
 def test_no_secret_of_the_environment_is_printed_or_stored(tmp_path: Path) -> None:
@@ -457,7 +457,7 @@ def test_several_suites_give_a_document_each(tmp_path: Path) -> None:
 def test_a_broken_suite_starts_nothing_and_is_one_line(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("t", "echo", server="x")])
     said = fails("run", cwd=tmp_path)
-    assert said == "mcproof: mcproof.yaml:2:33: unknown server `x`; there are s\n"
+    assert said == "mcproof: mcproof.yaml:2:33: unknown server `x`; expected one of s\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

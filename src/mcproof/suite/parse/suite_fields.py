@@ -1,4 +1,4 @@
-"""The values in a suite's mappings: each of its kind, or a problem with its place."""
+"""Typed access to the values of a suite: each has the right type, or a problem with its location is recorded."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.errors import nearest
-from mcproof.suite.definition import Place
-from mcproof.suite.parse.problems import Problem
+from mcproof.suite.definition import SuiteLocation
+from mcproof.suite.parse.problems import SuiteProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,48 +15,48 @@ if TYPE_CHECKING:
     from mcproof.text.yamltext import Node
 
 SHOWN = 60
-"""How much of a word is shown."""
+"""Maximum length of a word in a message."""
 LONGEST_WAIT = 3_600_000
-"""A time limit, in milliseconds."""
+"""Maximum time limit, in milliseconds."""
 
 
 class Fields(NamedTuple):
-    """What reads the values of one file."""
+    """Reads the values of one file; `what` names a value in messages."""
 
     file: str
-    problems: list[Problem]
+    problems: list[SuiteProblem]
     environment: Mapping[str, str] | None
-    """None where nothing will be started: then what only the environment could know is not missed."""
+    """None if nothing will be started; then unset environment variables are not problems."""
     secrets: list[str]
-    """Takes what came from the environment."""
+    """Collects values from the environment."""
 
     def complain(self, node: Node, message: str) -> None:
-        """Say what is wrong with a value."""
+        """Record a problem with a value."""
         self.complain_at((node.line, node.column), message)
 
-    def complain_at(self, place: tuple[int, int], message: str) -> None:
-        """Say what is wrong somewhere, at a key for example."""
-        self.problems.append(Problem(self.file, *place, message))
+    def complain_at(self, position: tuple[int, int], message: str) -> None:
+        """Record a problem at a line and column, such as those of a key."""
+        self.problems.append(SuiteProblem(self.file, *position, message))
 
-    def complain_unknown(self, place: tuple[int, int], kind: str, word: str, known: Iterable[str]) -> None:
-        """Say that a word is none of those that there are."""
-        self.complain_at(place, unknown(kind, word, known))
+    def complain_unknown(self, position: tuple[int, int], kind: str, word: str, known: Iterable[str]) -> None:
+        """Record a word that is not in `known`."""
+        self.complain_at(position, unknown(kind, word, known))
 
-    def place(self, node: Node) -> Place:
-        return Place(self.file, node.line, node.column)
+    def location(self, node: Node) -> SuiteLocation:
+        return SuiteLocation(self.file, node.line, node.column)
 
-    def is_open(self, text: str) -> bool:
-        """Whether only the environment knows what a text will be, and nobody has asked it."""
+    def is_unresolved(self, text: str) -> bool:
+        """Whether a text depends on the environment, and there is none."""
         return self.environment is None and "${" in text
 
     def any_mapping(self, node: Node, what: str) -> dict[str, Node]:
         if isinstance(node.value, dict):
             return node.value
-        self.complain(node, f"{what} is a mapping, and this is {node.kind}")
+        self.complain(node, f"{what} must be a mapping, not {node.kind}")
         return {}
 
     def mapping(self, node: Node, what: str, known: Iterable[str], needed: tuple[str, ...] = ()) -> dict[str, Node]:
-        """The members of a mapping that are known; what is unknown or missing is said."""
+        """Return the known members of a mapping; record unknown and missing ones."""
         members, listed = self.any_mapping(node, what), list(known)
         for key in members:
             if key not in listed:
@@ -69,11 +69,11 @@ class Fields(NamedTuple):
     def items(self, node: Node, what: str) -> list[Node]:
         if isinstance(node.value, list):
             return node.value
-        self.complain(node, f"{what} is a list, and this is {node.kind}")
+        self.complain(node, f"{what} must be a list, not {node.kind}")
         return []
 
     def text(self, node: Node | None, what: str) -> str:
-        """A text that is not empty; else "" and a complaint."""
+        """Return a non-empty string; "" if absent or invalid."""
         if node is None:
             return ""
         if isinstance(node.value, str) and node.value:
@@ -81,8 +81,8 @@ class Fields(NamedTuple):
         if isinstance(node.value, str):
             self.complain(node, f"{what} is empty")
         else:
-            quotes = "; put it in quotes" if isinstance(node.value, int | float) else ""
-            self.complain(node, f"{what} is a text, and this is {node.kind}{quotes}")
+            hint = "; quote it" if isinstance(node.value, int | float) else ""
+            self.complain(node, f"{what} must be a string, not {node.kind}{hint}")
         return ""
 
     def texts(self, node: Node | None, what: str) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Fields(NamedTuple):
         return tuple(text for item in items if (text := self.text(item, f"an item of {what}")))
 
     def number(self, node: Node | None, what: str, least: int, most: int) -> int | None:
-        """A whole number, which a variable may hold as a text."""
+        """Return an integer in a range; None if absent or invalid. Substituted variables may hold it as text."""
         if node is None:
             return None
         value = node.value
@@ -98,21 +98,21 @@ class Fields(NamedTuple):
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
-        if not (isinstance(value, str) and self.is_open(value)):
-            self.complain(node, f"{what} is a whole number from {least:,} to {most:,}")
+        if not (isinstance(value, str) and self.is_unresolved(value)):
+            self.complain(node, f"{what} must be an integer from {least:,} to {most:,}")
         return None
 
     def one_of(self, node: Node | None, what: str, kind: str, known: Iterable[str]) -> str:
-        """A word that is one of those that there are; else "" and a complaint."""
+        """Return one of the known words; "" if absent or unknown."""
         word, listed = self.text(node, what), list(known)
         if node is None or not word or word in listed:
             return word
-        if not self.is_open(word):
+        if not self.is_unresolved(word):
             self.complain_unknown((node.line, node.column), kind, word, listed)
         return ""
 
     def from_environment(self, node: Node | None, what: str) -> str:
-        """The value of the variable that is named."""
+        """Return the value of the environment variable named by a node."""
         name = self.text(node, what)
         if node is None or not name:
             return ""
@@ -127,6 +127,6 @@ class Fields(NamedTuple):
 
 
 def unknown(kind: str, word: str, known: Iterable[str], where: str = "") -> str:
-    """What to say of a word that is none of those that there are."""
+    """Return the message for a word that is not in `known`."""
     listed = list(known)
-    return f"unknown {kind} `{word[:SHOWN]}`{where}{nearest(word, listed)}; there are {', '.join(listed)}"
+    return f"unknown {kind} `{word[:SHOWN]}`{where}{nearest(word, listed)}; expected one of {', '.join(listed)}"
