@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from client.running import RAW
-from servers import sdk
+from client.running import RAW, SDK
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, fails, run, run_bytes, run_process_bytes, write
 from .serving import GOOD, config, entry, findings, raw, serve
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 SERVERS = {
     "demo": ("--", sys.executable, "-m", "mcproof.demo.server"),
-    "sdk": ("--", sys.executable, sdk.__file__),
+    "sdk": ("--", sys.executable, SDK),
     **{fault: raw(fault) for fault in ("good", "pages", "modern", "odd-tools", "garbage-between", "nan", "surrogate")},
 }
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from client.running import RAW
+from client.running import RAW, SDK
 from mcproof.suite.parse.suite_parser import read_suite
-from servers import contract, sdk, suited
+from servers import contract, suited
 from suite.suites import SEARCH, small
 
 from .running import CLEAN_TOOL, environment, fails, run, write
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SERVERS = {
     "demo": (sys.executable, "-m", "mcproof.demo.server"),
-    "sdk": (sys.executable, sdk.__file__),
+    "sdk": (sys.executable, SDK),
     "good": (*RAW, "good"),
     "modern": (*RAW, "modern"),
     "odd tools": (*RAW, "odd-tools"),
@@ -50,15 +50,18 @@ def passes(folder: Path, **others: Any) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize(
+    "server", [pytest.param(name, marks=pytest.mark.slow) if name == "sdk" else name for name in SERVERS]
+)
 def test_what_is_written_for_a_live_server_passes_at_once(tmp_path: Path, server: str) -> None:
     path = environment().get("PYTHONPATH", "")
     init(tmp_path, "--env", f"PYTHONPATH={path}", "--", *SERVERS[server], env={"PYTHONPATH": path})
     assert passes(tmp_path, env={"PYTHONPATH": path}).count("✓") >= 2
 
 
-def test_tools_that_crash_hang_or_refuse_are_turned_off_with_what_they_said(tmp_path: Path) -> None:
-    init(tmp_path, "--timeout", "1", "--cwd", str(tmp_path), "--", sys.executable, "-I", "-S", suited.__file__)
+@pytest.mark.slow
+def test_what_crashes_hangs_or_refuses_is_turned_off_and_the_rest_is_tried(tmp_path: Path) -> None:
+    done = init(tmp_path, "--timeout", "1", "--cwd", str(tmp_path), "--", sys.executable, "-I", "-S", suited.__file__)
     text = text_of(tmp_path)
     for said in (
         "The call fails: isError is true: it failed",
@@ -69,10 +72,6 @@ def test_tools_that_crash_hang_or_refuse_are_turned_off_with_what_they_said(tmp_
         assert said in text
     assert "timeout_ms: 1000\n" in text
     assert "✗" not in passes(tmp_path)
-
-
-def test_resources_are_read_and_prompts_fetched(tmp_path: Path) -> None:
-    done = init(tmp_path, "--timeout", "1", "--cwd", str(tmp_path), "--", sys.executable, "-I", "-S", suited.__file__)
     assert "mcproof: reads 1 resource and 1 prompt to see what works\n" in done.stderr
     suite = read_suite(str(tmp_path / "mcproof.yaml"), None)
     found = [(test.block, test.subject) for test in suite.tests if test.block in ("resources", "prompts")]

@@ -94,6 +94,7 @@ def test_a_failure_of_the_stateless_era_stays_until_it_is_fixed() -> None:
     assert replayed(number, "--", *command("good", "--era", "stateless"))["verdict"] == "fixed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["hang-on-missing", "deaf-after-missing"])
 def test_a_hang_stays_until_it_is_fixed(fault: str) -> None:
     number = failed("prove", *BOOKS, "--max-call-ms", "1000", "--", *command(fault))
