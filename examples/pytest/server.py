@@ -16,8 +16,8 @@ BOOKS = {
 TOOLS = [
     {
         "name": "find_book",
-        "description": "Find a book by its title, ignoring case. Use this when a title is known, instead of guessing the "
-        "author. Returns the title, the author and the year; fails if no book has the title.",
+        "description": "Find a book by its title, ignoring case. Use this when a title is known, instead of guessing "
+        "the author. Returns the title, the author and the year; fails if no book has the title.",
         "inputSchema": {
             "type": "object",
             "properties": {"title": {"type": "string", "description": "The title, such as Emma.", "maxLength": 100}},

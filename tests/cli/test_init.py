@@ -57,7 +57,7 @@ def test_what_is_written_for_a_live_server_passes_at_once(tmp_path: Path, server
     assert passes(tmp_path, env={"PYTHONPATH": path}).count("✓") >= 2
 
 
-def test_tools_that_crash_hang_or_refuse_are_turned_off_with_what_they_said(tmp_path: Path) -> None:
+def test_tools_that_crash_hang_or_refuse_are_commented_out_with_what_they_said(tmp_path: Path) -> None:
     init(tmp_path, "--timeout", "1", "--cwd", str(tmp_path), "--", sys.executable, "-I", "-S", suited.__file__)
     text = text_of(tmp_path)
     for said in (
