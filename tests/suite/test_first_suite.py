@@ -285,9 +285,10 @@ def test_tests_of_several_servers_have_names_of_their_own() -> None:
     tests = read(suite.text).tests
     assert [test.name for test in tests if test.block == "tools"] == ["search responds", "search responds (2)"]
     assert {test.server for test in tests} == {"one", "two: #"}
-    assert "  # three is omitted: no answer within 2 seconds\n" in suite.text
+    assert "  # three is omitted: no response within 2 seconds\n" in suite.text
 
 
+@pytest.mark.slow
 def test_ten_thousand_tools_are_more_than_a_suite_holds_and_what_fits_is_read() -> None:
     tools = [{**SEARCH, "name": f"search_{number}"} for number in range(10_000)]
     suite = written(tools)
@@ -297,6 +298,7 @@ def test_ten_thousand_tools_are_more_than_a_suite_holds_and_what_fits_is_read() 
     assert suite.tests == len(found) + 2
 
 
+@pytest.mark.slow
 def test_huge_names_and_thousands_of_nameless_tools_do_not_make_it_unreadable() -> None:
     huge = [tool("x" * 90_000 + str(number)) for number in range(60)]
     assert calls(read(written([*huge, *([7] * 60_000)]).text))

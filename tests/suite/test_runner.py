@@ -302,7 +302,7 @@ def test_a_crash_fails_its_test_and_the_next_has_a_new_server(tmp_path: Path) ->
 def test_a_call_without_an_answer_fails_in_time_and_the_next_has_a_new_server(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("hangs", "sleep", timeout_ms=300), tool("lives", "echo", **ECHO)])
     outcomes = outcomes_of(run_json(tmp_path))
-    assert outcomes["tools/hangs"] == ("failed", "no answer within 0.3 seconds")
+    assert outcomes["tools/hangs"] == ("failed", "no response within 0.3 seconds")
     assert outcomes["tools/lives"] == ("passed", "")
 
 

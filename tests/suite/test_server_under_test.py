@@ -101,7 +101,7 @@ def test_a_server_that_cannot_be_started_is_told_once_with_its_last_lines(tmp_pa
     assert done.returncode == 2
     assert done.stdout.splitlines()[1:-2] == [
         "  ! 3 tests of s could not be made",
-        "      cannot reach the server: the server exited with code 1; its standard error ends: the end",
+        "      cannot reach the server: the server exited with code 1; last line of stderr: the end",
         *(f"        {line}" for line in [*range(12, 20), "***", "the end"]),
         "      mcproof.yaml:2",
     ]
@@ -174,6 +174,7 @@ def test_a_step_that_fails_says_so_in_the_words_of_the_server(tmp_path: Path) ->
     assert outcomes["tools/a"] == ("skipped", "setup failed")
 
 
+@pytest.mark.slow
 def test_fuzzing_heeds_the_limits_of_the_test_and_of_the_server(tmp_path: Path) -> None:
     fuzz = {"cases": 1}
     limited = {"timeout_ms": 300}

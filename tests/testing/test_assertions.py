@@ -147,7 +147,7 @@ def test_what_makes_no_sense_is_told_before_anything_starts(arguments: Any, name
 
 
 def test_a_list_that_is_not_served_is_an_error() -> None:
-    said = r"^tools/list: no answer within 0\.3 seconds$"
+    said = r"^tools/list: no response within 0\.3 seconds$"
     with McpServer([*RAW, "hang-on-list"], timeout=0.3) as server, pytest.raises(ServerError, match=said):
         server.tools()
 

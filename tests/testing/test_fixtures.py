@@ -65,7 +65,7 @@ def test_a_failing_test_shows_its_own_line_and_none_of_ours(project: pytest.Pyte
         [
             "E       mcproof.testing.McpError: tools/call refuse: error -32000: refused",
             "E       mcproof.testing.ServerError: tools/call die: *the server exited with code 3",
-            "E       mcproof.testing.ServerError: tools/call sleep: no answer within 0.2 seconds",
+            "E       mcproof.testing.ServerError: tools/call sleep: no response within 0.2 seconds",
             "E       TypeError: not JSON arguments: Object of type object is not JSON serializable",
             "E        +  where True = CallResult(*it failed*).is_error",
             "E       mcproof.testing.ServerError: cannot start `no-such-program-here`: *",
@@ -91,7 +91,7 @@ def test_errors_can_be_expected(project: pytest.Pytester) -> None:
             assert mcp_server.call("echo", {"text": "again"}).text == "again"
 
         def test_hang_and_the_next_answer_is_its_own(mcp_server):
-            with pytest.raises(ServerError, match="no answer within"):
+            with pytest.raises(ServerError, match="no response within"):
                 mcp_server.call("sleep", timeout=0.2)
             assert mcp_server.call("echo", {"text": "again"}).text == "again"
 
@@ -268,6 +268,7 @@ SNAPSHOTS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_snapshots_are_stored_and_compared(project: pytest.Pytester, workers: list[str]) -> None:
     project.makepyfile(test_it=SNAPSHOTS)

@@ -11,7 +11,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
-from mcproof.client.transports.stdio import kill_all_started
+from mcproof.client.transports.started import STARTED
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -37,6 +37,6 @@ def handle_signals() -> None:
 def _end(number: int, _: FrameType | None) -> None:
     """End the servers, then let the default handler end this process."""
     if os.getpid() == _owner:
-        kill_all_started()
+        STARTED.kill_all()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

@@ -130,7 +130,7 @@ class McpServer:
         if error is None:
             return reply.result
         code, message = error.get("code"), error.get("message")
-        text = self._shown(f"{_subject(method, sent)}: {reply.message.complaint}")
+        text = self._shown(f"{_subject(method, sent)}: {reply.message.description}")
         raise McpError(code if isinstance(code, int) else None, str(message), error.get("data"), text)
 
     def tools(self) -> list[Any]:

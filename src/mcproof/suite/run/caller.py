@@ -8,6 +8,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.client.session import Batch
 from mcproof.results.suite_tests import TestFailure
 from mcproof.suite.run.server_under_test import LIVENESS_LIMIT
 
@@ -86,20 +87,20 @@ class Caller:
         await self.server.connect()
         return await session.send(*request, limit)
 
-    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> list[tuple[Response, float]] | str:
-        """Send requests concurrently; return the responses with their seconds, or why a request failed.
+    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> Batch:
+        """Send requests concurrently.
 
         On failure the caller retries each request alone, and batching is off for this server.
         """
         if not self._can_batch:
-            return ""
+            return Batch(None)
         if not self._last_was_batch:
             await self.check_liveness()
         await self.server.connect()
-        replies = await self.server.session.send_together(requests)
-        self._can_batch = self._last_was_batch = not isinstance(replies, str)
-        self._last = None if isinstance(replies, str) else _LastCall(tests[-1], requests[-1])
-        return replies
+        batch = await self.server.session.send_together(requests)
+        self._can_batch = self._last_was_batch = batch.responses is not None
+        self._last = None if batch.responses is None else _LastCall(tests[-1], requests[-1])
+        return batch
 
     async def check_liveness(self) -> None:
         """Blame the last test if the server has ended since its response."""

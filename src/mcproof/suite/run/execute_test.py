@@ -181,7 +181,7 @@ def failure_message(reply: Response) -> str:
     if message is None or reply.outcome not in ("accepted", "rejected"):
         return no_response(reply)
     if message.error is not None:
-        return message.complaint
+        return message.description
     text = _content_text(reply)
     return f"isError is true: {text}" if text else "isError is true"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import Interruptible, all_of
 from mcproof.client.secrets import hiding_whole
+from mcproof.client.session import Batch
 from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.run.batching import batches, is_untimed, read_only_tests
 from mcproof.suite.run.caller import CALLED
@@ -168,17 +169,17 @@ class _SuiteRunner:
             group = tests[start : start + CALLS_AT_ONCE]
             caller = self.runtime.callers[group[0].server]
             try:
-                replies = await caller.ask_together(group, [request_of(test) for test in group])
+                batch = await caller.ask_together(group, [request_of(test) for test in group])
             except (CannotRunError, ConnectError):  # each call reports this on its own
-                replies = ""
-            if isinstance(replies, str):
+                batch = Batch(None)
+            if batch.responses is None:
                 crashes = caller.crashes
                 for test in group:
                     await self._run_part(test, test.block)
-                if replies and crashes == caller.crashes:
-                    self._failed_teardown.append(_concurrent_failure(group, caller.server.hide(replies)))
+                if batch.problem and crashes == caller.crashes:
+                    self._failed_teardown.append(_concurrent_failure(group, caller.server.hide(batch.problem)))
                 continue
-            for test, (reply, seconds) in zip(group, replies, strict=True):
+            for test, (reply, seconds) in zip(group, batch.responses, strict=True):
                 self._show_progress(test)
                 first = check_reply(test, reply, seconds, caller.server, self.runtime.store)
                 self._done[test.number, test.block] = await self._confirm(test, first)

@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from mcproof.client.connect import INHERITED
-from mcproof.client.transports.stdio import MARK, remember_mark
+from mcproof.client.transports.started import MARK, STARTED
 
 if TYPE_CHECKING:
     from mcproof.suite.definition import Step
@@ -23,7 +23,7 @@ async def run_program(step: Step, folder: str, mark: str) -> str | None:
 
     Processes that it starts may keep running during the tests; `mark` identifies them for cleanup.
     """
-    remember_mark(mark)
+    STARTED.add(mark)
     environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | {MARK: mark}
     with tempfile.TemporaryFile() as stderr:
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import hiding, hiding_whole
-from mcproof.client.transports.stdio import kill_marked
+from mcproof.client.transports.started import STARTED
 from mcproof.results.run import Notice
 from mcproof.results.suite_tests import TestResult
 from mcproof.suite.run.caller import Caller
@@ -140,7 +140,7 @@ class SuiteRuntime:
             raise
         finally:
             if self._suite.setup or self._suite.teardown:
-                kill_marked(self._mark)
+                STARTED.kill(self._mark)
 
 
 def _failed_step(step: Step, block: str, why: str) -> TestResult:
