@@ -7,6 +7,15 @@ import operator
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.containers import (
+    EXACT,
+    SourceDict,
+    SourceList,
+    doubtful_positions,
+    extent_of,
+    has_doubt,
+    is_certain,
+)
 from mcproof.discovery.interp.enumerations import MIXED, distinct_members, is_enum
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -18,12 +27,9 @@ from mcproof.discovery.interp.values import (
     Function,
     Generic,
     Instance,
-    PlacedDict,
-    PlacedList,
     TypeAlias,
     UnionOf,
     contents_of,
-    is_open,
     may_be_none,
 )
 
@@ -118,33 +124,13 @@ MOST_STEPS = 2_000
 def items_of(value: Any) -> list[Any] | None:
     """The items of an iteration; None if unknown."""
     value = contents_of(value)
-    if isinstance(value, dict):
-        return None if getattr(value, "incomplete", False) and not value else list(value)
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return None if getattr(value, "incomplete", False) and not value else list(value)
+    if isinstance(value, (dict, list, tuple, set, frozenset)):
+        return list(value) if value or extent_of(value) is EXACT else None
     if isinstance(value, (str, range)):
         return list(value) if len(value) <= MOST_STEPS else None
     if isinstance(value, Class):
         return distinct_members(value) if is_enum(value) else None
     return None
-
-
-def may_hold_more(value: Any) -> bool:
-    """Whether a list or dictionary may contain more than is known."""
-    return getattr(value, "incomplete", False) is True and not getattr(value, "lists_all", False)
-
-
-def doubtful_positions(value: Any) -> set[int]:
-    """The positions, in the order of iteration, of items that are only present under a condition."""
-    doubtful = getattr(value, "doubtful", None)
-    if not doubtful:
-        return set()
-    return {index for index, key in enumerate(value) if key in doubtful} if isinstance(value, dict) else set(doubtful)
-
-
-def is_settled(value: Any) -> bool:
-    """Whether the items of a list or dictionary and their order are certain."""
-    return not is_open(value) and not getattr(value, "unordered", False)
 
 
 def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
@@ -154,7 +140,7 @@ def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
         return _percent(left, right)
     right = unwrapped(right)
     if isinstance(left, dict) and isinstance(right, dict) and isinstance(op, ast.BitOr):
-        made = left.copy() if isinstance(left, PlacedDict) else PlacedDict(left)
+        made = left.copy() if isinstance(left, SourceDict) else SourceDict(left)
         made.merge(right)
         return made
     if isinstance(left, list) and isinstance(right, (list, tuple)) and isinstance(op, ast.Add):
@@ -163,8 +149,8 @@ def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
         names = {ast.BitOr: "union", ast.BitAnd: "intersection", ast.Sub: "difference"}
         return set_algebra(left, names[type(op)], [right])
     if isinstance(left, list) and isinstance(op, ast.Add):
-        made_list = PlacedList(left).inherit_doubt(left, doubtful_positions(left))
-        made_list.incomplete = True
+        made_list = SourceList(left).inherit_doubt(left, doubtful_positions(left))
+        made_list.mark_open()
         return made_list
     if isinstance(left, bytes) and isinstance(op, ast.Mod):
         return UNKNOWN
@@ -205,13 +191,13 @@ def _is_small(left: Any, op: ast.operator, right: Any) -> bool:
     return True
 
 
-def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> PlacedList:
-    made = PlacedList(left[:MOST_ITEMS])
+def _concatenated(left: list[Any], right: list[Any] | tuple[Any, ...]) -> SourceList:
+    made = SourceList(left[:MOST_ITEMS])
     made.extend(right[: MOST_ITEMS - len(made)])
     made.nodes = [*getattr(left, "nodes", []), *getattr(right, "nodes", [])][:MOST_ITEMS]
     made.module = getattr(left, "module", None)
     too_long = len(left) + len(right) > MOST_ITEMS
-    made.incomplete = too_long
+    made.mark_open(too_long)
     made.inherit_doubt(left, doubtful_positions(left))
     return made.inherit_doubt(right, (len(left) + index for index in doubtful_positions(right)))
 
@@ -298,7 +284,7 @@ def format_value(value: Any, conversion: int, spec: Any) -> str | None:
 
 
 def _is_all_plain(value: Any) -> bool:
-    if not is_settled(value):
+    if not is_certain(value):
         return False
     items = [*value, *value.values()] if isinstance(value, dict) else value
     return all(isinstance(item, PLAIN) for item in items)
@@ -387,9 +373,7 @@ def _contains(holder: Any, item: Any) -> Any:
     places = [index for index, each in enumerate(plain_items) if isinstance(each, PLAIN) and each == item]
     if places:
         return True if not doubtful_positions(holder).issuperset(places) else UNKNOWN
-    if getattr(holder, "incomplete", False) or not all(
-        isinstance(each, (*PLAIN, Function, Class)) for each in plain_items
-    ):
+    if extent_of(holder) is not EXACT or not all(isinstance(each, (*PLAIN, Function, Class)) for each in plain_items):
         return UNKNOWN
     return False
 
@@ -399,7 +383,7 @@ def subscript(value: Any, index: Any) -> Any:
     try:
         if isinstance(value, dict) and isinstance(index, (*PLAIN, tuple)):
             return value.get(index, UNKNOWN)
-        if isinstance(value, (list, tuple, str)) and isinstance(index, int) and is_settled(value):
+        if isinstance(value, (list, tuple, str)) and isinstance(index, int) and is_certain(value):
             return value[index]
     except (IndexError, TypeError):
         pass
@@ -416,31 +400,31 @@ def slice_of(value: Any, bounds: list[Any]) -> Any:
     return _part_of(value, part) if isinstance(value, list) else part
 
 
-def _part_of(value: list[Any], items: Iterable[Any]) -> PlacedList:
+def _part_of(value: list[Any], items: Iterable[Any]) -> SourceList:
     """Some items of a list; doubtful if the list itself is uncertain."""
-    made = PlacedList(items)
+    made = SourceList(items)
     made.inherit_doubt(value, ())
-    if not is_settled(value):
-        made.incomplete = True
-        made.doubtful = set(range(len(made)))
+    if not is_certain(value):
+        made.mark_open()
+        made.doubt_all()
     return made
 
 
 def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
     """Union, intersection or difference of sets, which are represented by lists."""
     others = [items_of(each) for each in args]
-    if any(each is None for each in others) or getattr(value, "incomplete", False):
+    if any(each is None for each in others) or extent_of(value) is not EXACT:
         return UNKNOWN
     theirs = [item for each in others for item in each or ()]
     if not all(isinstance(each, PLAIN) for each in (*value, *theirs)):
         return UNKNOWN
     if name == "union":
-        made = PlacedList(dict.fromkeys((*value, *theirs)))
+        made = SourceList(dict.fromkeys((*value, *theirs)))
     else:
         those = set(theirs)
-        made = PlacedList(each for each in value if (each in those) is (name == "intersection"))
-    if any(map(is_open, (value, *args))):
-        made.incomplete = True
-        made.doubtful = set(range(len(made)))
+        made = SourceList(each for each in value if (each in those) is (name == "intersection"))
+    if any(map(has_doubt, (value, *args))):
+        made.mark_open()
+        made.doubt_all()
     made.unordered = True
     return made

@@ -11,7 +11,16 @@ from mcproof.discovery.interp import builtin_calls, parameters
 from mcproof.discovery.interp.assignments import set_attribute
 from mcproof.discovery.interp.attributes import attribute
 from mcproof.discovery.interp.branches import join
-from mcproof.discovery.interp.builtin_values import doubtful_positions, is_settled, items_of, unwrapped
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import (
+    EXACT,
+    SourceDict,
+    SourceList,
+    doubtful_positions,
+    extent_of,
+    is_certain,
+    is_unordered,
+)
 from mcproof.discovery.interp.expressions import LONGEST_LOOP
 from mcproof.discovery.interp.imports import ModuleValue
 from mcproof.discovery.interp.values import (
@@ -24,8 +33,6 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    PlacedDict,
-    PlacedList,
     truth,
 )
 
@@ -93,7 +100,7 @@ def _sorted(run: Interpreter, call: Call) -> Any:
     if items is None:
         return UNKNOWN
     in_order = ordered(run, items, call.kwargs)
-    made = PlacedList(items if in_order is None else in_order)
+    made = SourceList(items if in_order is None else in_order)
     made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     made.unordered = in_order is None
     return made
@@ -103,8 +110,8 @@ def _map(run: Interpreter, call: Call) -> Any:
     items = items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
-    made = PlacedList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
-    made.incomplete = len(items) > LONGEST_LOOP
+    made = SourceList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
+    made.mark_open(len(items) > LONGEST_LOOP)
     return made.inherit_doubt(call.args[1], doubtful_positions(call.args[1]))
 
 
@@ -119,8 +126,8 @@ def _filter(run: Interpreter, call: Call) -> Any:
             return UNKNOWN
         if known:
             kept.append(each)
-    made = PlacedList(kept)
-    made.incomplete = len(items) > LONGEST_LOOP
+    made = SourceList(kept)
+    made.mark_open(len(items) > LONGEST_LOOP)
     return made.inherit_doubt(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
 
 
@@ -194,10 +201,10 @@ def _is_class(_: Interpreter, call: Call) -> Any:
 
 
 def _defaultdict(_: Interpreter, call: Call) -> Any:
-    made = PlacedDict(call.kwargs)
+    made = SourceDict(call.kwargs)
     if len(call.args) > 1 and isinstance(call.args[1], dict):
         made.merge(call.args[1])
-    made.incomplete = not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict))
+    made.mark_open(not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict)))
     made.factory = call.args[0] if call.args else None
     return made
 
@@ -240,28 +247,24 @@ def _iter(_: Interpreter, call: Call) -> Any:
     items = items_of(call.args[0]) if len(call.args) == 1 else None
     if items is None:
         return UNKNOWN
-    made = PlacedList(items).inherit_doubt(call.args[0], doubtful_positions(call.args[0]))
+    made = SourceList(items).inherit_doubt(call.args[0], doubtful_positions(call.args[0]))
     made.is_iterator = True
     return made
 
 
 def _next(run: Interpreter, call: Call) -> Any:
     first = call.args[0] if call.args else None
-    if isinstance(first, PlacedList) and first.is_iterator and first:
-        if not run.doubt and is_settled(first):
+    if isinstance(first, SourceList) and first.is_iterator and first:
+        if not run.doubt and is_certain(first):
             return first.pop(0)
-        first.incomplete = True
-        first.doubtful = set(range(len(first)))
+        first.mark_open()
+        first.doubt_all()
         return UNKNOWN
     items = items_of(first)
     if items:
         first_is_known = 0 not in doubtful_positions(call.args[0])
-        return items[0] if first_is_known and not getattr(call.args[0], "unordered", False) else UNKNOWN
-    return (
-        call.args[1]
-        if items is not None and len(call.args) > 1 and not getattr(call.args[0], "incomplete", False)
-        else UNKNOWN
-    )
+        return items[0] if first_is_known and not is_unordered(call.args[0]) else UNKNOWN
+    return call.args[1] if items is not None and len(call.args) > 1 and extent_of(call.args[0]) is EXACT else UNKNOWN
 
 
 def _pass_on(_: Interpreter, call: Call) -> Any:

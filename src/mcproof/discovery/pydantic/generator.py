@@ -6,6 +6,7 @@ import ast
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -15,7 +16,6 @@ from mcproof.discovery.interp.values import (
     External,
     ExternalCall,
     Generic,
-    PlacedDict,
     Scope,
     TypeAlias,
     UnionOf,
@@ -450,6 +450,6 @@ def model_json_schema(run: Interpreter, cls: Class) -> Any:
     else:
         del generator.definitions[name]
     whole = generator.qualify_names(generator.with_definitions(made))
-    if isinstance(whole, PlacedDict):
-        whole.incomplete = bool(generator.unknown)
+    if isinstance(whole, SourceDict):
+        whole.mark_open(bool(generator.unknown))
     return whole
