@@ -138,13 +138,13 @@ def throughput(folder: pathlib.Path) -> None:
     First all rules but `polish`, then all: those of `polish` read every text, and may cost as much again.
     """
     from mcproof.linting.engine import check
-    from mcproof.linting.registry import choose
+    from mcproof.linting.registry import choose_rules
     from mcproof.targets.snapshot import read_snapshot
 
     sources = [(path.read_bytes(), path.name) for path in sorted(folder.glob("*.json"))]
     mcproof = str(pathlib.Path(sys.executable).parent / "mcproof")
     lint = (mcproof, "lint", "--ruleset", "all", "--format", "json", str(folder))
-    most, every = choose(["all"], ignore=["polish"]), choose(["all"])
+    most, every = choose_rules(["all"], ignore=["polish"]), choose_rules(["all"])
 
     def judge(rules: list[Rule]) -> list[list[Finding]]:
         return [check(read_snapshot(data, name), rules) for data, name in sources]
@@ -245,12 +245,13 @@ def suites(folder: pathlib.Path) -> None:
     """(i) A suite of 1,000 tests, read, run and judged, against a bare loop of its calls; and how that grows."""
     from mcproof.client.endpoints import CommandEndpoint
     from mcproof.suite.parse.suite_parser import read_suite
-    from mcproof.suite.run.runner import Running, run_suite
+    from mcproof.suite.run.runner import run_suite
+    from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.snapshots import SnapshotStore
 
     def run_tests(file: str) -> None:
         suite = read_suite(file, os.environ)
-        ran = run_suite(suite, list(suite.tests), Running(), SnapshotStore(file, updates=False), lambda *_: None)
+        ran = run_suite(suite, list(suite.tests), RunOptions(), SnapshotStore(file, updates=False), lambda *_: None)
         if any(each.outcome != "passed" for each in ran.results):
             raise SystemExit(f"a test of {file} does not pass")
 

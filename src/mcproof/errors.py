@@ -1,14 +1,17 @@
-"""The errors that end a run with exit code 2: the job could not be done.
+"""Exit codes, and the errors that end a run with exit code 2: the job could not be done.
 
-Each carries one line that says what is wrong and, where it is known, the place. Nothing else is raised on
-purpose and shown to a user, so the command line can turn any of them into a sentence or into JSON.
+Each carries a one-line message and, if known, a location. No other exception is meant for users, so the command line
+can render all of them as text or JSON.
 """
 
 from __future__ import annotations
 
+OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes: no findings; findings or a failed gate; could not do the job; stopped by the user."""
+
 
 class McproofError(Exception):
-    """The job could not be done; `message` says why and what to do, in one line."""
+    """The job could not be done; `message` is one line: the cause and, if there is one, the remedy."""
 
     def __init__(
         self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None
@@ -20,24 +23,24 @@ class McproofError(Exception):
         self.column = column
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return f"{place}: {self.message}" if place else self.message
+        location = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return f"{location}: {self.message}" if location else self.message
 
 
 class UsageError(McproofError):
-    """The command line asks for something that does not exist or does not fit together."""
+    """The command line names something that does not exist, or combines options that exclude each other."""
 
 
 class InputError(McproofError):
-    """The input cannot be read, or holds nothing that could be checked."""
+    """The input cannot be read, or contains nothing to check."""
 
 
 class ConfigError(McproofError):
-    """The configuration cannot be read, or says something that mcproof does not know."""
+    """The configuration cannot be read, or contains an unknown key or value."""
 
 
 class WriteError(McproofError):
-    """A file cannot be replaced; the original is untouched."""
+    """A file cannot be written; the original is unchanged."""
 
 
 def reason_of(error: Exception) -> str:
@@ -46,9 +49,24 @@ def reason_of(error: Exception) -> str:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """A hint that names the known word closest to `word`, or nothing: " (did you mean `x`?)"."""
-    from difflib import get_close_matches  # only needed when something is already wrong
+    """A hint with the known word closest to `word`, or an empty string: " (did you mean `x`?)"."""
+    from difflib import get_close_matches  # only needed on errors
 
     close = get_close_matches(word.lower(), [name.lower() for name in known], n=1)
     match = next((name for name in known if close and name.lower() == close[0]), None)
     return f" (did you mean `{match}`?)" if match else ""
+
+
+def from_exception(error: Exception) -> McproofError:
+    """Return the error that a user sees for any exception: one line, no traceback."""
+    if isinstance(error, McproofError):
+        return error
+    if isinstance(error, RecursionError):
+        return InputError("JSON nested too deeply for a tool catalog")
+    if isinstance(error, MemoryError):
+        return InputError("out of memory: the input is too large for this machine")
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno})" if trace is not None else ""
+    return McproofError(f"internal error, please report it: {type(error).__name__}: {error}{where}")

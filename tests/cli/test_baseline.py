@@ -130,7 +130,7 @@ def test_what_is_gone_is_told_with_its_line_and_fails(project: Path) -> None:
     (number,) = [number for number, line in enumerate(lines, 1) if '"tool-no-description"' in line]
     assert done.stderr.splitlines() == [
         f"mcproof: base.json:{number}: stale: tool-no-description at tool:burn_book of tools.json no longer occurs; "
-        "`--update-baseline` takes it out"
+        "`--update-baseline` removes it"
     ]
 
 
@@ -518,7 +518,7 @@ def test_a_folder_may_hold_its_own_baseline_and_other_json(project: Path) -> Non
     write(project / "clean.json", [CLEAN_TOOL])
     done = lint(project, ".")
     assert done.returncode == 0
-    assert done.stderr == "mcproof: passed over ./package.json: no catalog in it\n"
+    assert done.stderr == "mcproof: skipped ./package.json (not a catalog)\n"
 
 
 # --- what cannot be read or written -------------------------------------------------------------------------------
@@ -537,17 +537,17 @@ BAD = {
     "nested": (b"[" * 200_000, "nested too deeply"),
     "latin": (b'{"kind": "caf\xe9"}', "not UTF-8"),
     "wide": ("\ufeff{}".encode("utf-16-le"), "not UTF-8"),
-    "foreign": (b'{"name": "package", "version": "1.0.0"}', "no baseline"),
-    "list": (b"[]", "no baseline"),
-    "snapshot": (json.dumps({"tools": [FAULTY_TOOL]}).encode(), "no baseline"),
-    "newer": (_document(schema_version=2), "a baseline of version 2; this mcproof reads version 1"),
-    "boolean version": (_document(schema_version=True), "a baseline of no known version"),
-    "huge version": (b'{"kind": "baseline", "schema_version": ' + b"9" * 5_000 + b"}", "of no known version"),
-    "long version": (_document(schema_version="x" * 10_000), "a baseline of no known version"),
-    "no entries": (b'{"schema_version": 1, "kind": "baseline"}', "a damaged baseline"),
-    "entries no list": (_document(entries={}), "a damaged baseline"),
-    "entry no object": (_document(entries=["x"]), "a damaged baseline: entry 1"),
-    "entry without rule": (_document(entries=[ENTRY, {**ENTRY, "rule": None}]), "a damaged baseline: entry 2"),
+    "foreign": (b'{"name": "package", "version": "1.0.0"}', "not a baseline"),
+    "list": (b"[]", "not a baseline"),
+    "snapshot": (json.dumps({"tools": [FAULTY_TOOL]}).encode(), "not a baseline"),
+    "newer": (_document(schema_version=2), "baseline of version 2; this mcproof reads version 1"),
+    "boolean version": (_document(schema_version=True), "baseline of an unknown version"),
+    "huge version": (b'{"kind": "baseline", "schema_version": ' + b"9" * 5_000 + b"}", "of an unknown version"),
+    "long version": (_document(schema_version="x" * 10_000), "baseline of an unknown version"),
+    "no entries": (b'{"schema_version": 1, "kind": "baseline"}', "damaged baseline"),
+    "entries no list": (_document(entries={}), "damaged baseline"),
+    "entry no object": (_document(entries=["x"]), "damaged baseline: entry 1"),
+    "entry without rule": (_document(entries=[ENTRY, {**ENTRY, "rule": None}]), "damaged baseline: entry 2"),
 }
 
 
@@ -575,12 +575,12 @@ def test_a_machine_is_told_once_that_the_baseline_is_none(project: Path, name: s
 def test_a_baseline_that_is_not_there_is_told_once_however_many_targets(project: Path, command: str) -> None:
     shutil.copy(project / "tools.json", project / "other.json")
     line = fails(command, "tools.json", "other.json", "--baseline", "none.json", cwd=project)
-    assert line == "mcproof: none.json: there is no such baseline; `--update-baseline` writes it\n"
+    assert line == "mcproof: none.json: no such baseline; `--update-baseline` creates it\n"
 
 
 def test_a_baseline_of_the_configuration_that_is_not_there_is_an_error(project: Path) -> None:
     (project / "mcproof.toml").write_text('baseline = "none.json"\n')
-    assert "there is no such baseline" in fails("lint", "tools.json", cwd=project)
+    assert "no such baseline" in fails("lint", "tools.json", cwd=project)
 
 
 def test_a_fix_is_not_begun_where_the_baseline_of_a_later_target_is_none(project: Path) -> None:

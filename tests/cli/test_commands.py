@@ -170,7 +170,14 @@ def test_explain_finds_a_rule_by_id_or_name_in_any_case(word: str) -> None:
     done = run("explain", word)
     assert done.returncode == 0
     assert done.stdout.startswith("SCH-001")
-    for part in ("Why", "Fix", "FAULT-SCHEMA-MISSING-REQUIRED", "It fires on", "It is silent on", "after --fix"):
+    for part in (
+        "Why",
+        "Fix",
+        "FAULT-SCHEMA-MISSING-REQUIRED",
+        "Reported",
+        "Not reported",
+        "after --fix",
+    ):
         assert part in done.stdout
 
 

@@ -67,8 +67,8 @@ def test_schema_lint_runs_strict_and_what_is_wrong_with_the_input(faulty: str) -
         (("--select", "zzzz"), "unknown rule `zzzz`; `mcproof rules` lists them all"),
         (("--ruleset", "strickt"), "unknown ruleset `strickt` (did you mean `strict`?)"),
         (("--ruleset", "zzzz"), "there are catalog, strict, grade, trust, polish, wire"),
-        (("--select", "SCH-001", "--ignore", "SCH-001"), "no rule is left to run"),
-        (("--ruleset", "strict", "--ignore", "strict"), "no rule is left to run"),
+        (("--select", "SCH-001", "--ignore", "SCH-001"), "no rules left to run"),
+        (("--ruleset", "strict", "--ignore", "strict"), "no rules left to run"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else None,
 )

@@ -322,7 +322,7 @@ def test_each_target_has_the_severities_of_its_own_configuration(tmp_path: Path)
 
 def test_leaving_out_every_rule_of_a_command_is_an_error(project: Path) -> None:
     configure(project, 'fail-on = "note"\nignore = ["strict", "catalog"]\n')
-    assert "no rule is left to run: `ignore`" in fails("schema-lint", "tools.json", cwd=project)
+    assert "no rules left to run: `ignore`" in fails("schema-lint", "tools.json", cwd=project)
 
 
 def test_leaving_out_the_whole_grade_leaves_nothing_to_grade(project: Path) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.errors import InputError, WriteError
-from mcproof.execution.check_catalog import Plan, judge
+from mcproof.execution.check_catalog import Plan, find_problems
 from mcproof.linting.engine import check
-from mcproof.linting.registry import Rule, choose, find_rule
+from mcproof.linting.registry import Rule, choose_rules, find_rule
 from mcproof.linting.suppression.baseline import Baseline
 from mcproof.linting.suppression.ignores import ACCEPTED, IGNORED, IgnoreTracker, Suppression
 from mcproof.targets.snapshot import read_snapshot
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog
 
-RULES = choose(["strict"])
+RULES = choose_rules(["strict"])
 LOOSE: dict[str, Any] = {"type": "object", "properties": {"q": {"type": "string"}}}
 
 
@@ -78,7 +78,7 @@ def test_what_is_gone_is_stale_where_it_was_looked_for(tmp_path: Path, target: s
     file = accepting(tmp_path / "base.json", catalog_of(target, "a", "b"))
     baseline = Baseline.read(file)
     assert baseline.stale() == []
-    show(baseline, catalog_of(target, "b"), choose([], select=["SCH-001"]))
+    show(baseline, catalog_of(target, "b"), choose_rules([], select=["SCH-001"]))
     assert [(stale.entry.rule, stale.entry.subject, stale.line) for stale in baseline.stale()] == [
         ("SCH-001", "tool:a", 3)
     ]
@@ -94,7 +94,7 @@ def test_the_findings_of_a_rule_that_failed_are_not_gone(
 
     monkeypatch.setattr(find_rule("SCH-002"), "check", fails)
     baseline = Baseline.read(file, accepts_all=True)
-    judge(catalog_of(target, "a"), Plan(RULES, "note"), IgnoreTracker(), baseline)
+    find_problems(catalog_of(target, "a"), Plan(RULES, "note", baseline=baseline), IgnoreTracker())
     assert baseline.stale() == []
     baseline.update()
     rules = {entry["rule"] for entry in json.loads((tmp_path / "base.json").read_text())["entries"]}
@@ -148,7 +148,7 @@ def test_entries_stand_one_a_line_in_an_order_of_their_own(tmp_path: Path, targe
 
 
 def test_a_file_that_is_not_there_is_an_error_unless_it_is_to_be_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no such baseline"):
+    with pytest.raises(InputError, match="no such baseline"):
         Baseline.read(str(tmp_path / "none.json"))
 
 

@@ -8,15 +8,15 @@ import pytest
 
 from cli.running import document_of, run
 from mcproof.config.settings import IgnoreFor, SettingLocation
-from mcproof.execution.check_catalog import Judged, Plan, judge
-from mcproof.linting.registry import Rule, choose
+from mcproof.execution.check_catalog import CatalogFindings, Plan, find_problems
+from mcproof.linting.registry import Rule, choose_rules
 from mcproof.linting.suppression.ignores import COMMENTED, IGNORED, IgnoreTracker, Suppression
 from mcproof.targets.python_project import read_source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-STRICT = choose(["strict"])
+STRICT = choose_rules(["strict"])
 
 SERVER = """\
 from mcp.server import Server
@@ -90,11 +90,11 @@ def written(tmp_path: Path, text: str, **comments: str) -> str:
 
 def judged(
     file: str, rules: list[Rule] = STRICT, tracker: IgnoreTracker | None = None, ignores: tuple[IgnoreFor, ...] = ()
-) -> Judged:
-    return judge(read_source(file), Plan(rules, "note", ignores), tracker or IgnoreTracker(), None)
+) -> CatalogFindings:
+    return find_problems(read_source(file), Plan(rules, "note", ignores), tracker or IgnoreTracker())
 
 
-def suppressed(found: Judged) -> set[tuple[str, str]]:
+def suppressed(found: CatalogFindings) -> set[tuple[str, str]]:
     return {(each.rule.id, each.item.label) for each, why in zip(*found, strict=True) if why is not None}
 
 
@@ -129,9 +129,9 @@ def test_several_rules_and_whole_rulesets_can_be_named(tmp_path: Path) -> None:
 
 
 def test_without_brackets_everything_is_ignored_for_that_tool(tmp_path: Path) -> None:
-    found = judged(written(tmp_path, SERVER, sell="# mcproof: ignore"), choose(["strict", "grade"]))
-    assert {each.item.label for each in found.standing} >= {"buy"}
-    assert "sell" not in {each.item.label for each in found.standing}
+    found = judged(written(tmp_path, SERVER, sell="# mcproof: ignore"), choose_rules(["strict", "grade"]))
+    assert {each.item.label for each in found.active} >= {"buy"}
+    assert "sell" not in {each.item.label for each in found.active}
 
 
 @pytest.mark.parametrize("where", ["decorator", "def"])
@@ -161,8 +161,8 @@ def buy(  # def
 )
 def test_a_comment_on_the_line_of_a_parameter_is_about_that_parameter(tmp_path: Path, where: str, ignored: str) -> None:
     file = written(tmp_path, HEADER, **{where: "# mcproof: ignore[prop-no-description]"})
-    found, every = judged(file, choose(["grade"])), "/inputSchema/properties/"
-    standing = {each.pointer for each in found.standing if each.rule.id == "prop-no-description"}
+    found, every = judged(file, choose_rules(["grade"])), "/inputSchema/properties/"
+    standing = {each.pointer for each in found.active if each.rule.id == "prop-no-description"}
     assert standing == {every + name for name in "abc" if name not in ignored}
 
 
@@ -171,14 +171,14 @@ def test_a_parameter_may_take_several_lines(tmp_path: Path, where: str) -> None:
     parameter = "    a: list[  # begin\n        int  # within\n    ] = (),  # last\n"
     text = HEADER.replace("    a: int,  # first\n", "").replace("c: int,  # second\n", f"c: int,\n{parameter}")
     file = written(tmp_path, text, **{where: "# mcproof: ignore[prop-no-description]"})
-    standing = {each.pointer[-1] for each in judged(file, choose(["grade"])).standing if each.parameter is not None}
+    standing = {each.pointer[-1] for each in judged(file, choose_rules(["grade"])).active if each.parameter is not None}
     assert standing == {"b", "c"}
 
 
 def test_a_comment_on_the_line_of_a_parameter_leaves_the_rest_of_the_tool(tmp_path: Path) -> None:
-    file, rules = written(tmp_path, HEADER, first="# mcproof: ignore[tool-no-description]"), choose(["grade"])
+    file, rules = written(tmp_path, HEADER, first="# mcproof: ignore[tool-no-description]"), choose_rules(["grade"])
     assert suppressed(judged(file, rules)) == set()
-    assert "tool-no-description" in {each.rule.id for each in judged(file, rules).standing}
+    assert "tool-no-description" in {each.rule.id for each in judged(file, rules).active}
     assert [message for _, message, _ in remarks(file, rules)] == [
         "unused: `ignore[tool-no-description]` suppressed nothing in this run"
     ]
@@ -230,13 +230,13 @@ async def list_tools():
 def test_a_comment_on_the_line_of_a_part_is_about_what_is_written_there(
     tmp_path: Path, where: str, rule: str, ignored: set[str]
 ) -> None:
-    found = judged(written(tmp_path, SPELT_OUT, **{where: f"# mcproof: ignore[{rule}]"}), choose(["polish"]))
+    found = judged(written(tmp_path, SPELT_OUT, **{where: f"# mcproof: ignore[{rule}]"}), choose_rules(["polish"]))
     assert {each.pointer for each, why in zip(*found, strict=True) if why is not None} == ignored
 
 
 def test_a_comment_behind_a_docstring_is_about_it(tmp_path: Path) -> None:
     text = DECORATED.replace('    return ""  # body', '    """Buys.\n\n    More."""  # docstring', 1)
-    found = judged(written(tmp_path, text, docstring="# mcproof: ignore[MP020]"), choose(["polish"]))
+    found = judged(written(tmp_path, text, docstring="# mcproof: ignore[MP020]"), choose_rules(["polish"]))
     assert suppressed(found) == {("MP020", "buy")}
 
 
@@ -275,24 +275,24 @@ def numbered(number: str) -> str:
 )
 def test_prompts_and_resources_are_ignored_on_their_own_lines(tmp_path: Path, where: str, label: str) -> None:
     file = written(tmp_path, OTHERS, **{where: "# mcproof: ignore"})
-    rules = choose(["grade"])
+    rules = choose_rules(["grade"])
     assert {name for _, name in suppressed(judged(file, rules))} <= {label}
-    assert {each.item.label for each in judged(file, rules).standing}.isdisjoint({label})
+    assert {each.item.label for each in judged(file, rules).active}.isdisjoint({label})
     assert not [message for _, message, _ in remarks(file, rules) if "stands on no line" in message]
 
 
 def test_a_rule_named_for_a_prompt_is_ignored_for_that_prompt_only(tmp_path: Path) -> None:
     text = OTHERS + '\n\n@mcp.prompt()\ndef beg(topic: str) -> str:\n    return ""\n'
     file = written(tmp_path, text, prompt="# mcproof: ignore[prompt-no-description]")
-    assert suppressed(judged(file, choose(["grade"]))) == {("prompt-no-description", "ask")}
+    assert suppressed(judged(file, choose_rules(["grade"]))) == {("prompt-no-description", "ask")}
     assert ("prompt-no-description", "beg") in {
-        (each.rule.id, each.item.label) for each in judged(file, choose(["grade"])).standing
+        (each.rule.id, each.item.label) for each in judged(file, choose_rules(["grade"])).active
     }
 
 
 def test_a_comment_in_the_body_of_a_prompt_suppresses_nothing(tmp_path: Path) -> None:
     file = written(tmp_path, OTHERS, body="# mcproof: ignore[prompt-no-description]")
-    assert suppressed(judged(file, choose(["grade"]))) == set()
+    assert suppressed(judged(file, choose_rules(["grade"]))) == set()
 
 
 def test_ignore_file_holds_for_everything_in_that_file_and_for_no_other(tmp_path: Path) -> None:
@@ -303,9 +303,9 @@ def test_ignore_file_holds_for_everything_in_that_file_and_for_no_other(tmp_path
 
 def test_ignore_file_without_brackets_ignores_every_rule_and_every_kind_of_item(tmp_path: Path) -> None:
     file = written(tmp_path, DECORATED, body="# mcproof: ignore-file")
-    found = judged(file, choose(["strict", "grade", "trust"]))
+    found = judged(file, choose_rules(["strict", "grade", "trust"]))
     assert {each.item.kind for each in found.findings} == {"tool", "prompt"}
-    assert found.standing == []
+    assert found.active == []
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_the_reason_and_the_place_of_the_comment_are_kept(tmp_path: Path, commen
 
 def test_what_a_comment_ignores_does_not_count_for_a_score(tmp_path: Path) -> None:
     found = judged(written(tmp_path, SERVER, buy="# mcproof: ignore[strict]"))
-    assert {each.item.name for each in found.costing} == {"sell"}
+    assert {each.item.name for each in found.scored} == {"sell"}
 
 
 def test_a_comment_is_needed_even_where_the_configuration_says_the_same(tmp_path: Path) -> None:
@@ -362,7 +362,7 @@ def test_a_comment_for_everything_is_unused_only_where_everything_ran(tmp_path: 
     (tmp_path / "clean.py").write_text(CLEAN, encoding="utf-8")
     assert remarks(str(tmp_path / "clean.py")) == []
     unused = "unused: `ignore` suppressed nothing in this run"
-    assert [message for _, message, _ in remarks(str(tmp_path / "clean.py"), choose(["all"]))] == [unused]
+    assert [message for _, message, _ in remarks(str(tmp_path / "clean.py"), choose_rules(["all"]))] == [unused]
 
 
 @pytest.mark.parametrize("where", ["end", "body"])
@@ -371,13 +371,13 @@ def test_a_comment_on_no_line_of_a_tool_is_unused_whatever_ran(tmp_path: Path, w
     file = written(tmp_path, text, **{where: "# mcproof: ignore[MP-none, grade]"})
     said = [message for kind, message, _ in remarks(file) if kind == "unused-ignore"]
     assert len(said) == 1
-    assert "stands on no line of a tool, resource or prompt; it belongs on the line of a decorator, " in said[0]
+    assert "is not on a line of a tool, resource or prompt; put it on the line of a decorator, " in said[0]
 
 
 def test_a_comment_that_any_target_needs_is_used(tmp_path: Path) -> None:
     file, tracker = written(tmp_path, SERVER, buy="# mcproof: ignore[SCH-001]"), IgnoreTracker()
-    judged(file, choose([], select=["SCH-001"]), tracker)
-    judged(str(tmp_path), choose([], select=["SCH-001"]), tracker)
+    judged(file, choose_rules([], select=["SCH-001"]), tracker)
+    judged(str(tmp_path), choose_rules([], select=["SCH-001"]), tracker)
     assert list(tracker.notices.values()) == [None]
 
 
@@ -400,8 +400,8 @@ def test_a_rule_that_failed_makes_no_comment_unused(tmp_path: Path, broken_rule:
         ("ignore-file[ , ]", "`ignore-file[ , ]` names no rule, so it suppresses nothing"),
         ("ignore[SCH-001 why", "`ignore[SCH-001 why` has no closing bracket, so it suppresses nothing"),
         ("ignore SCH-001", "`ignore SCH-001` suppresses nothing; rules are named in brackets: `ignore[SCH-001]`"),
-        ("ingore[SCH-001]", "`ingore[SCH-001]` is not understood (did you mean `ignore`?); there are `ignore` and "),
-        ("disable=SCH-001", "`disable` is not understood; there are `ignore` and `ignore-file`"),
+        ("ingore[SCH-001]", "`ingore[SCH-001]` is unknown (did you mean `ignore`?); use `ignore` or "),
+        ("disable=SCH-001", "`disable` is unknown; use `ignore` or `ignore-file`"),
     ],
 )
 def test_a_comment_that_cannot_be_read_is_reported_and_suppresses_nothing(
@@ -450,7 +450,7 @@ def test_reports_list_what_is_ignored_and_notices_what_is_not_needed(tmp_path: P
         ("unused-ignore", "server.py", END),
     ]
     assert "mcproof: server.py:11: unknown rule `SCH-04` (did you mean `SCH-004`?)" in done.stderr
-    assert "mcproof: server.py:14: unused: `ignore` stands on no line of a tool, resource or prompt" in done.stderr
+    assert "mcproof: server.py:14: unused: `ignore` is not on a line of a tool, resource or prompt" in done.stderr
 
 
 def test_a_stored_run_keeps_comments_as_what_suppresses(tmp_path: Path) -> None:

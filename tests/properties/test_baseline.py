@@ -11,7 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from mcproof.linting.engine import check
-from mcproof.linting.registry import choose
+from mcproof.linting.registry import choose_rules
 from mcproof.linting.suppression.baseline import Baseline
 from mcproof.targets.snapshot import read_snapshot
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mcproof.linting.finding import Finding
 
-RULES = choose(["all"])
+RULES = choose_rules(["all"])
 seeds = st.randoms(use_true_random=False)
 
 names = st.sampled_from(("find_book", "find_book", "listBooks", "burn book", "", "tools[0]", "é/~0", "\ud800"))

@@ -46,7 +46,7 @@ def each_fixed() -> pytest.MarkDecorator:
 
 def rules_to_run(rule: Rule) -> list[Rule]:
     """The rule alone, or, where it speaks of how others fared, all of them."""
-    return all_rules() if rule.looks_at == "RuleCrash" else [rule]
+    return all_rules() if rule.scope == "RuleCrash" else [rule]
 
 
 def findings(rule: Rule, text: str) -> list[Finding]:
@@ -104,7 +104,7 @@ async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:
         "handshake",
         "2025-11-25",
         shown.get("agreed", "2025-11-25"),
-        shown.get("seconds_to_answer", 0.1),
+        shown.get("seconds_to_response", 0.1),
         tuple(peer.anomalies),
         tuple(shown.get("unserved", {}).items()),
         None if ending is None else ProcessEnd(ending, 0),
@@ -212,7 +212,7 @@ def test_a_trial_is_shown_as_what_was_sent_and_what_came_back() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "shown"),
-    [("crash", "(none: the server has ended)"), ("hang", "(none in time)"), ("oops", "oops")],
+    [("crash", "(none: the server exited)"), ("hang", "(none before the timeout)"), ("oops", "oops")],
 )
 def test_a_trial_without_an_answer_says_what_came_instead(answer: str, shown: str) -> None:
     trial = {"probe": "not_json", "sent": "this is not JSON", "answer": answer}

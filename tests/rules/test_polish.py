@@ -114,7 +114,7 @@ def test_every_dialect_is_judged_by_its_own_meta_schema_at_every_depth(address: 
     deep = {"type": "object", "properties": {"a": {"type": "array", "items": {"anyOf": [{"type": "int"}]}}}}
     [(pointer, message)] = objections({"$schema": address, **deep})
     assert pointer == "/properties/a/items/anyOf/0/type"
-    assert message == '"int" is no type of JSON Schema'
+    assert message == '"int" is not a JSON Schema type'
     assert objections({"$schema": address, "type": "object", "properties": {"a": {"type": "integer"}}}) == []
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcproof.errors import UsageError
-from mcproof.linting.registry import FAULTS, RULESETS, Rule, all_rules, choose, find_rule, rules_of
+from mcproof.linting.registry import FAULTS, RULESETS, Rule, all_rules, choose_rules, find_rule, rules_of
 from mcproof.linting.rulebook import cases_of
 
 ROOT = Path(__file__).parents[2]
@@ -237,53 +237,56 @@ COMPANIONS = {"CAT-004", "CAT-005"}
 
 
 def test_a_ruleset_brings_all_its_rules() -> None:
-    assert set(ids(choose(["strict"]))) == {"SCH-001", "SCH-002", "SCH-003", "SCH-004"} | COMPANIONS
+    assert set(ids(choose_rules(["strict"]))) == {"SCH-001", "SCH-002", "SCH-003", "SCH-004"} | COMPANIONS
 
 
 def test_all_brings_every_rule_once() -> None:
-    assert sorted(ids(choose(["all"]))) == sorted(ids(all_rules()))
-    assert sorted(ids(choose(["grade", "all", "grade"]))) == sorted(ids(all_rules()))
+    assert sorted(ids(choose_rules(["all"]))) == sorted(ids(all_rules()))
+    assert sorted(ids(choose_rules(["grade", "all", "grade"]))) == sorted(ids(all_rules()))
 
 
 def test_a_rule_is_selected_by_id_or_by_name_in_any_case() -> None:
     for word in ("SCH-003", "sch-003", "untyped-property", "Untyped-Property"):
-        assert set(ids(choose(["grade"], select=[word]))) == {"SCH-003"} | COMPANIONS
+        assert set(ids(choose_rules(["grade"], select=[word]))) == {"SCH-003"} | COMPANIONS
 
 
 def test_a_selection_replaces_the_rulesets_and_may_name_whole_ones() -> None:
-    chosen = set(ids(choose(["grade"], select=["trust", "SCH-001"])))
+    chosen = set(ids(choose_rules(["grade"], select=["trust", "SCH-001"])))
     assert chosen == {"tool_input_schemas_well_formed", "SCH-001"} | COMPANIONS
 
 
 def test_a_rule_that_is_selected_twice_runs_once() -> None:
-    chosen = ids(choose([], select=["SCH-001", "strict", "no-required-list"]))
+    chosen = ids(choose_rules([], select=["SCH-001", "strict", "no-required-list"]))
     assert len(chosen) == len(set(chosen))
 
 
 def test_what_is_ignored_is_left_out_by_id_name_or_ruleset() -> None:
     everything = set(ids(all_rules()))
-    assert set(ids(choose(["all"], ignore=["SCH-003"]))) == everything - {"SCH-003"}
-    assert set(ids(choose(["all"], ignore=["untyped-property"]))) == everything - {"SCH-003"}
-    assert set(ids(choose(["all"], ignore=["grade"]))) == everything - set(GRADE_SEVERITIES)
+    assert set(ids(choose_rules(["all"], ignore=["SCH-003"]))) == everything - {"SCH-003"}
+    assert set(ids(choose_rules(["all"], ignore=["untyped-property"]))) == everything - {"SCH-003"}
+    assert set(ids(choose_rules(["all"], ignore=["grade"]))) == everything - set(GRADE_SEVERITIES)
 
 
 def test_ignoring_wins_over_selecting() -> None:
-    assert set(ids(choose([], select=["strict"], ignore=["SCH-004"]))) == {"SCH-001", "SCH-002", "SCH-003"} | COMPANIONS
+    assert (
+        set(ids(choose_rules([], select=["strict"], ignore=["SCH-004"])))
+        == {"SCH-001", "SCH-002", "SCH-003"} | COMPANIONS
+    )
 
 
 def test_a_rule_about_others_comes_with_them_and_only_then() -> None:
-    assert "CAT-004" in ids(choose(["grade"]))
-    assert "CAT-005" not in ids(choose(["grade"]))
-    assert "CAT-005" not in ids(choose(["catalog", "grade"]))
-    assert "CAT-005" in ids(choose(["grade", "strict"]))
+    assert "CAT-004" in ids(choose_rules(["grade"]))
+    assert "CAT-005" not in ids(choose_rules(["grade"]))
+    assert "CAT-005" not in ids(choose_rules(["catalog", "grade"]))
+    assert "CAT-005" in ids(choose_rules(["grade", "strict"]))
 
 
 def test_a_rule_about_others_runs_where_it_is_selected() -> None:
-    assert "CAT-005" in ids(choose(["grade"], select=["nested-too-deep"]))
+    assert "CAT-005" in ids(choose_rules(["grade"], select=["nested-too-deep"]))
 
 
 def test_even_a_companion_can_be_ignored() -> None:
-    assert ids(choose([], select=["SCH-001"], ignore=["CAT-004", "CAT-005"])) == ["SCH-001"]
+    assert ids(choose_rules([], select=["SCH-001"], ignore=["CAT-004", "CAT-005"])) == ["SCH-001"]
 
 
 @pytest.mark.parametrize(
@@ -298,7 +301,7 @@ def test_even_a_companion_can_be_ignored() -> None:
 def test_an_unknown_rule_is_an_error_that_names_the_nearest(word: str, meant: str) -> None:
     for choice in ({"select": [word]}, {"ignore": [word]}):
         with pytest.raises(UsageError, match=f"unknown rule `{word}`.*did you mean `{meant}`"):
-            choose(["all"], **choice)
+            choose_rules(["all"], **choice)
 
 
 def test_an_unknown_rule_that_is_near_to_none_gets_no_guess() -> None:
@@ -309,13 +312,13 @@ def test_an_unknown_rule_that_is_near_to_none_gets_no_guess() -> None:
 
 def test_an_unknown_ruleset_is_an_error_that_names_the_nearest_and_lists_all() -> None:
     with pytest.raises(UsageError, match=r"unknown ruleset `strickt` \(did you mean `strict`\?\)") as caught:
-        choose(["strickt"])
+        choose_rules(["strickt"])
     for name in (*RULESETS, "all"):
         assert name in caught.value.message
 
 
 def test_ignoring_everything_that_was_chosen_is_an_error() -> None:
-    with pytest.raises(UsageError, match="no rule is left to run"):
-        choose(["strict"], ignore=["strict"])
-    with pytest.raises(UsageError, match="no rule is left to run"):
-        choose(["all"], select=["SCH-001"], ignore=["no-required-list"])
+    with pytest.raises(UsageError, match="no rules left to run"):
+        choose_rules(["strict"], ignore=["strict"])
+    with pytest.raises(UsageError, match="no rules left to run"):
+        choose_rules(["all"], select=["SCH-001"], ignore=["no-required-list"])

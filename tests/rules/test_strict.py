@@ -145,7 +145,7 @@ def test_a_finding_that_is_not_fixed_says_why() -> None:
     for rule in ("SCH-001", "SCH-002"):
         [finding] = findings_on_schema(schema, rule)
         assert finding.fix is None
-        assert "not fixed by machine" in finding.message
+        assert "not auto-fixable" in finding.message
         assert "`allOf`" in finding.message
 
 

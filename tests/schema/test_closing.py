@@ -54,7 +54,7 @@ def reason(schema: Any, pointer: str) -> str:
     assert {finding.rule.id for finding in left} <= {"SCH-001", "SCH-002"}
     assert left
     assert [finding.fix for finding in left] == [None] * len(left)
-    marked = {finding.message.partition("(not fixed by machine: ")[2].removesuffix(")") for finding in left}
+    marked = {finding.message.partition("(not auto-fixable: ")[2].removesuffix(")") for finding in left}
     assert len(marked) == 1
     assert marked != {""}
     return marked.pop()
@@ -92,7 +92,7 @@ def test_nothing_is_closed_anywhere_under_a_branch_of_all_of_or_one_of(keyword: 
     schema = root({"p": {keyword: [branch, {"type": "null"}]}})
     assert closed(schema) == {""}
     for place in ("", "/properties/deep/items"):
-        assert f"under `{keyword}`" in reason(schema, f"/properties/p/{keyword}/0{place}")
+        assert f"inside `{keyword}`" in reason(schema, f"/properties/p/{keyword}/0{place}")
 
 
 @pytest.mark.parametrize("condition", ["not", "if", "then", "else", "contains", "propertyNames"])
@@ -103,8 +103,8 @@ def test_the_target_of_a_reference_from_a_condition_is_left_open(condition: str)
     )
     assert closed(schema) == {"", "/$defs/free"}
     told = reason(schema, "/$defs/d")
-    assert f"under `{condition}`" in told
-    assert "referred to" in told
+    assert f"inside `{condition}`" in told
+    assert "referenced from" in told
 
 
 def test_what_the_target_of_such_a_reference_holds_and_refers_to_is_left_open_too() -> None:
@@ -114,14 +114,14 @@ def test_what_the_target_of_such_a_reference_holds_and_refers_to_is_left_open_to
         **{"$defs": {"first": first, "second": an_object("x"), "free": an_object("x")}},
     )
     assert closed(schema) == {"", "/$defs/free"}
-    assert "under `not`" in reason(schema, "/$defs/second")
+    assert "inside `not`" in reason(schema, "/$defs/second")
 
 
 @pytest.mark.parametrize("keyword", ["dependentSchemas", "dependencies"])
 def test_the_target_of_a_reference_from_dependent_schemas_is_left_open(keyword: str) -> None:
     schema = root({"p": {"type": "object", keyword: {"x": {"$ref": "#/$defs/d"}}}}, **{"$defs": {"d": an_object("x")}})
     assert closed(schema) == {""}
-    assert f"under `{keyword}`" in reason(schema, "/$defs/d")
+    assert f"inside `{keyword}`" in reason(schema, "/$defs/d")
 
 
 def test_objects_under_a_condition_are_no_findings() -> None:
@@ -254,7 +254,7 @@ def test_a_target_is_left_open_when_one_of_several_references_stands_in_such_a_p
         **{"$defs": {"d": an_object("x")}},
     )
     assert closed(schema) == {""}
-    assert "under `allOf`" in reason(schema, "/$defs/d")
+    assert "inside `allOf`" in reason(schema, "/$defs/d")
 
 
 def test_a_typed_map_stays_a_finding_without_a_fix_and_is_told_apart() -> None:
@@ -263,7 +263,7 @@ def test_a_typed_map_stays_a_finding_without_a_fix_and_is_told_apart() -> None:
     assert finding.rule.id == "SCH-002"
     assert finding.fix is None
     assert "map" in finding.message
-    assert "not fixed by machine" not in finding.message
+    assert "not auto-fixable" not in finding.message
 
 
 @pytest.mark.parametrize("switch", [True, {}])

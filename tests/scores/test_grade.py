@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.linting.engine import check
-from mcproof.linting.registry import choose
+from mcproof.linting.registry import choose_rules
 from mcproof.scores.grade import Grade, grade, letter_of
 from mcproof.targets.snapshot import read_snapshot
 
@@ -30,7 +30,7 @@ GOOD_TOOL = {
 
 def graded(document: Any) -> Grade:
     catalog = read_snapshot(json.dumps(document).encode(), "case.json")
-    return grade(catalog, check(catalog, choose(["grade"])))
+    return grade(catalog, check(catalog, choose_rules(["grade"])))
 
 
 def tools(*changes: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def test_every_lost_point_names_a_rule(changes: list[dict[str, Any]]) -> None:
 
 def test_findings_of_other_rulesets_do_not_count() -> None:
     catalog: Catalog = read_snapshot(json.dumps(tools({})).encode(), "case.json")
-    findings = check(catalog, choose(["all"]))
+    findings = check(catalog, choose_rules(["all"]))
     assert any(finding.rule.ruleset == "strict" for finding in findings)
     assert grade(catalog, findings).score == 100
 

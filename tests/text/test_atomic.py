@@ -36,7 +36,7 @@ def test_a_file_is_replaced(file: Path) -> None:
 
 
 def test_a_file_that_was_changed_meanwhile_is_not_replaced(file: Path) -> None:
-    with pytest.raises(WriteError, match="changed by somebody else"):
+    with pytest.raises(WriteError, match="changed since it was read"):
         replace_file(str(file), b"what was read", b"new")
     assert file.read_bytes() == b"old"
 

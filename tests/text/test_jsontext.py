@@ -33,9 +33,9 @@ def refusal(text: str) -> InputError:
     [
         ("", "not JSON: the input is empty", 1, 1),
         (" \n ", "not JSON: the input is empty", 2, 2),
-        ('{"a": [1, 2', "not JSON: the text ends in the middle of a value; the file is cut short", 1, 12),
-        ('{"a":\n', "not JSON: the text ends in the middle of a value; the file is cut short", 2, 1),
-        ('{"a": "x', "not JSON: this string is never closed", 1, 7),
+        ('{"a": [1, 2', "not JSON: unexpected end of file", 1, 12),
+        ('{"a":\n', "not JSON: unexpected end of file", 2, 1),
+        ('{"a": "x', "not JSON: unterminated string", 1, 7),
         ('{"a": 1} {"b": 2}', "not JSON: expected the end of the document; a snapshot is one JSON value", 1, 10),
         ('{"a": 1}\n{"b": 2}\n', "not JSON: expected the end of the document; a snapshot is one JSON value", 2, 1),
         ('{"a" 1}', "not JSON: expected `:` after the key", 1, 6),

@@ -49,7 +49,7 @@ def test_a_number_of_more_digits_than_python_reads_is_refused_without_a_tracebac
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = " + "{a=" * 100_000], ids=["lists", "tables"])
 def test_brackets_without_end_are_refused_in_one_sentence(text: str) -> None:
-    assert refusal(text).message == "nested too deeply; no configuration is"
+    assert refusal(text).message == "nested too deeply"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_brackets_without_end_are_refused_in_one_sentence(text: str) -> None:
     ids=["a key", "a header", "many keys far down"],
 )
 def test_keys_that_would_keep_the_parser_busy_are_refused(text: str) -> None:
-    assert "too many dots" in refusal(text).message
+    assert "too many dotted keys" in refusal(text).message
 
 
 def test_an_endless_key_makes_no_endless_message() -> None:
@@ -84,8 +84,8 @@ def test_a_byte_order_mark_is_let_pass() -> None:
 @pytest.mark.parametrize(
     ("data", "message", "line", "column"),
     [
-        (b"a = 1\n\xc3\xa9 = '\xff'", "not UTF-8: byte 0xff is no part of a character", 2, 6),
-        (b"\xe9", "not UTF-8: byte 0xe9 is no part of a character", 1, 1),
+        (b"a = 1\n\xc3\xa9 = '\xff'", "not UTF-8: byte 0xff is not valid UTF-8", 2, 6),
+        (b"\xe9", "not UTF-8: byte 0xe9 is not valid UTF-8", 1, 1),
         ("a = 1".encode("utf-16"), "not UTF-8: this is UTF-16; save it as UTF-8", 1, 1),
     ],
 )

@@ -1,7 +1,7 @@
-"""Facts: what a server offers, as received, and where each part of it came from.
+"""The catalog: what a server offers, as received, and where each part came from.
 
-Raw JSON is kept as it is. A tool that is no object, or has no name, is an item like any other: rules report it,
-and it never hides its neighbours.
+Raw JSON is kept unchanged. A tool that is not an object, or has no name, is an item like any other: rules report it,
+and it never hides other items.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
 
 SERVER_INFO_META = "io.modelcontextprotocol/serverInfo"
-"""Where the stateless protocol era keeps the server's name: a key of the discovery answer's `_meta`."""
+"""The key of the discovery response's `_meta` that holds the server's name in the stateless era."""
 
 
 CONDITIONAL = "mcproof/conditional"
-"""The key of `_meta` that marks what source code registers only under a condition which it does not settle."""
+"""The key of `_meta` that marks items registered under a condition that the source does not decide."""
 
 
-OF_SOURCE = "mcproof/source"
-"""The key of `_meta` that marks an introduction which was read from source code: what it lacks is not known."""
+FROM_SOURCE = "mcproof/source"
+"""The key of `_meta` that marks server info read from source, where missing fields are unknown."""
 
 
 class Item:
-    """One entry of a catalog: a tool, a resource, a template or a prompt, or the server itself."""
+    """One entry of a catalog: a tool, a resource, a resource template, a prompt, or the server itself."""
 
     __slots__ = ("fields", "index", "name", "pointer", "raw")
     kind: Kind
@@ -44,13 +44,13 @@ class Item:
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
         self.raw = raw
         self.pointer = pointer
-        """Where it stands in the document that it was read from."""
+        """The item's pointer in the document it was read from."""
         self.index = index
         self.fields: dict[str, Any] = raw if isinstance(raw, dict) else {}
-        """Its members; none where it is no object."""
+        """Its members; empty if it is not an object."""
         name = self.fields.get("name")
         self.name: str = name if isinstance(name, str) else ""
-        """The name that the server gave; empty where it gave none."""
+        """Its name; empty if the server gives none."""
 
     @property
     def is_object(self) -> bool:
@@ -58,30 +58,30 @@ class Item:
 
     @property
     def given_name(self) -> str:
-        """What the server calls it by: its name, or what stands for one; empty where there is nothing."""
+        """Its name, or its URI if it has no name; empty if it has neither."""
         return self.name
 
     @property
     def label(self) -> str:
-        """Something to call it by, whether or not it has a name."""
+        """A display name, even for an item without a name."""
         return self.given_name or f"{self.list_key}[{self.index}]"
 
     @property
     def list_key(self) -> str:
-        """The key of the list that it stands in."""
+        """The key of the list that contains it."""
         return f"{self.kind}s"
 
     @property
     def subject(self) -> str:
         return f"{self.kind}:{self.label}"
 
-    def place_of(self, key: str) -> str:
-        """The pointer of a member, or of the item itself where it has no such member."""
+    def pointer_to(self, key: str) -> str:
+        """The pointer of a member, or of the item itself if it has no such member."""
         return f"/{key}" if key in self.fields else ""
 
 
 class Server(Item):
-    """The server itself: the subject of what is true of the whole catalog."""
+    """The server itself: the subject of findings about the whole catalog."""
 
     __slots__ = ()
     kind: Kind = "server"
@@ -92,19 +92,19 @@ class Server(Item):
 
 
 class SourceTool(NamedTuple):
-    """What source code tells of a tool beside what the server would serve."""
+    """What source code reveals about a tool beyond what the server would serve."""
 
     schema_is_explicit: bool
-    """Whether the input schema is written out, rather than derived from a signature."""
+    """Whether the input schema is written out rather than derived from a signature."""
     required_by_signature: tuple[str, ...] = ()
-    """The parameters of the function that have no default."""
+    """The function's parameters without a default."""
     unknown: frozenset[str] = frozenset()
-    """Pointers from the tool to what only running the code would tell; rules are silent about it."""
+    """Pointers, from the tool, to values that are unknown without running the code; rules ignore them."""
     server: int = 0
-    """Which of the servers in the source serves it; it has no siblings but the other tools of that one."""
+    """The index of the server, in the source, that serves it; only tools of that server are its siblings."""
 
     def knows(self, pointer: str) -> bool:
-        """Whether neither what stands at a pointer nor anything around it is unknown."""
+        """Whether neither the value at a pointer nor anything around it is unknown."""
         if not self.unknown:
             return True
         around = pointer
@@ -115,7 +115,7 @@ class SourceTool(NamedTuple):
         return False
 
     def knows_all(self, pointer: str) -> bool:
-        """Whether nothing inside of what stands at a pointer is unknown either."""
+        """Whether also nothing inside the value at a pointer is unknown."""
         return self.knows(pointer) and not any(each.startswith(f"{pointer}/") for each in self.unknown)
 
 
@@ -127,42 +127,42 @@ class Tool(Item):
         super().__init__(raw, pointer, index)
         description, schema = self.fields.get("description"), self.fields.get("inputSchema")
         self.description: str = description if isinstance(description, str) else ""
-        """The description as received; empty where it is absent or no string."""
+        """The description as received; empty if it is absent or not a string."""
         self.schema: dict[str, Any] | None = schema if isinstance(schema, dict) else None
         """The input schema, if it is an object."""
         self.source: SourceTool | None = None
-        """What its source code tells, where it was read from that."""
+        """What its source code reveals, if it was read from source."""
         self.words: ToolWords | None = None
-        """The words of its texts, cached for the `polish` rules until `forget_tree`."""
+        """The words of its texts, cached for the `polish` rules until `release_tree`."""
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
 
     def knows(self, pointer: str) -> bool:
-        """Whether what stands at a pointer is known: all that a server serves is, of source code only some."""
+        """Whether the value at a pointer is known; always true unless the tool was read from source."""
         return self.source is None or self.source.knows(pointer)
 
     def knows_all(self, pointer: str) -> bool:
-        """Whether what stands at a pointer is known with all that is in it."""
+        """Whether the value at a pointer is known entirely."""
         return self.source is None or self.source.knows_all(pointer)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The declared properties of the input schema; none where the keyword is absent or malformed."""
+        """The declared properties of the input schema; empty if the keyword is absent or malformed."""
         properties = self.schema.get("properties") if self.schema is not None else None
         return properties if isinstance(properties, dict) else {}
 
     @property
     def tree(self) -> SchemaTree | None:
-        """The input schema, walked; the one walk that all rules share."""
+        """The input schema as a tree, walked once for all rules."""
         if self._tree is None and self.schema is not None:
             self._tree = SchemaTree(self.schema)
         return self._tree
 
     @property
     def written(self) -> bytes:
-        """All texts in it but the description, in UTF-8 and among other bytes, for a quick look.
+        """All its texts except the description, among other bytes, as UTF-8: for fast substring searches.
 
-        Empty where it nests too deep for that.
+        Empty if it is nested too deep to encode.
         """
         if self._written is None:
             try:
@@ -172,8 +172,8 @@ class Tool(Item):
                 self._written = b""
         return self._written
 
-    def forget_tree(self) -> None:
-        """Let go of the walk and the like, so that a large catalog is never held twice."""
+    def release_tree(self) -> None:
+        """Drop cached trees and words, so that a large catalog is not held in memory twice."""
         self.words = self._written = None
         if self._tree is not None:
             self._tree.release()
@@ -210,14 +210,14 @@ class Prompt(Item):
 
 
 class Origin(NamedTuple):
-    """Where somebody named a live server: a client configuration, or just a command line."""
+    """Where a live server is named: in a client configuration or on the command line."""
 
     file: str
     line: int | None = None
 
 
 class Catalog:
-    """Everything that a server offers, with the document it was read from."""
+    """Everything a server offers, with the document it was read from."""
 
     def __init__(
         self,
@@ -229,49 +229,48 @@ class Catalog:
         templates: list[ResourceTemplate] | None = None,
         prompts: list[Prompt] | None = None,
         server: Server | None = None,
-        speaks_of_server: bool = False,
+        describes_server: bool = False,
         has_more: bool = False,
         connection: ConnectionFacts | None = None,
         origin: Origin | None = None,
     ) -> None:
         self.name = name
-        """What the user calls it: the file, as given."""
+        """Its name for the user: the file, as given."""
         self.document = document
         self.tools = tools
         self.resources = resources or []
         self.templates = templates or []
         self.prompts = prompts or []
         self.server = server or Server({}, "")
-        self.speaks_of_server = speaks_of_server
-        """Whether this input says all that the server says of itself: a capture does, a bare list of tools does not,
-        and source code leaves some of it to the framework."""
+        self.describes_server = describes_server
+        """Whether the input has all that the server reports about itself: true of captures, not of lists or source."""
         self.has_more = has_more
-        """Whether the list goes on after what was read."""
+        """Whether the list continues on pages that were not read."""
         self.connection = connection
-        """What the connection showed, where it was read from a live server."""
+        """What the connection showed, if it was read from a live server."""
         self.item_probes: list[ItemProbes] | None = None
-        """What was tried on the live server, item by item; None where nothing was called."""
+        """What was sent to the live server and what came back, item by item; None if nothing was called."""
         self.source: Discovered | None = None
-        """Where each part is written, and what only the source knows, where it was read from Python source."""
+        """The location of each part and other facts from source, if it was read from Python source."""
         self.origin = origin
-        """Where a live server is named, as its catalog stands in no file."""
+        """Where a live server is named, since its catalog is not in a file."""
 
     @property
     def server_info(self) -> dict[str, Any]:
-        """The server's name and version, from whichever protocol era answered."""
+        """The server's name and version, from either protocol era."""
         return next((info for _, info in self._introductions() if isinstance(info, dict)), {})
 
-    def tells(self, key: str) -> bool:
-        """Whether it is known what the server says under a key of `serverInfo`: that nothing, or what."""
-        return self.speaks_of_server or key in self.server_info
+    def knows_server_info(self, key: str) -> bool:
+        """Whether the value, or the absence, of a key of `serverInfo` is known."""
+        return self.describes_server or key in self.server_info
 
     @property
     def server_info_pointer(self) -> str:
-        """Where in the document the server introduces itself, or should have."""
+        """The pointer of the server info, or of where it should be."""
         return next((pointer for pointer, info in self._introductions() if info is not None), self.server.pointer)
 
     def _introductions(self) -> Iterator[tuple[str, Any]]:
-        """The places where a server can say its name, with what stands there, the most specific first."""
+        """The pointers where a server can report its name, with the values there, the most specific first."""
         handshake, discovery = self.server.fields.get("initialize"), self.server.fields.get("discover")
         if isinstance(handshake, dict):
             yield f"{self.server.pointer}/initialize/serverInfo", handshake.get("serverInfo")
@@ -281,7 +280,7 @@ class Catalog:
 
     @property
     def protocol(self) -> str | None:
-        """The protocol revision that was agreed on, where the input says so."""
+        """The negotiated protocol revision, if the input contains it."""
         if self.connection is not None:
             return self.connection.agreed
         handshake = self.server.fields.get("initialize")
@@ -290,14 +289,14 @@ class Catalog:
 
     @property
     def missing(self) -> str | None:
-        """What a live server promised and did not serve, in words; None where everything came."""
+        """What a live server announced and did not serve, in words; None if nothing is missing."""
         if self.connection is None or not self.connection.unserved:
             return None
         return "; ".join(f"`{method}` is not served: {instead}" for method, instead in self.connection.unserved)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many items of each kind there are."""
+        """The number of items of each kind."""
         return {
             "tools": len(self.tools),
             "resources": len(self.resources),
@@ -306,9 +305,9 @@ class Catalog:
         }
 
     def by_server(self) -> list[Catalog]:
-        """The tools of each server, where source code holds several: rules about siblings look at one at a time.
+        """One catalog per server, if source code defines several: rules about siblings check one at a time.
 
-        What else there is, and what is true of the source as a whole, is in the first of them alone.
+        Everything but the tools is only in the first.
         """
         tools: dict[int, list[Tool]] = {}
         for tool in self.tools:
@@ -318,7 +317,7 @@ class Catalog:
         parts = [Catalog(self.name, self.document, tools=each) for each in tools.values()]
         first = parts[0]
         first.resources, first.templates, first.prompts = self.resources, self.templates, self.prompts
-        first.server, first.speaks_of_server, first.source = self.server, self.speaks_of_server, self.source
+        first.server, first.describes_server, first.source = self.server, self.describes_server, self.source
         return parts
 
     @property
@@ -328,5 +327,5 @@ class Catalog:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no tool, resource or prompt to use."""
+        """Whether there are no tools, resources or prompts."""
         return not (self.tools or self.resources or self.prompts) and self.missing is None

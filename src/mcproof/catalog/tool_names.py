@@ -1,4 +1,4 @@
-"""The names of tools: the words that they are made of, however they are spelt."""
+"""Split the names of tools into words, in any naming style."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z]
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name, in small letters: `delete`, `user` for `deleteUser`, `delete_user` and `delete.user`."""
-    if name.islower() and name.isascii() and name.isidentifier():  # as most are; the same, sooner
+    """The words of a name in lower case: `delete`, `user` for `deleteUser`, `delete_user` and `delete.user`."""
+    if name.islower() and name.isascii() and name.isidentifier():  # the common case, with the same result
         return [word for word in name.split("_") if word]
     return [word.lower() for word in _BOUNDARY.split(name) if word]

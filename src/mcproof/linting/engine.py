@@ -1,7 +1,7 @@
-"""Catalog × rules → findings.
+"""Run rules on a catalog and collect their findings.
 
-Every tool is walked once and shown to all rules; then its walk is let go. A rule that fails on a subject
-becomes one finding about that rule, and everything else goes on.
+Every tool's schema is walked once, checked by all rules and released. A rule that crashes on a subject becomes one
+finding about that rule; all other checks continue.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RuleCrash(NamedTuple):
-    """A rule that failed: on what first, how, and how often in all."""
+    """A rule that crashed: its first subject, the error, and the number of crashes."""
 
     rule: str
     subject: str
@@ -26,39 +26,39 @@ class RuleCrash(NamedTuple):
 
 
 def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
-    """Everything that these rules find: the server's findings first, then each item's in the catalog's order."""
+    """Run rules on a catalog: the server's findings first, then each item's in catalog order."""
     run = _RuleRun(rules)
     for each in catalog.by_server():
-        run.show("Catalog", each, catalog.server)
+        run.check("Catalog", each, catalog.server)
     if catalog.connection is not None:
-        run.show("ConnectionFacts", catalog.connection, catalog.server)
+        run.check("ConnectionFacts", catalog.connection, catalog.server)
     for tool in catalog.tools:
-        run.show("Item", tool, tool)
-        run.tell_of(tool)
-        run.show("Tool", tool, tool)
-        if run.looks_at("SchemaTree") and tool.tree is not None:
-            run.show("SchemaTree", tool.tree, tool)
-        tool.forget_tree()
+        run.check("Item", tool, tool)
+        run.add_deferred(tool)
+        run.check("Tool", tool, tool)
+        if run.has_rules_for("SchemaTree") and tool.tree is not None:
+            run.check("SchemaTree", tool.tree, tool)
+        tool.release_tree()
     for scope, items in (
         ("Resource", catalog.resources),
         ("ResourceTemplate", catalog.templates),
         ("Prompt", catalog.prompts),
     ):
         for item in items:
-            run.show("Item", item, item)
-            run.tell_of(item)
-            run.show(scope, item, item)
+            run.check("Item", item, item)
+            run.add_deferred(item)
+            run.check(scope, item, item)
     for tried in catalog.item_probes or ():
-        run.show("ItemProbes", tried, tried.item)
+        run.check("ItemProbes", tried, tried.item)
     for crash in run.crashes():
-        run.show("RuleCrash", crash, catalog.server)
+        run.check("RuleCrash", crash, catalog.server)
     return run.findings if catalog.source is None else [each for each in run.findings if not _is_guess(each)]
 
 
 def _is_guess(finding: Finding) -> bool:
-    """Whether a finding about Python source may only be there because the source does not settle something.
+    """Whether a finding about Python source may only exist because something in the source is unknown.
 
-    That is so where what it points at, what contains that, or a member of it is not known: silence is better.
+    That is the case if the value it points at, a value around it, or one of its members is unknown.
     """
     item, pointer = finding.item, finding.pointer
     if not isinstance(item, Tool) or item.source is None:
@@ -67,22 +67,22 @@ def _is_guess(finding: Finding) -> bool:
 
 
 class _RuleRun:
-    """One pass of some rules over one catalog."""
+    """One pass of rules over one catalog."""
 
     def __init__(self, rules: list[Rule]) -> None:
         self.findings: list[Finding] = []
         self._rules: dict[str, list[Rule]] = {}
         for rule in rules:
-            self._rules.setdefault(rule.looks_at, []).append(rule)
+            self._rules.setdefault(rule.scope, []).append(rule)
         self._crashes: dict[str, RuleCrash] = {}
-        self._later: dict[int, list[Finding]] = {}
-        """What a rule about the whole catalog said of single items, by the id of the item, until it is their turn."""
+        self._deferred: dict[int, list[Finding]] = {}
+        """Findings of catalog-wide rules about single items, by the id of the item, until that item is checked."""
 
-    def looks_at(self, scope: str) -> bool:
+    def has_rules_for(self, scope: str) -> bool:
         return scope in self._rules
 
-    def show(self, scope: str, subject: Any, item: Item) -> None:
-        """Show a subject, which is an item or a part of it, to every rule of a scope."""
+    def check(self, scope: str, subject: Any, item: Item) -> None:
+        """Run every rule of a scope on a subject, which is an item or a part of it."""
         add = self.findings.append
         for rule in self._rules.get(scope, ()):
             try:
@@ -90,15 +90,15 @@ class _RuleRun:
                     if problem.item is None:
                         add(problem.finding(rule, item))
                     else:
-                        self._later.setdefault(id(problem.item), []).append(problem.finding(rule, problem.item))
-            except Exception as error:  # a rule must not take the others down with it
-                self._note_crash(rule, item, error)
+                        self._deferred.setdefault(id(problem.item), []).append(problem.finding(rule, problem.item))
+            except Exception as error:  # one rule's crash must not stop the others
+                self._record_crash(rule, item, error)
 
-    def tell_of(self, item: Item) -> None:
-        """Add what was already said of an item, now that it is its turn."""
-        self.findings += self._later.pop(id(item), ())
+    def add_deferred(self, item: Item) -> None:
+        """Add the findings of catalog-wide rules about an item."""
+        self.findings += self._deferred.pop(id(item), ())
 
-    def _note_crash(self, rule: Rule, item: Item, error: Exception) -> None:
+    def _record_crash(self, rule: Rule, item: Item, error: Exception) -> None:
         first = self._crashes.get(rule.id) or RuleCrash(rule.id, item.subject, f"{type(error).__name__}: {error}", 0)
         self._crashes[rule.id] = first._replace(times=first.times + 1)
 

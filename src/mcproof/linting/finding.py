@@ -1,6 +1,6 @@
-"""What a rule says: a problem, and the finding that it becomes once it is known whose it is.
+"""Problems, which rules yield, and findings, which are problems with their rule and item.
 
-Findings are values: they hold no rendering, no line number and no judgement beyond the rule's own.
+Findings are plain values: no rendering, no line number, no judgement beyond the rule's own.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ _LEVEL_OF: dict[str, Level] = {
 
 
 def level_of(severity: str) -> Level:
-    """The level of a severity word, whichever ruleset spells it."""
+    """The level of a severity word of any ruleset."""
     return _LEVEL_OF[severity]
 
 
 class SetMember(NamedTuple):
-    """A fix: give the object that the finding points at the member `key` with this value."""
+    """A fix: set the member `key` of the object that the finding points at."""
 
     key: str
     value: Any
 
 
 class Problem(NamedTuple):
-    """What one rule sees in one subject."""
+    """What a rule reports about a subject."""
 
     message: str
     at: str = ""
-    """A pointer from the item that the rule looks at; empty for the item itself."""
+    """The pointer from the checked item; empty for the item itself."""
     parameter: str | None = None
-    """The argument that is at fault, if it is one."""
+    """The argument at fault, if there is one."""
     evidence: dict[str, Any] | None = None
     fix: SetMember | None = None
     near: str | Span | None = None
-    """What to show instead, for what is missing or has no pointer of its own: a pointer or a place in the document."""
+    """A pointer or a span in the document to show instead, for values that are missing or have no pointer."""
     item: Item | None = None
-    """The item at fault, where a rule that looks at the whole catalog reports one of its items."""
+    """The item at fault, if a catalog-wide rule reports a single item."""
 
     def finding(self, rule: Rule, item: Item) -> Finding:
-        """The finding that this problem is, once its rule and its item are known."""
+        """This problem as a finding of a rule about an item."""
         return Finding(
             rule=rule,
             item=item,
@@ -70,7 +70,7 @@ class Finding(NamedTuple):
     rule: Rule
     item: Item
     pointer: str
-    """From the item that it is about: `/inputSchema/properties/x`."""
+    """The pointer from the item: `/inputSchema/properties/x`."""
     message: str
     parameter: str | None = None
     evidence: dict[str, Any] | None = None
@@ -83,14 +83,14 @@ class Finding(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """What it is about, as `kind:name`."""
+        """The subject as `kind:name`."""
         if self.parameter is not None:
             return f"parameter:{self.parameter}"
         return self.item.subject
 
     @property
-    def place_pointer(self) -> str:
-        """The pointer in the document that a reader should be shown; a whole item is shown at its name."""
+    def shown_pointer(self) -> str:
+        """The pointer to show in the document; a finding about a whole item is shown at its name."""
         if isinstance(self.near, str):
             return self.near
         if not self.pointer and self.item.name:
@@ -101,9 +101,9 @@ class Finding(NamedTuple):
 def fingerprints(findings: list[Finding]) -> list[str]:
     """An identity for each finding that survives moved lines, reordered tools and reordered lists.
 
-    It is made of the rule, the item's own name and the pointer without the numbers in it. Twins are counted: two tools
-    of one name stay two, and of three branches of a union each has its own. A finding that sums up an item is known by
-    all that it sums up, not by what it points at: one thing more makes it another.
+    It consists of the rule, the item's name and the pointer without its indices. Findings with equal parts are
+    numbered: two tools of one name stay distinct, as do three branches of a union. A finding that summarises an item is
+    identified by everything it summarises, not by its pointer, so one more problem changes its identity.
     """
     seen: dict[tuple[str, ...], int] = {}
     result = []
@@ -121,7 +121,7 @@ def fingerprints(findings: list[Finding]) -> list[str]:
 
 
 def identity_of(*parts: str) -> str:
-    """A short name for a combination of texts."""
+    """A short hash of a combination of texts."""
     from hashlib import sha256
 
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]

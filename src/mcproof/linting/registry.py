@@ -1,7 +1,7 @@
-"""The rules there are: their ids, rulesets and faults, and how a user picks some of them.
+"""The registry of rules: ids, rulesets and faults, and the selection of rules to run.
 
-A rule is a generator with a decorator. The annotation of its first parameter says what it looks at; its
-docstring is its documentation: a sentence, then `Why:` and `Fix:` paragraphs.
+A rule is a generator function with a decorator. The annotation of its first parameter is its scope; its docstring is
+its documentation: a sentence, then `Why:` and `Fix:` paragraphs.
 """
 
 from __future__ import annotations
@@ -31,27 +31,25 @@ class Fault(NamedTuple):
 _REAL_FAULTS, _RUNTIME_FAULTS = "arXiv:2603.05637", "arXiv:2606.05339"
 
 MISSING_REQUIRED = Fault(
-    "FAULT-SCHEMA-MISSING-REQUIRED", "A call without an argument that the tool needs is not refused.", _REAL_FAULTS
+    "FAULT-SCHEMA-MISSING-REQUIRED", "A call without a required argument is not rejected.", _REAL_FAULTS
 )
 TYPE_MISMATCH = Fault(
     "FAULT-SCHEMA-TYPE-MISMATCH", "An argument of the wrong type reaches the tool's logic.", _REAL_FAULTS
 )
-UNEXPECTED_FIELD = Fault(
-    "FAULT-SCHEMA-UNEXPECTED-FIELD", "An argument that the tool does not know is accepted in silence.", _REAL_FAULTS
-)
+UNEXPECTED_FIELD = Fault("FAULT-SCHEMA-UNEXPECTED-FIELD", "An unknown argument is silently accepted.", _REAL_FAULTS)
 OVERSIZED = Fault(
     "FAULT-INPUT-OVERSIZED",
-    "An argument of any size is accepted, up to what hangs or ends the server.",
+    "An argument of any size is accepted, even one that hangs or crashes the server.",
     _RUNTIME_FAULTS,
 )
 UNKNOWN_METHOD = Fault(
-    "FAULT-PROTO-UNKNOWN-METHOD", "A call of something that does not exist is answered as if it did.", _RUNTIME_FAULTS
+    "FAULT-PROTO-UNKNOWN-METHOD", "A call of something that does not exist succeeds.", _RUNTIME_FAULTS
 )
 FAULTS = {fault.id: fault for fault in (MISSING_REQUIRED, TYPE_MISMATCH, UNEXPECTED_FIELD, OVERSIZED, UNKNOWN_METHOD)}
 
 
 class Ruleset(NamedTuple):
-    """A family of rules with severities of its own."""
+    """A family of rules with its own severities."""
 
     name: str
     summary: str
@@ -61,15 +59,15 @@ class Ruleset(NamedTuple):
 RULESETS = {
     ruleset.name: ruleset
     for ruleset in (
-        Ruleset("catalog", "What is wrong with the input itself; part of no score.", True),
-        Ruleset("strict", "Whether the input schemas constrain what a caller may send.", False),
+        Ruleset("catalog", "Problems of the input itself; not part of a score.", True),
+        Ruleset("strict", "Whether input schemas constrain what callers may send.", False),
         Ruleset("grade", "The 21 rules behind the grade from A to F.", True),
-        Ruleset("trust", "Whether an agent, and whoever reviews it, can rely on the catalog.", True),
-        Ruleset("polish", "How well names, descriptions and schemas serve the model that reads them.", False),
-        Ruleset("wire", "What a live connection and its answers show; part of no score.", True),
+        Ruleset("trust", "Whether agents and reviewers can rely on the catalog.", True),
+        Ruleset("polish", "Whether names, descriptions and schemas are clear to the model that reads them.", False),
+        Ruleset("wire", "Problems of a live connection and its responses; not part of a score.", True),
     )
 }
-"""Each has a module of its name in `mcproof.rules`."""
+"""Each ruleset is a module of the same name in `mcproof.rules`."""
 
 
 class Rule:
@@ -96,7 +94,7 @@ class Rule:
         self.name = name
         self.severity = severity
         self.scheme_severity = severity
-        """The severity that its ruleset gives it, which scores go by whatever a user makes of it."""
+        """The severity in its ruleset, which scores use even if a user changes the severity."""
         self.level: Level = level_of(severity)
         self.category = category
         self.fault = fault
@@ -104,15 +102,14 @@ class Rule:
         self.needs_language_model = False
         self.since = since
         self.same_as = same_as
-        """The id of the rule of another ruleset that says the same, though it is no fault of the taxonomy."""
+        """The id of an equivalent rule in another ruleset."""
         self.traits = traits
-        """What only this rule's scheme knows: a trust rule's weight, dimension and phase; and whether one finding sums
-        up all that it has to say of an item."""
-        self.looks_at = next(iter(check.__annotations__.values()))
+        """Facts specific to its ruleset, such as a trust rule's weight, dimension and phase."""
+        self.scope = next(iter(check.__annotations__.values()))
         """The name of the type that the check takes."""
 
     def with_severity(self, severity: str) -> Rule:
-        """The same rule, as serious as somebody finds it; no score changes with that."""
+        """The same rule with another severity; scores do not change."""
         from copy import copy
 
         changed = copy(self)
@@ -121,12 +118,12 @@ class Rule:
 
     @property
     def summary(self) -> str:
-        """What it fires on, in one sentence."""
+        """What it reports, in one sentence."""
         return next(iter(self._documentation()), "")
 
     @property
     def details(self) -> list[str]:
-        """What else its reader should know, such as what does not count."""
+        """Further documentation, such as exceptions."""
         return [text for text in self._documentation()[1:] if not text.startswith(("Why:", "Fix:"))]
 
     @property
@@ -135,27 +132,27 @@ class Rule:
 
     @property
     def advice(self) -> str:
-        """What to do about a finding."""
+        """How to fix a finding."""
         return self._paragraph("Fix:")
 
     def _paragraph(self, label: str) -> str:
         return next((text[len(label) :].strip() for text in self._documentation() if text.startswith(label)), "")
 
     def _documentation(self) -> list[str]:
-        """The docstring's paragraphs, each on one line; a labelled line starts a paragraph of its own."""
+        """The docstring's paragraphs, each on one line; a labelled line starts a new paragraph."""
         lines = [line.strip() for line in (self.check.__doc__ or "").splitlines()]
         text = "\n".join(lines).replace("\nFix:", "\n\nFix:")
         return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
 
 CRASHED = "CAT-004"
-"""The rule that reports the failure of another; its evidence names that one."""
+"""The rule that reports crashes of other rules; its evidence names the rule that crashed."""
 
 SCOPES = (
     *("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt"),
     *("ConnectionFacts", "ItemProbes", "RuleCrash"),
 )
-"""What a rule can look at: the types of its first parameter."""
+"""What a rule can check: the types of its first parameter."""
 
 _RULES: dict[str, Rule] = {}
 
@@ -173,13 +170,13 @@ def rule(
     same_as: str | None = None,
     **traits: Any,
 ) -> Callable[[Check], Check]:
-    """Register a generator of problems as a rule. The id is the name, where the id reads as one."""
+    """Register a generator of problems as a rule. The name defaults to the id."""
 
     def register(check: Check) -> Check:
         if id in _RULES:
             raise ValueError(f"two rules have the id {id}")
         if next(iter(check.__annotations__.values()), "") not in SCOPES:
-            raise ValueError(f"the first parameter of rule {id} is of no type that rules look at")
+            raise ValueError(f"the first parameter of rule {id} has a type that rules cannot check")
         _RULES[id] = Rule(
             check,
             id=id,
@@ -199,7 +196,7 @@ def rule(
 
 
 def rules_of(*rulesets: str) -> list[Rule]:
-    """The rules of these rulesets, in the order of the rulesets and of their definition."""
+    """The rules of these rulesets, in the order of the rulesets and of definition."""
     for ruleset in rulesets:
         import_module(f"mcproof.rules.{ruleset}")
     return [each for ruleset in rulesets for each in _RULES.values() if each.ruleset == ruleset]
@@ -210,7 +207,7 @@ def all_rules() -> list[Rule]:
 
 
 def find_rule(word: str) -> Rule:
-    """The rule of this id or name, in whatever case. Raises a UsageError that names the nearest."""
+    """The rule with this id or name, in any case. Raises a UsageError with the nearest match."""
     known = all_rules()
     wanted = word.lower()
     for each in known:
@@ -220,11 +217,11 @@ def find_rule(word: str) -> Rule:
     raise UsageError(f"unknown rule `{word}`{nearest(word, names)}; `mcproof rules` lists them all")
 
 
-def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Rule]:
-    """The rules to run: those of `rulesets`, or only what `select` names, without what `ignore` names.
+def choose_rules(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Rule]:
+    """The rules to run: those of `rulesets`, or only those in `select`, without those in `ignore`.
 
-    Rules are named by id or name, whole families by their ruleset. A rule that accompanies a ruleset, to say
-    where that one fell short, runs whenever the ruleset does and only then.
+    Rules are named by id or name, families by their ruleset. A rule that accompanies a ruleset, to report where its
+    checks fell short, runs exactly when that ruleset does.
     """
     expanded = [name for each in rulesets for name in (RULESETS if each == "all" else (each,))]
     for name in expanded:
@@ -235,7 +232,7 @@ def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Itera
     ignored = {each.id for each in rules_named(ignore)}
     chosen = selected or rules_of(*dict.fromkeys(expanded))
     if all(each.id in ignored for each in chosen):
-        raise UsageError("no rule is left to run: `ignore` names all that were chosen")
+        raise UsageError("no rules left to run: `ignore` names all selected rules")
     running = {"all", *(each.ruleset for each in chosen)}
     companions = {
         each: each.traits["accompanies"] in running for each in rules_of("catalog") if "accompanies" in each.traits
@@ -246,7 +243,7 @@ def choose(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Itera
 
 
 def rules_named(words: Iterable[str]) -> list[Rule]:
-    """The rules that ids, names and rulesets stand for. Raises a UsageError for one that there is not."""
+    """The rules that ids, names and rulesets stand for. Raises a UsageError for an unknown one."""
     named: dict[str, Rule] = {}
     for word in words:
         family = word.lower()

@@ -1,7 +1,7 @@
-"""What there is to know about a rule: its docstring and its cases, for `explain`, for the docs and for the tests.
+"""Documentation and cases of rules, for `explain`, the docs and the tests.
 
-A case is data: a subject on which the rule fires (`bad`), or stays silent (`good`), and for a rule that fixes,
-what the subject is afterwards (`fixed`). RuleCases live in `rules/cases/<id>.yml`.
+A case is data: a subject that the rule reports (`bad`) or does not report (`good`), and for a fixable rule the fixed
+subject (`fixed`). Cases are in `rules/cases/<id>.yml`.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 
 class RuleCase(NamedTuple):
-    """One example for one rule."""
+    """One example of one rule."""
 
     title: str
     tool: Any = None
     """A tool, as an entry of `tools/list`."""
     catalog: Any = None
-    """A whole snapshot, for rules that look at more than a tool."""
+    """A whole snapshot, for rules that check more than a tool."""
     text: str | None = None
-    """The snapshot as text, where its spelling matters."""
+    """The snapshot as text, if its formatting matters."""
     crash: dict[str, Any] | None = None
-    """The failure of a rule, for the rule about those."""
+    """The crash of a rule, for the rule that reports crashes."""
     wire: dict[str, Any] | None = None
-    """What a connection shows, for rules about that: the lines that a server `sends`, or the members of a `Wire`."""
+    """The lines a server `sends`, or fields of `ConnectionFacts`, for rules about connections."""
     trial: dict[str, Any] | None = None
-    """What a live server was `sent` and its `answer`, for rules about that; `crash` or `hang` where none came."""
+    """What was `sent` to a live server and its `answer`, or `crash` or `hang`, for rules about responses."""
     source: str | None = None
-    """A Python file, for what only the source shows."""
+    """A Python file, for facts that only source shows."""
     levels: int | None = None
-    """A tool whose schema nests this deep, for what would not fit on a page."""
+    """The nesting depth of a generated tool, for schemas too large to show."""
     at: tuple[str, ...] = ()
-    """The pointers of the findings, for a bad case; from the tool, or from the item that the rule speaks of."""
+    """The pointers of a bad case's findings, from the tool or from the reported item."""
     fixed: Any = None
 
     @property
     def snapshot(self) -> str | None:
-        """The case as the text of a snapshot; None where it is none."""
+        """The case as the text of a snapshot; None if it is not a snapshot."""
         if self.text is not None:
             return self.text
         if any(each is not None for each in (self.crash, self.wire, self.trial, self.source)):
@@ -52,28 +52,28 @@ class RuleCase(NamedTuple):
 
     @property
     def subject(self) -> Any:
-        """The tool that the case is about."""
+        """The tool of the case."""
         return self.tool if self.levels is None else nested_tool(self.levels)
 
     @property
     def shown(self) -> str:
-        """The case as a reader should see it."""
+        """The case as displayed."""
         if self.text is not None:
             return self.text.rstrip()
         if self.wire is not None and "sends" in self.wire:
             return "\n".join(self.wire["sends"])
         if self.trial is not None:
-            return shown_trial(self.trial)
+            return shown_exchange(self.trial)
         if self.source is not None:
             return self.source.rstrip()
         if self.levels is not None:
-            return f"(a schema that nests {self.levels} levels deep)"
+            return f"(a schema with {self.levels} levels)"
         subject = next(each for each in (self.crash, self.wire, self.tool, self.catalog) if each is not None)
         return compact_json(subject)
 
     @property
     def language(self) -> str:
-        """The language in which the case is shown, for a page that colours it."""
+        """The language of the displayed case, for syntax highlighting."""
         if self.source is not None:
             return "python"
         return "json" if self.trial is None else "text"
@@ -85,7 +85,7 @@ class RuleCases(NamedTuple):
 
 
 def nested_tool(levels: int) -> dict[str, Any]:
-    """A tool whose schema nests at least this deep."""
+    """A tool whose schema is nested at least this deep."""
     schema: dict[str, Any] = {"type": "object"}
     for _ in range(levels // 2):
         schema = {"type": "object", "properties": {"inner": schema}}
@@ -93,7 +93,7 @@ def nested_tool(levels: int) -> dict[str, Any]:
 
 
 def cases_of(rule: Rule) -> RuleCases:
-    """The cases of a rule, from its file."""
+    """Read a rule's cases from its file."""
     import yaml
 
     file = files("mcproof.rules") / "cases" / f"{rule.id}.yml"
@@ -112,23 +112,23 @@ METHODS = {
     "unknown_prompt": "prompts/get",
     "unknown_resource": "resources/read",
 }
-"""What the probes of the protocol ask for; the others call a tool, or say otherwise."""
-_NO_ANSWER = {"crash": "(none: the server has ended)", "hang": "(none in time)"}
+"""The methods that protocol probes call; other probes call a tool unless the case names a method."""
+_NO_RESPONSE = {"crash": "(none: the server exited)", "hang": "(none before the timeout)"}
 
 
-def shown_trial(trial: dict[str, Any]) -> str:
-    """What was sent and what came back, as a reader should see it."""
+def shown_exchange(trial: dict[str, Any]) -> str:
+    """A request and its response as displayed."""
     sent, answer = trial["sent"], trial["answer"]
     parts = {name: trial[name] for name in ("tool", "revision") if name in trial}
     lines = [f"{name}: {each if isinstance(each, str) else compact_json(each)}" for name, each in parts.items()]
     method = trial.get("method") or METHODS.get(trial["probe"], "tools/call")
     lines.append(f"sent: {sent}" if isinstance(sent, str) else f"sent: {method} {compact_json(sent)}")
-    lines.append(f"answer: {_NO_ANSWER.get(answer, answer) if isinstance(answer, str) else compact_json(answer)}")
+    lines.append(f"answer: {_NO_RESPONSE.get(answer, answer) if isinstance(answer, str) else compact_json(answer)}")
     return "\n".join(lines)
 
 
 def compact_json(value: Any, width: int = 88) -> str:
-    """JSON that is laid out like a person would: what fits on a line stands on one."""
+    """JSON in a readable layout: whatever fits on one line is on one line."""
 
     def laid_out(value: Any, indent: int) -> str:
         line = json.dumps(value, ensure_ascii=False)
@@ -146,13 +146,13 @@ def compact_json(value: Any, width: int = 88) -> str:
 
 
 def facts_of(rule: Rule) -> list[tuple[str, str]]:
-    """What can be said of a rule in a word or two each."""
+    """Short facts about a rule, each with a label."""
     facts = [
         ("Ruleset", rule.ruleset),
         ("Category", rule.category),
         ("Severity", rule.severity if rule.severity == rule.level else f"{rule.severity} (level: {rule.level})"),
         ("Fault", f"{rule.fault.id} ({rule.fault.paper})" if rule.fault is not None else "none"),
-        *([("Says the same as", rule.same_as)] if rule.same_as is not None else []),
+        *([("Same as", rule.same_as)] if rule.same_as is not None else []),
         ("Auto-fixable", "yes" if rule.fixable else "no"),
         ("Needs a language model", "yes" if rule.needs_language_model else "no"),
         ("Stable since", rule.since),
@@ -162,7 +162,7 @@ def facts_of(rule: Rule) -> list[tuple[str, str]]:
 
 
 def rule_record(rule: Rule) -> dict[str, Any]:
-    """A rule for machines."""
+    """A rule as JSON."""
     return {
         "id": rule.id,
         "name": rule.name,
@@ -192,8 +192,8 @@ def rule_page(rule: Rule) -> str:
     lines += [line for paragraph in rule.details for line in (paragraph, "")]
     lines += ["| | |", "| --- | --- |"]
     lines += [f"| {label} | {value} |" for label, value in facts_of(rule)]
-    lines += ["", "## Why it matters", "", sentence(rule.why), "", "## What to do", "", sentence(rule.advice), ""]
-    for heading, listed in (("It fires on", cases.bad), ("It is silent on", cases.good)):
+    lines += ["", "## Why it matters", "", sentence(rule.why), "", "## How to fix it", "", sentence(rule.advice), ""]
+    for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
         lines += [f"## {heading}", ""]
         for case in listed:
             lines += [f"{sentence(case.title)}", "", f"```{case.language}", case.shown, "```", ""]
@@ -202,7 +202,7 @@ def rule_page(rule: Rule) -> str:
             if case.fixed is not None:
                 lines += ["After `--fix`:", "", "```json", compact_json(case.fixed), "```", ""]
     everywhere = f"For one run: `mcproof lint --ignore {rule.id}`."
-    if rule.looks_at == "ItemProbes":
+    if rule.scope == "ItemProbes":
         everywhere = f'Everywhere: `ignore = ["{rule.id}"]` in `mcproof.toml`.'
     lines += ["## How to silence it", "", f"{everywhere} For one tool, with a reason:", ""]
     entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'
@@ -216,7 +216,7 @@ def index_page() -> str:
     for ruleset in RULESETS.values():
         when = "runs by default" if ruleset.is_default else "opt-in: `--ruleset`"
         lines += [f"## {ruleset.name}", "", f"{ruleset.summary} ({when})", ""]
-        lines += ["| rule | severity | fix | what it fires on |", "| --- | --- | --- | --- |"]
+        lines += ["| rule | severity | fix | what it reports |", "| --- | --- | --- | --- |"]
         for rule in all_rules():
             if rule.ruleset == ruleset.name:
                 fix = "yes" if rule.fixable else ""
@@ -230,6 +230,6 @@ def index_page() -> str:
 
 
 def sentence(text: str) -> str:
-    """A text that starts with a capital and ends with a stop."""
+    """A text with an initial capital and a full stop."""
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else f"{text}."

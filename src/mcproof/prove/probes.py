@@ -90,7 +90,7 @@ def probes_of_tool(
     base = given if made is None else made.value
     asked = _ProbeBuilder(tool, schema, base, size, explores)
     cases = [getattr(asked, check)() for check in SCHEMA_CHECKS if check in checks]
-    tool.forget_tree()
+    tool.release_tree()
     if base is None:
         return ToolProbes(tool, None, cases, made.problem if made is not None else "")
     what = "a valid call" if given is None else "a call with the arguments that were given"

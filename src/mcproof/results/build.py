@@ -59,7 +59,7 @@ def _report_document(
 ) -> tuple[list[int], list[ReportedFinding]]:
     """Report findings about a JSON document; also return the index of each in `findings`."""
     document, name, origin = catalog.document, catalog.name, catalog.origin
-    pointers = ["" if isinstance(finding.near, Span) else finding.place_pointer for finding in findings]
+    pointers = ["" if isinstance(finding.near, Span) else finding.shown_pointer for finding in findings]
     spans = [
         finding.near if isinstance(finding.near, Span) else span
         for finding, span in zip(findings, find_spans(document, pointers), strict=True)

@@ -64,7 +64,7 @@ def server_no_name(catalog: Catalog) -> Iterator[Problem]:
     Why: clients and logs show the name to tell servers apart.
     Fix: set `serverInfo.name` in the answer to `initialize`.
     """
-    if catalog.speaks_of_server and not truthy(catalog.server_info.get("name")):
+    if catalog.describes_server and not truthy(catalog.server_info.get("name")):
         yield Problem("the server does not say its name", near=catalog.server_info_pointer)
 
 
@@ -82,7 +82,7 @@ def server_no_version(catalog: Catalog) -> Iterator[Problem]:
     Why: without one nobody can tell which release misbehaved, or that something changed.
     Fix: set `serverInfo.version` in the answer to `initialize`; some SDKs leave it empty unless told.
     """
-    if catalog.speaks_of_server and not truthy(catalog.server_info.get("version")):
+    if catalog.describes_server and not truthy(catalog.server_info.get("version")):
         yield Problem("the server does not say its version", near=catalog.server_info_pointer)
 
 
@@ -129,7 +129,7 @@ def tool_no_description(tool: Tool) -> Iterator[Problem]:
     Fix: say what the tool does, when to use it and what it returns.
     """
     if tool.is_object and is_blank(tool.description):
-        yield Problem("has no description", at=tool.place_of("description"))
+        yield Problem("has no description", at=tool.pointer_to("description"))
 
 
 @rule(
@@ -200,7 +200,7 @@ def tool_no_schema(tool: Tool) -> Iterator[Problem]:
     Fix: add an `inputSchema`; for a tool without arguments `{"type": "object", "properties": {}}`.
     """
     if tool.is_object and tool.schema is None:
-        yield Problem("has no input schema", at=tool.place_of("inputSchema"))
+        yield Problem("has no input schema", at=tool.pointer_to("inputSchema"))
 
 
 @rule(
@@ -361,7 +361,7 @@ def resource_no_name(resource: Resource) -> Iterator[Problem]:
     Fix: give it a short descriptive name.
     """
     if resource.is_object and not truthy(resource.fields.get("name")):
-        yield Problem("has no name", at=resource.place_of("name"))
+        yield Problem("has no name", at=resource.pointer_to("name"))
 
 
 @rule(
@@ -378,7 +378,7 @@ def resource_no_description(resource: Resource) -> Iterator[Problem]:
     Fix: say in a sentence what the resource holds.
     """
     if resource.is_object and is_blank(resource.fields.get("description")):
-        yield Problem("has no description", at=resource.place_of("description"))
+        yield Problem("has no description", at=resource.pointer_to("description"))
 
 
 @rule(
@@ -395,7 +395,7 @@ def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
     Fix: set `mimeType`, such as `text/plain` or `application/json`.
     """
     if resource.is_object and not truthy(resource.fields.get("mimeType")):
-        yield Problem("has no MIME type", at=resource.place_of("mimeType"))
+        yield Problem("has no MIME type", at=resource.pointer_to("mimeType"))
 
 
 @rule(
@@ -412,7 +412,7 @@ def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
     Fix: say in a sentence what the prompt does.
     """
     if prompt.is_object and is_blank(prompt.fields.get("description")):
-        yield Problem("has no description", at=prompt.place_of("description"))
+        yield Problem("has no description", at=prompt.pointer_to("description"))
 
 
 @rule(

@@ -60,7 +60,7 @@ def open_object(tree: SchemaTree) -> Iterator[Problem]:
             continue
         path, obstacle = node.path, None
         if (isinstance(additional, dict) and additional) or (isinstance(unevaluated, dict) and unevaluated):
-            message = f"{_named(path)} is a map: any key is accepted, with values of the schema it gives"
+            message = f"{_named(path)} is a map: it accepts any key"
             fix = None
         else:
             message = f"{_named(path)} accepts undeclared properties: `additionalProperties` is not false"
@@ -124,4 +124,4 @@ def _named(path: str) -> str:
 
 
 def _left(obstacle: str | None) -> str:
-    return f" (not fixed by machine: {obstacle})" if obstacle else ""
+    return f" (not auto-fixable: {obstacle})" if obstacle else ""

@@ -1,1 +1,1 @@
-"""One JSON Schema: its tree, references, what it accepts, and how it can be closed."""
+"""One JSON Schema: its tree, its references, what it accepts, and how it can be closed."""

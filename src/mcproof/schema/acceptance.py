@@ -1,9 +1,9 @@
-"""What a schema lets through, as far as its structure shows.
+"""What a schema accepts, as far as its structure shows.
 
-The answer for a schema follows from the answers for its branches and for the target of its reference. Answers
-are kept, and worked out without recursion: a chain of fifty thousand references, or a union of unions that
-would unfold exponentially, costs one visit a schema. Only in a circle of references are schemas visited again, until
-the answers hold together: a schema that refers only to itself is not what lets anything through.
+The acceptance of a schema follows from its branches and from the target of its reference. Results are cached and
+computed without recursion: a chain of fifty thousand references, or a union of unions that would unfold exponentially,
+costs one visit per schema. Only circular references are visited repeatedly, until the results are stable: a schema that
+refers only to itself accepts nothing on its own.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 class Acceptance(NamedTuple):
-    """What a schema lets through."""
+    """What a schema accepts."""
 
     is_constrained: bool
-    """Whether a type, a value or a combination of schemas narrows it."""
+    """Whether a type, a value or a combination of schemas constrains it."""
     growing: frozenset[str]
-    """Which of `string` and `array` it names as a type, itself or in a branch."""
+    """The types, of `string` and `array`, that it names, itself or in a branch."""
     unbounded: frozenset[str]
-    """Which of the two it would let grow without limit."""
+    """Those of the two that have no size limit."""
     admits_null: bool
     """Whether nothing in it excludes null."""
 
 
 _ANYTHING = Acceptance(False, _NOTHING, _GROWING, True)
 _NO_SCHEMA = Acceptance(True, _NOTHING, _NOTHING, False)
-"""`false`, what is no schema at all, and where the answers of a circle start from."""
+"""`false`, a value that is not a schema, and the initial value for circular references."""
 _UNKNOWN = Acceptance(True, _NOTHING, _GROWING, True)
-"""The target of a reference that leads nowhere, which is another rule's finding, or that nobody can know."""
+"""The target of an unresolvable reference, which another rule reports, or of one only known at validation time."""
 _FIXED_SIZE = Acceptance(True, _NOTHING, _NOTHING, False)
 _NULL = Acceptance(True, _NOTHING, _NOTHING, True)
 _BOUNDED = {kind: Acceptance(True, frozenset({kind}), _NOTHING, False) for kind in _SIZE_BOUNDS}
@@ -48,27 +48,27 @@ _UNBOUNDED = {kind: Acceptance(True, frozenset({kind}), frozenset({kind}), False
 
 
 def accepts_anything(schema: Any, tree: SchemaTree) -> bool:
-    """Whether nothing narrows what a schema accepts."""
-    if type(schema) is dict and "type" in schema:  # nearly always
+    """Whether a schema constrains nothing."""
+    if type(schema) is dict and "type" in schema:  # the common case
         return False
     return not acceptance(schema, tree).is_constrained
 
 
 def unbounded_kinds(schema: Any, tree: SchemaTree) -> frozenset[str]:
-    """Which of `string` and `array` a schema names as a type and lets grow without limit."""
-    if type(schema) is dict and type(schema.get("type")) is str and _COMBINING.isdisjoint(schema):  # nearly always
+    """The types, of `string` and `array`, that a schema names without a size limit."""
+    if type(schema) is dict and type(schema.get("type")) is str and _COMBINING.isdisjoint(schema):  # the common case
         return _own(schema).unbounded
     answer = acceptance(schema, tree)
     return answer.growing & answer.unbounded if answer.is_constrained else _NOTHING
 
 
 def admits_null(schema: Any, tree: SchemaTree) -> bool:
-    """Whether null is among what a schema accepts."""
+    """Whether a schema accepts null."""
     return acceptance(schema, tree).admits_null
 
 
 def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
-    """What a schema lets through, with all it is combined of."""
+    """What a schema accepts, including the schemas it combines."""
     if type(schema) is not dict:
         return _ANYTHING if schema is True else _NO_SCHEMA
     if _COMBINING.isdisjoint(schema):
@@ -79,16 +79,15 @@ def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
         if _parts(schema, tree):
             _settle(schema, tree, known)
             answer = known[id(schema)]
-        else:  # nearly always: a union of plain schemas
+        else:  # the common case: a union of plain schemas
             answer = known[id(schema)] = _combined(schema, tree, known)
     return answer
 
 
 def _settle(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> None:
-    """Work out the answers for `schema` and all it is combined of, parts before wholes.
+    """Compute the acceptance of `schema` and of all schemas it combines, parts before wholes.
 
-    Where a part is also a whole of its whole, the answers are worked out again until none changes. Each can only
-    grow in one direction, so that ends soon.
+    Where references are circular, repeat until nothing changes; values only grow in one direction, so this terminates.
     """
     ordered: list[dict[str, Any]] = []
     wholes: dict[int, list[dict[str, Any]]] = {}
@@ -120,7 +119,7 @@ def _settle(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptanc
 
 
 def _parts(schema: dict[str, Any], tree: SchemaTree) -> list[dict[str, Any]]:
-    """The schemas that judge the same value as `schema` and are themselves combined of others."""
+    """The combining schemas that apply to the same value as `schema`."""
     parts = [each for keyword in ("allOf", *_UNIONS) if keyword in schema for each in _branches(schema, keyword)]
     if "$ref" in schema:
         parts.append(tree.references.target(schema))
@@ -133,9 +132,9 @@ def _branches(schema: dict[str, Any], keyword: str) -> list[Any]:
 
 
 def _own(schema: dict[str, Any]) -> Acceptance:
-    """What a schema's own keywords let through."""
+    """What a schema's own keywords accept."""
     kind = schema.get("type")
-    if type(kind) is str and "enum" not in schema and "const" not in schema:  # nearly always
+    if type(kind) is str and "enum" not in schema and "const" not in schema:  # the common case
         bound = _SIZE_BOUNDS.get(kind)
         if bound is None:
             return _NULL if kind == "null" else _FIXED_SIZE
@@ -155,7 +154,7 @@ def _own(schema: dict[str, Any]) -> Acceptance:
 
 
 def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> Acceptance:
-    """A schema's own keywords, its reference and all of `allOf` must hold, and of each union one branch."""
+    """All of a schema's own keywords, its reference and `allOf` must hold, and one branch of each union."""
 
     def answer(part: Any) -> Acceptance:
         if type(part) is not dict:
@@ -166,7 +165,7 @@ def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Accepta
     if isinstance(schema.get("$ref"), str):
         target = tree.references.target(schema)
         result = _both(result, _UNKNOWN if target is None else answer(target))
-    if isinstance(schema.get("$dynamicRef"), str):  # what it leads to is known only when the schema is used
+    if isinstance(schema.get("$dynamicRef"), str):  # its target is only known at validation time
         result = _both(result, _UNKNOWN)
     for branch in _branches(schema, "allOf"):
         result = _both(result, answer(branch))
@@ -200,11 +199,11 @@ def _either(branches: Iterable[Acceptance]) -> Acceptance:
 KINDS = frozenset({"null", "boolean", "number", "string", "array", "object"})
 """The kinds of JSON values; an integer is a number."""
 _MOST_VISITS = 300
-"""How many schemas are looked at; what is left out excludes nothing."""
+"""The most schemas to visit; unvisited ones are taken to exclude nothing."""
 
 
 def kinds_of(schema: Any, tree: SchemaTree) -> frozenset[str]:
-    """The kinds of values that a schema does not exclude, as far as types and listed values tell."""
+    """The kinds of values a schema does not exclude, judged by types and listed values."""
     visits = 0
 
     def kinds(schema: Any) -> frozenset[str]:
@@ -226,7 +225,7 @@ def kinds_of(schema: Any, tree: SchemaTree) -> frozenset[str]:
 
 
 def _named_kinds(schema: dict[str, Any]) -> frozenset[str]:
-    """The kinds that a schema itself names."""
+    """The kinds a schema itself names."""
     found = KINDS
     named = schema.get("type")
     listed = [named] if isinstance(named, str) else named

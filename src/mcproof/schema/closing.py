@@ -1,14 +1,14 @@
-"""Which objects of a schema can be closed without changing what another schema accepts.
+"""Find the objects of a schema that can be closed without changing what other schemas accept.
 
-Closing an object (no further properties, all declared ones required) is safe where the object stands alone.
-It is not where the object is one of several schemas that judge the same value: the others' properties would
-become unexpected, or a value that matched two alternatives would come to match one. This module finds those
-places and says, in words, why each is left to the author:
+Closing an object (no additional properties, all declared ones required) is safe where it alone describes a value. It is
+unsafe where several schemas apply to the same value: the others' properties would become unexpected, or a value that
+matched two alternatives would match only one. This module finds those objects and words the reason why each is left to
+the author:
 
-- all that stands under `allOf`, `oneOf` or a condition, and all that is referred to from there;
+- everything inside `allOf`, `oneOf` or a condition, and everything referenced from there;
 - an object beside `allOf` or a reference, or beside branches that declare properties;
-- the branches and targets that judge a value together with such an object;
-- what two schemas that judge one value both say about the same property, or about its entries.
+- the branches and targets that apply to the same value as such an object;
+- schemas of a property, or of list entries, that two schemas of one value both describe.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ _ANY_NAME = frozenset({"patternProperties", "additionalProperties", "unevaluated
 _MOST_COMPARISONS = 10_000
 
 Blocked = list[tuple["SchemaNode", str]]
-"""Schemas that must stay open, each with the reason, to be read after "because"."""
+"""Schemas that must stay open, each with the reason."""
 
 
 def obstacles(tree: SchemaTree) -> dict[int, str]:
-    """Why each schema that must not be closed must not be, by the id of its node."""
+    """The reason for each schema that must not be closed, by the id of its node."""
     reasons: dict[int, str] = {}
     graph = _Graph(tree)
-    frozen: Blocked = [(node, "another schema describes the same value") for node in _described_twice(graph)]
-    frozen += [(node, f"it stands under `{keyword}`") for node, keyword in graph.placed() if keyword in _FREEZING]
+    frozen: Blocked = [(node, "inside a value that several schemas describe") for node in _described_twice(graph)]
+    frozen += [(node, f"inside `{keyword}`") for node, keyword in graph.placed() if keyword in _FREEZING]
     shared: Blocked = []
     for node in graph.combined:
         sources = graph.sources_of_properties(node)
         beside = [keyword for keyword in sources if keyword not in _OWN]
         if beside:
-            reasons[id(node)] = f"it stands beside `{beside[0]}`, which can bring properties of its own"
-        together = "its value is also judged by the schema that combines it with others"
+            reasons[id(node)] = f"beside `{beside[0]}`, which can add properties"
+        together = "the schema that combines it with others applies to the same value"
         if any(keyword != "anyOf" for keyword in sources):
             shared += [(branch, together) for branch in graph.alternatives(node)]
         if len(sources) > 1:
@@ -63,7 +63,7 @@ def obstacles(tree: SchemaTree) -> dict[int, str]:
 
 
 def _spread(blocked: Blocked, graph: _Graph, reasons: dict[int, str], *, everywhere: bool) -> None:
-    """Block these and what follows from them: all that lies below and all they refer to, or only the same value."""
+    """Block schemas and all that follow: everything below and everything referenced, or only the same value."""
     reached: set[int] = set()
     while blocked:
         node, reason = blocked.pop()
@@ -73,14 +73,14 @@ def _spread(blocked: Blocked, graph: _Graph, reasons: dict[int, str], *, everywh
         reasons.setdefault(id(node), reason)
         if everywhere:
             blocked += [(child, reason) for child in graph.below(node)]
-            from_there = f"it is referred to from where {reason.rpartition(' from where ')[2]}"
-            blocked += [(target, from_there) for target in graph.targets(node)]
+            origin = reason.removeprefix("referenced from ")
+            blocked += [(target, f"referenced from {origin}") for target in graph.targets(node)]
         else:
             blocked += [(each, reason) for each in graph.alternatives(node) + graph.targets(node)]
 
 
 def _keep_referenced_switches(tree: SchemaTree, reasons: dict[int, str]) -> None:
-    """An `additionalProperties` that a reference points at is somebody's schema, not only a switch."""
+    """An `additionalProperties` that a reference points at is used as a schema, so it must not be replaced."""
     for reference in tree.references.all:
         holder, slash, keyword = reference.fragment.rpartition("/")
         if reference.is_local and slash and keyword == "additionalProperties":
@@ -90,16 +90,16 @@ def _keep_referenced_switches(tree: SchemaTree, reasons: dict[int, str]) -> None
 
 
 class _Described(NamedTuple):
-    """What a group of schemas that all must hold say about the parts of their value."""
+    """What a group of schemas that must all hold declares about the parts of their value."""
 
     names: dict[str, list[SchemaNode]]
     """The schemas of each property."""
     any_name: list[SchemaNode]
-    """Schemas of properties that are known by a pattern, or by not being declared."""
+    """Schemas of properties selected by a pattern, or by not being declared."""
     entries: list[SchemaNode]
-    """Schemas of the entries of a list."""
+    """Schemas of list entries."""
     holders: set[int]
-    """Which members of the group say anything of the above."""
+    """The members of the group that declare any of the above."""
 
 
 def _described_twice(graph: _Graph) -> Iterable[SchemaNode]:
@@ -124,7 +124,7 @@ def _describe(members: list[SchemaNode], graph: _Graph) -> _Described:
     for member in members:
         for child in graph.below(member):
             keyword = child.step[0]
-            if child.schema == {}:  # which says nothing
+            if child.schema == {}:  # an empty schema declares nothing
                 continue
             if keyword == "properties" and len(child.step) == 2:
                 described.names.setdefault(str(child.step[1]), []).append(child)
@@ -139,14 +139,14 @@ def _describe(members: list[SchemaNode], graph: _Graph) -> _Described:
 
 
 class _Clashes:
-    """What several descriptions of one value speak of together."""
+    """The parts that several descriptions of one value have in common."""
 
     def __init__(self) -> None:
         self.found: dict[int, SchemaNode] = {}
         self._wholly_found: set[int] = set()
 
     def find(self, one: _Described, other: _Described) -> None:
-        """Add what both speak of; a group clashes with itself where its members do."""
+        """Add the parts that both describe; a group clashes with itself where its members do."""
         is_same = one is other
         fewer, more = sorted((one.names, other.names), key=len)
         for name, nodes in fewer.items():
@@ -165,7 +165,7 @@ class _Clashes:
             self._add(other.entries)
 
     def _find_patterns(self, described: _Described) -> None:
-        """Within one schema, a pattern may match a declared name, or two patterns the same one."""
+        """Within one schema, a pattern may match a declared name, or two patterns the same name."""
         patterns = [node for node in described.any_name if node.step[0] == "patternProperties"]
         if len(patterns) > 1:
             self._add(patterns)
@@ -189,13 +189,13 @@ class _Clashes:
 
 
 def _may_match(pattern: str, name: str) -> bool:
-    """Whether a pattern could match a name. It is a stranger's expression, so it is read, never run."""
+    """Whether a pattern could match a name. The pattern is untrusted, so it is parsed, never executed."""
     prefix = re.match(r"\^([A-Za-z0-9_-]+)(?![?*{])", pattern)
     return prefix is None or "|" in pattern or name.startswith(prefix[1])
 
 
 class _Graph:
-    """How the schemas of a tree hang together: what lies below what, and what refers to what."""
+    """The structure of a tree: which schema contains which, and which refers to which."""
 
     def __init__(self, tree: SchemaTree) -> None:
         self._nodes = tree.nodes
@@ -208,7 +208,7 @@ class _Graph:
             self._below.setdefault(id(parent), []).append(node)
         self._declaring_choices: set[tuple[int, str | int]] = set()
         declaring: set[int] = set()
-        structured: set[int] = set()  # schemas with a branch that has parts of its own; most unions are of plain types
+        structured: set[int] = set()  # schemas with a branch that has subschemas; most unions are of plain types
         for node in reversed(tree.nodes):  # children before parents
             parent_node, step = node.parent, node.step
             if step and step[0] in _SAME_VALUE:
@@ -223,10 +223,10 @@ class _Graph:
             for node in tree.nodes
             if id(node) in structured or (type(node.schema) is dict and not _JOINING.isdisjoint(node.schema))
         ]
-        """The schemas that judge their value together with others."""
+        """The schemas that apply to a value together with others."""
 
     def placed(self) -> Iterable[tuple[SchemaNode, str | int]]:
-        """Every node with the keyword that holds it, once for each place where it stands."""
+        """Every node with the keyword that holds it, once for each position it is used at."""
         for node in self._nodes:
             if node.step:
                 yield node, node.step[0]
@@ -243,17 +243,17 @@ class _Graph:
         return self._references.targets_from(node)
 
     def sources_of_properties(self, node: SchemaNode) -> list[str]:
-        """The keywords of one schema through which its value can get properties."""
+        """The keywords of one schema that can declare properties of its value."""
         schema = node.schema
         own = [keyword for keyword in _OWN if schema.get(keyword)]
         joined = [keyword for keyword in schema if keyword in _JOINING]
         return own + joined + [keyword for keyword in _CHOICES if (id(node), keyword) in self._declaring_choices]
 
     def groups(self) -> dict[int, list[SchemaNode]]:
-        """The schemas that judge a value together, each group under the id of its leader; most stand alone and in none.
+        """The schemas that apply to the same value, grouped under the id of a leader; most schemas are in no group.
 
-        A schema belongs with its branches, except those of `anyOf`, and with what it refers to. Two that refer to
-        one target come to the same group although they never meet: that errs on the careful side.
+        A schema is grouped with its branches, except those of `anyOf`, and with the schemas it refers to. Two schemas
+        that refer to one target share a group even if they never apply together: that errs on the safe side.
         """
         members: dict[int, SchemaNode] = {
             id(node): node
@@ -270,7 +270,7 @@ class _Graph:
                     self._leader[id(two)] = one
         grouped: dict[int, list[SchemaNode]] = {}
         for node in members.values():
-            if id(node) in self._below:  # one without parts describes none
+            if id(node) in self._below:  # a schema without subschemas describes no parts
                 grouped.setdefault(self.group_of(node), []).append(node)
         return grouped
 
@@ -278,7 +278,7 @@ class _Graph:
         return id(self._find(node))
 
     def _find(self, node: SchemaNode) -> SchemaNode:
-        """The leader of a node's group; the way there is shortened for the next time."""
+        """The leader of a node's group, with path compression."""
         leader = node
         while id(leader) in self._leader:
             leader = self._leader[id(leader)]
@@ -288,7 +288,7 @@ class _Graph:
 
 
 def _declares(schema: object) -> bool:
-    """Whether a schema itself brings properties, or a reference that may."""
+    """Whether a schema declares properties itself, or has a reference that may."""
     return (
         type(schema) is dict
         and not _DECLARING.isdisjoint(schema)

@@ -1,6 +1,6 @@
-"""Whether a schema is JSON Schema at all, by the meta-schema of the dialect that it is written in.
+"""Validate schemas against the meta-schema of their JSON Schema dialect.
 
-Nothing is fetched: a dialect that is not known is not judged.
+Nothing is fetched; schemas in unknown dialects are not judged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEFAULT = "https://json-schema.org/draft/2020-12/schema"
-"""What a schema is written in that does not say, by the protocol."""
+"""The dialect of a schema without `$schema`, as the protocol defines it."""
 _KNOWN = {
     address.partition("://")[2]: address
     for address in (
@@ -29,15 +29,15 @@ _KNOWN = {
 }
 _MOST_ERRORS = 20
 _SMALLEST_LEVEL = 4
-"""How many bytes `marshal` spends on one object inside another, at least."""
+"""The fewest bytes `marshal` uses for one nesting level."""
 _CONTAINERS = (b"{", b"[", b"\xfb", b"\xdb")
-"""How `marshal` begins an object or a list, the latter two where it notes that it may meet the same again."""
+"""How `marshal` starts a dict or a list; the last two are the variants with a reference flag."""
 
 
 def objections(schema: dict[str, Any], written: bytes = b"") -> list[tuple[str, str]]:
-    """Why a schema is no JSON Schema: a pointer from it and what is wrong there; nothing where nobody can tell.
+    """The errors of a schema as JSON Schema, each with its pointer and message; empty if valid or not judged.
 
-    `written` is the schema, or what it is a part of, as `marshal` writes it, where somebody has that already.
+    `written` is the schema, or a value that contains it, as `marshal` encodes it, if that is already available.
     """
     named = schema.get("$schema", DEFAULT)
     address = _KNOWN.get(named.partition("://")[2].removesuffix("#")) if isinstance(named, str) else DEFAULT
@@ -50,15 +50,15 @@ def objections(schema: dict[str, Any], written: bytes = b"") -> list[tuple[str, 
         return list(_worded(validator.iter_errors(schema), schema))
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException:  # what the library cannot read, even a panic in it
+    except BaseException:  # the library cannot read it, or panics
         return []
 
 
 def _is_too_deep(schema: dict[str, Any], written: bytes) -> bool:
-    """Whether a schema nests so deep that the validator could run out of stack, which would end the process."""
+    """Whether a schema is nested so deep that the validator could exhaust the stack and end the process."""
     try:
         written = written or marshal.dumps(schema, 4)
-    except ValueError:  # deeper than marshal goes
+    except ValueError:  # too deep for marshal
         return True
     may_be_deep = (
         len(written) > STRICT_LEVELS * _SMALLEST_LEVEL and sum(map(written.count, _CONTAINERS)) > STRICT_LEVELS
@@ -77,7 +77,7 @@ def _worded(errors: Iterator[Any], schema: Any) -> Iterator[tuple[str, str]]:
     for _, each in zip(range(_MOST_ERRORS), errors, strict=False):
         error = _innermost(each)
         if error.instance is None and _value_at(error.instance_path, schema) is not None:
-            continue  # a number beyond what the library can hold
+            continue  # a number beyond the library's range
         pointer = "".join(f"/{escape(str(token))}" for token in error.instance_path)
         yield pointer, _complaint(error)
 
@@ -89,7 +89,7 @@ def _value_at(path: list[str | int], value: Any) -> Any:
 
 
 def _innermost(error: Any) -> Any:
-    """What is wrong inside of a value that fits none of several shapes: of the shape that it fits best."""
+    """The error inside a value that matches none of several shapes: that of the best-matching shape."""
     while error.kind.name in ("anyOf", "oneOf") and error.instance_path[-1:] != ["type"]:
         inside = [each for branch in error.kind.context for each in branch]
         nearest = max(inside, key=lambda each: len(each.instance_path), default=error)
@@ -102,7 +102,7 @@ def _innermost(error: Any) -> Any:
 def _complaint(error: Any) -> str:
     message: str = error.message.partition("\n")[0]
     if error.instance_path[-1:] == ["type"] and error.kind.name == "anyOf":
-        return f"{_cropped(message.partition(' is not valid under')[0], 80)} is no type of JSON Schema"
+        return f"{_cropped(message.partition(' is not valid under')[0], 80)} is not a JSON Schema type"
     return _cropped(message, 120)
 
 

@@ -1,8 +1,7 @@
-"""Where the references of a schema lead: to a schema of the document, to nothing, or round in a circle.
+"""Resolve the references of a schema: to a schema of the document, to nothing, or in a circle.
 
-References are looked for only where a schema stands, so a property that happens to be called `$ref`, or one
-inside an `enum` or a `default`, is data. Nothing here recurses: how deep
-and how many the references are is a stranger's choice.
+References are only recognised where a schema is expected: a property named `$ref`, or a `$ref` inside an `enum` or a
+`default`, is data. Nothing recurses, because the depth and number of references are not under our control.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ if TYPE_CHECKING:
 REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 _NAMING = frozenset({"$id", "$anchor", "$dynamicAnchor"})
 _MOST_ANCHORS = 100
-"""How many anchors of one name a `$dynamicRef` is followed to; a real schema has a handful."""
+"""The most anchors of one name a `$dynamicRef` is followed to; real schemas have a handful."""
 _NOWHERE = object()
 
 
 class Reference(NamedTuple):
-    """One `$ref` or `$dynamicRef`: who holds it, what it says, and what it leads to."""
+    """One `$ref` or `$dynamicRef`: the schema that contains it, its text, and its target."""
 
     holder: SchemaNode
     keyword: str
     text: str
     target: Any
     resource: dict[str, Any] | None
-    """The document that it leads into: the schema itself, or a part with an `$id` of its own; None if neither."""
+    """The document it points into: the schema itself, or a part with its own `$id`; None if neither."""
     fragment: str
-    """What it names there: a pointer or an anchor."""
+    """The pointer or anchor it names there."""
 
     @property
     def is_local(self) -> bool:
@@ -45,27 +44,28 @@ class Reference(NamedTuple):
 
 
 class References:
-    """Every reference of a schema, resolved once."""
+    """All references of a schema, each resolved once."""
 
     def __init__(self, tree: SchemaTree) -> None:
         self.all: list[Reference] = []
         self.links: list[tuple[SchemaNode, SchemaNode, str | int]] = []
-        """Schemas that stand in a second place, because a reference leads to what is no schema by itself: the
-        parent there, the schema, and the keyword."""
+        """Schemas used at a second position, because a reference points at a value that is not a schema by itself: the
+        parent there, the schema, and the keyword.
+        """
         self._tree = tree
         self._cyclic: set[int] | None = None
         self._held_by: dict[int, list[Reference]] = {}
         self._targets: dict[int, Any] = {}
         self._nodes: dict[int, SchemaNode] = {}
-        self._resources: dict[str, Any] = {"": tree.root}  # by address: what `$id` makes a document of its own
+        self._resources: dict[str, Any] = {"": tree.root}  # by address: schemas with their own `$id`
         self._resource_of: dict[int, dict[str, Any]] = {}
-        self._base_of: dict[int, str] = {}  # the address that references of a schema are relative to
+        self._base_of: dict[int, str] = {}  # the base address of each schema's references
         self._anchors: dict[tuple[int, str], Any] = {}
         self._dynamic: dict[str, list[dict[str, Any]]] = {}
         if tree.holders:
             self._register(tree.nodes, tree.root)
         resolved: set[int] = set()
-        for holder in tree.holders:  # grows when a target in an unusual place brings further holders
+        for holder in tree.holders:  # grows when a target at an unusual position contains more references
             if id(holder.schema) not in resolved:
                 resolved.add(id(holder.schema))
                 for keyword in REFERENCE_KEYWORDS:
@@ -74,13 +74,13 @@ class References:
                         self._add(holder, keyword, text)
 
     def _register(self, nodes: list[SchemaNode], resource: dict[str, Any]) -> None:
-        """Note which document and anchors the schemas of `nodes` belong to; parents come before children."""
+        """Record the document and the anchors of these nodes; parents come before children."""
         for node in nodes:
             schema = node.schema
             if type(schema) is not dict:
                 continue
             known = self._nodes.setdefault(id(schema), node)
-            if known is not node:  # reached before, from another side
+            if known is not node:  # already reached by another path
                 if node.parent is not None and self._nodes[id(node.parent.schema)] is node.parent:
                     self.links.append((node.parent, known, node.step[0]))
                 continue
@@ -102,19 +102,19 @@ class References:
             self._base_of[id(schema)] = base
 
     def target(self, schema: dict[str, Any]) -> Any:
-        """What a schema's `$ref` leads to; None where it has none or it leads nowhere."""
+        """The target of a schema's `$ref`; None if it has none or the reference is unresolvable."""
         return self._targets.get(id(schema))
 
     def target_node(self, reference: Reference) -> SchemaNode | None:
-        """The node that a reference leads to; None where it leads nowhere or to `true` or `false`."""
+        """The node a reference points at; None if it is unresolvable, or a boolean schema."""
         return self._nodes.get(id(reference.target))
 
     def targets_from(self, node: SchemaNode) -> list[SchemaNode]:
-        """The nodes that a node's own references lead to, or may lead to when the schema is used."""
+        """The nodes a node's own references point at, or may point at during validation."""
         found = []
         for reference in self._held_by.get(id(node), ()):
             found.append(self.target_node(reference))
-            if reference.keyword == "$dynamicRef":  # it leads to the outermost anchor of that name
+            if reference.keyword == "$dynamicRef":  # it resolves to the outermost anchor of that name
                 found += [self._nodes.get(id(schema)) for schema in self._dynamic.get(reference.fragment, ())]
         return [target for target in found if target is not None]
 
@@ -137,7 +137,7 @@ class References:
             self._register(self._tree.admit(target, self._nodes[id(resource)], path), resource)
 
     def node_at(self, reference: Reference, pointer: str) -> SchemaNode | None:
-        """The node at a pointer of the document that a reference leads into."""
+        """The node at a pointer in the document that a reference points into."""
         try:
             return self._nodes.get(id(resolve(reference.resource, pointer)))
         except LookupError:
@@ -161,7 +161,7 @@ class References:
         return self._anchors.get((id(resource), fragment), _NOWHERE)
 
     def on_cycles(self) -> list[Reference]:
-        """The references that lie on a cycle of containment and reference, in the order of the text."""
+        """The references on a cycle of containment and reference, in document order."""
         if not self._may_be_cyclic():
             return []
         components = self._components()
@@ -175,7 +175,7 @@ class References:
         return sorted(cyclic, key=lambda reference: order[id(reference.holder)])
 
     def _order_of_text(self) -> dict[int, int]:
-        """The number of each node in the order in which a reader meets them."""
+        """The index of each node in document order."""
         children = self._children()
         order: dict[int, int] = {}
         unread = [self._tree.nodes[0]]
@@ -193,15 +193,13 @@ class References:
         return children
 
     def is_cyclic(self, schema: dict[str, Any]) -> bool:
-        """Whether a schema holds a reference that leads back to where it stands."""
+        """Whether a schema contains a reference that leads back to the schema itself."""
         if self._cyclic is None:
             self._cyclic = {id(reference.holder.schema) for reference in self.on_cycles()}
         return id(schema) in self._cyclic
 
     def _may_be_cyclic(self) -> bool:
-        """Whether any reference stands inside the target of one: without that there is no cycle, and mostly there
-        is not.
-        """
+        """Whether any reference is inside the target of one; without that, which is common, there is no cycle."""
         if self.links:
             return True
         targets = {id(self.target_node(reference)) for reference in self.all}
@@ -214,7 +212,7 @@ class References:
         return False
 
     def _components(self) -> dict[int, int]:
-        """The strongly connected component of each node of the schema graph, by Tarjan's algorithm."""
+        """The strongly connected component of each node of the schema graph (Tarjan's algorithm)."""
         follows: dict[int, list[SchemaNode]] = {id(node): [] for node in self._tree.nodes}
         for parent, children in self._children().items():
             follows[parent] += children
@@ -264,7 +262,7 @@ def _join(base: str, reference: str) -> str:
 
     try:
         return urljoin(base, reference)
-    except ValueError:  # not a URI at all; then it names only what is spelt the same
+    except ValueError:  # not a URI; it only matches an identical `$id`
         return reference
 
 
@@ -274,5 +272,5 @@ def _anchor_names(schema: dict[str, Any]) -> Iterator[str]:
         if isinstance(name, str):
             yield name
     identifier = schema.get("$id")
-    if isinstance(identifier, str) and identifier.startswith("#"):  # how draft-07 writes an anchor
+    if isinstance(identifier, str) and identifier.startswith("#"):  # a draft-07 anchor
         yield identifier[1:]

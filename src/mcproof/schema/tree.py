@@ -1,8 +1,8 @@
-"""One JSON Schema and every schema inside it.
+"""A JSON Schema and every schema inside it.
 
-A tool's input schema is walked once, breadth first and without recursion; every rule reads the result. Nodes
-know their parent, so a pointer is written only for what is reported. What a schema lets through is asked in
-`acceptance`, where its references lead in `references`; whether that is good is for the rules to say.
+A tool's input schema is walked once, breadth first and without recursion; all rules read the result. Nodes know their
+parent, so a pointer is only built for what is reported. `acceptance` computes what a schema accepts, `references`
+resolves its references; the rules judge both.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.schema.references import References
 
 STRICT_LEVELS = 500
-"""Rules about single schemas stop at this depth: a pointer is as long as it is deep."""
+"""Rules about single schemas stop at this depth, because pointers grow with depth."""
 
 CONDITIONS = frozenset({"not", "if", "then", "else", "contains", "propertyNames", "dependentSchemas", "dependencies"})
 """Keywords whose schemas test an instance rather than declare it."""
@@ -33,7 +33,7 @@ _ENTANGLING = CONDITIONS | {"anyOf", "oneOf", "allOf"}
 
 
 class SchemaNode:
-    """A schema where it stands: its JSON, its parent, and the step from there."""
+    """A schema at its position: its JSON, its parent, and the step from there."""
 
     __slots__ = ("declaring", "level", "parent", "schema", "step", "tree")
 
@@ -60,7 +60,7 @@ class SchemaNode:
         if parent is None:
             return ""
         tree = self.tree
-        if tree.last_parent is not parent:  # siblings are mostly asked for one after the other
+        if tree.last_parent is not parent:  # siblings are usually visited one after the other
             tree.last_parent, tree.last_path = parent, parent._path_from_root()
         return tree.last_path + _piece(self.step)
 
@@ -79,11 +79,11 @@ class SchemaNode:
 
     @property
     def obstacle(self) -> str | None:
-        """Why this object cannot be closed by machine; None where it can."""
+        """Why this object cannot be closed automatically; None if it can."""
         return self.tree.obstacles.get(id(self))
 
     def requirable(self) -> list[str]:
-        """The declared properties, but for those that refer to what they are part of: required, they had no end."""
+        """Declared properties, except recursive ones: requiring those would make every instance infinite."""
         references = self.tree.references
         return [
             name
@@ -98,20 +98,20 @@ class SchemaNode:
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The declared properties; none where the keyword is absent or malformed."""
+        """The declared properties; empty if the keyword is absent or malformed."""
         declared = self.schema.get("properties")
         return declared if isinstance(declared, dict) else {}
 
 
 def _piece(step: tuple[str | int, ...]) -> str:
-    """A step as a part of a pointer."""
+    """A step as part of a pointer."""
     if len(step) == 2 and type(name := step[1]) is str and "~" not in name and "/" not in name:
         return f"/{step[0]}/{name}"
     return "/" + "/".join([escape(token) if type(token) is str else str(token) for token in step])
 
 
 class Property(SchemaNode):
-    """An entry of a `properties` object, whatever its value is."""
+    """An entry of a `properties` object, whatever its value."""
 
     __slots__ = ("name",)
 
@@ -126,7 +126,7 @@ class Property(SchemaNode):
 
     @property
     def pointer(self) -> str:
-        """The pointer from the tool; the way that most findings go, so the shortest."""
+        """The pointer from the tool; optimised, because most findings need it."""
         tree, name = self.tree, self.name
         if "~" in name or "/" in name:
             name = escape(name)
@@ -136,7 +136,7 @@ class Property(SchemaNode):
 
 
 class SchemaTree:
-    """A schema and all schemas below it, each found once."""
+    """A schema and all schemas below it, each visited once."""
 
     __slots__ = (
         "_obstacles",
@@ -161,28 +161,28 @@ class SchemaTree:
         self.properties: list[Property] = []
         """Properties at declaring positions, those of the root first."""
         self.holders: list[SchemaNode] = []
-        """Schemas that hold a `$ref` or a `$dynamicRef`."""
+        """Schemas that contain a `$ref` or a `$dynamicRef`."""
         self.cut: SchemaNode | None = None
         """The first schema below STRICT_LEVELS, if there is one."""
         self.answers: dict[int, Any] = {}
-        """What `acceptance` has worked out already, by the id of the schema."""
+        """Results of `acceptance`, by the id of the schema."""
         self.last_parent: SchemaNode | None = None
         self.last_path = ""
         self._references: References | None = None
         self._obstacles: dict[int, str] | None = None
         self.nodes.append(SchemaNode(self, schema, None, (), 1, True))
         self.deepest = _walk(self, self.nodes)
-        """How many levels of objects and arrays nest, the root being level 1."""
+        """The nesting depth of objects and arrays; the root is level 1."""
 
     def admit(self, schema: dict[str, Any], ancestor: SchemaNode, path: tuple[str, ...]) -> list[SchemaNode]:
-        """Take in a schema that stands where no keyword puts one, because a reference leads to it."""
+        """Add a schema at a position that no keyword makes a schema, because a reference points at it."""
         found = [SchemaNode(self, schema, ancestor, path, ancestor.level + len(path), False)]
         _walk(self, found)
         self.nodes += found
         return found
 
     def release(self) -> None:
-        """Untie the nodes from the tree: the two refer to each other, and a collector may never come by."""
+        """Break the reference cycle between tree and nodes, since garbage collection may be disabled."""
         for nodes in (self.nodes, self.objects, self.properties, self.holders):
             nodes.clear()
         self.last_parent = self._references = None
@@ -194,12 +194,12 @@ class SchemaTree:
 
     @property
     def parameters(self) -> list[Property]:
-        """The properties of the root: the arguments of a call."""
+        """The properties of the root: a call's arguments."""
         return self.properties[: len(self.nodes[0].properties)]
 
     @property
     def references(self) -> References:
-        """What the references of this schema lead to, worked out when first asked."""
+        """The resolved references, computed on first use."""
         if self._references is None:
             from mcproof.schema.references import References
 
@@ -208,11 +208,11 @@ class SchemaTree:
 
     @property
     def obstacles(self) -> dict[int, str]:
-        """Which objects must not be closed by machine, and why, worked out when first asked."""
+        """The objects that must not be closed automatically, with the reasons; computed on first use."""
         if self._obstacles is None:
             dialect = self.root.get("$schema", "")
             if dialect and not any(known in str(dialect) for known in _DIALECTS):
-                reason = "its `$schema` names a dialect whose references mcproof does not follow"
+                reason = "its `$schema` dialect is not supported"
                 self._obstacles = {id(node): reason for node in self.objects}
             elif self._is_entangled():
                 from mcproof.schema.closing import obstacles
@@ -223,7 +223,7 @@ class SchemaTree:
         return self._obstacles
 
     def _is_entangled(self) -> bool:
-        """Whether any object could be affected by another schema: most are not, and need no further thought."""
+        """Whether any object could be affected by another schema; usually none is."""
         if self.holders:
             return True
         for node in self.objects:
@@ -238,10 +238,10 @@ class SchemaTree:
 
 
 def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
-    """Add every schema below those in `nodes` to the list, and tell how deep the whole nests.
+    """Append every schema below those in `nodes` to the list; return the nesting depth.
 
-    The list grows while it is read, which makes the order breadth first: parents before children, siblings in
-    the order of the text.
+    The list grows while it is iterated, which makes the order breadth first: parents before children, siblings in
+    document order.
     """
     deepest = 1
     objects, properties, holders = tree.objects, tree.properties, tree.holders
@@ -303,7 +303,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
 
 
 def nesting(value: Any) -> int:
-    """How many levels of objects and arrays a value has; a scalar has none."""
+    """The nesting depth of objects and arrays in a value; 0 for a scalar."""
     deepest = 0
     level = [value]
     while level:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcproof.catalog.model import OF_SOURCE, Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.catalog.model import FROM_SOURCE, Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.errors import InputError
 from mcproof.text.jsontext import JsonText, kind_of
 
@@ -18,7 +18,7 @@ SHAPES = (
     'or a capture with `"server"` or `"initialize"`'
 )
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_SPEAKS_OF_SERVER = ("server", "initialize", "discover")
+_DESCRIBES_SERVER = ("server", "initialize", "discover")
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
 
@@ -65,7 +65,7 @@ def text_of(data: bytes, name: str) -> str:
         column = len(before[start_of_line:].decode(errors="replace")) + 1
         byte = f"byte 0x{data[error.start]:02x}"
         raise InputError(
-            f"not UTF-8: {byte} is no part of a character", file=name, line=before.count(b"\n") + 1, column=column
+            f"not UTF-8: {byte} is not valid UTF-8", file=name, line=before.count(b"\n") + 1, column=column
         ) from None
 
 
@@ -100,7 +100,7 @@ def _capture(name: str, document: JsonText, value: dict[str, Any], pointer: str)
         templates=entries("resourceTemplates", ResourceTemplate),
         prompts=entries("prompts", Prompt),
         server=Server(value, pointer),
-        speaks_of_server=any(key in value for key in _SPEAKS_OF_SERVER) and not _is_of_source(value),
+        describes_server=any(key in value for key in _DESCRIBES_SERVER) and not _is_of_source(value),
         has_more=bool(value.get("nextCursor")),
     )
 
@@ -109,7 +109,7 @@ def _is_of_source(value: dict[str, Any]) -> bool:
     """Whether what it says of the server was read from source code, which does not settle all of it."""
     handshake = value.get("initialize")
     meta = handshake.get("_meta") if isinstance(handshake, dict) else None
-    return isinstance(meta, dict) and meta.get(OF_SOURCE) is True
+    return isinstance(meta, dict) and meta.get(FROM_SOURCE) is True
 
 
 def _entries(make: Callable[[Any, str, int], ItemType], listed: list[Any], pointer: str) -> list[ItemType]:

@@ -1,4 +1,4 @@
-"""Writing files so that whatever happens, each is the old one or the new one."""
+"""Atomic file writes: a file has its old content or its new content, never a part of it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
-"""The streams that have a name, and their file descriptors."""
+"""Named streams and their file descriptors."""
 
 
 def replace_file(name: str, before: bytes, after: bytes) -> None:
-    """Put `after` in the place of `before`, in one step.
+    """Replace a file's content atomically.
 
-    Refuses, with the original untouched, where the file is read-only, is gone, or is no longer what was read.
+    Raises a WriteError, with the original unchanged, if the file is read-only, is gone, or no longer contains `before`.
     """
     try:
         mode = _replaceable(name, before)
@@ -29,7 +29,7 @@ def replace_file(name: str, before: bytes, after: bytes) -> None:
 
 
 def replace_files(changes: Sequence[tuple[str, bytes, bytes]]) -> None:
-    """Replace several files, each in one step; none where one of them would be refused."""
+    """Replace several files, each atomically; none if one of them cannot be replaced."""
     for name, before, _ in changes:
         try:
             _replaceable(name, before)
@@ -40,23 +40,23 @@ def replace_files(changes: Sequence[tuple[str, bytes, bytes]]) -> None:
 
 
 def _replaceable(name: str, before: bytes) -> int:
-    """The mode of a file that is still what was read; raises what replacing it would raise."""
+    """Return the mode of a replaceable file; raise if it is read-only or was changed since it was read."""
     target = os.path.realpath(name)
     mode = os.stat(target).st_mode
     _refuse_read_only(name, mode)
     with open(target, "rb") as file:
         if file.read() != before:
-            raise WriteError("was changed by somebody else meanwhile; nothing was written", file=name)
+            raise WriteError("changed since it was read; nothing was written", file=name)
     return mode
 
 
 def write_file(name: str, data: bytes) -> None:
-    """Write a file of ours, in one step; into a device, a pipe or an open stream, as one does."""
+    """Write a file atomically; write devices, pipes and open streams directly."""
     try:
         if name in _STREAMS:
             _write_stream(_STREAMS[name], data)
             return
-        # Of the name, not of what it resolves to: a pipe behind `/dev/fd` resolves to nothing.
+        # Test the name itself: a pipe behind `/dev/fd` resolves to no path.
         mode = os.stat(name).st_mode if os.path.exists(name) else None
         if mode is not None and not stat.S_ISREG(mode):
             with open(name, "wb") as file:
@@ -73,7 +73,7 @@ def write_file(name: str, data: bytes) -> None:
 
 
 def append_file(name: str, data: bytes) -> None:
-    """Add to a file that others write to as well."""
+    """Append to a file that other processes may write to as well."""
     try:
         with open(name, "ab") as file:
             file.write(data)
@@ -82,7 +82,7 @@ def append_file(name: str, data: bytes) -> None:
 
 
 def _write_stream(number: int, data: bytes) -> None:
-    """Write where a stream of ours stands: to open what is behind it would start at its beginning, or replace it."""
+    """Write to an open stream at its current position; opening its path again would truncate it."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     with open(number, "wb", closefd=False) as file:
@@ -106,7 +106,7 @@ def _put(target: str, data: bytes, mode: int) -> None:
 
 
 def _umask() -> int:
-    """The permissions that new files do not get; it can only be read by setting it."""
+    """The process's umask, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

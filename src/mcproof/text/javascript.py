@@ -1,7 +1,7 @@
-"""What JavaScript would say: the grade and its token counts are defined by what a JavaScript program computes.
+"""JavaScript semantics for the grade and its token counts, which are defined by a JavaScript program.
 
-Lengths are in UTF-16 code units, trimming knows another set of blanks, an empty list is true, and
-`JSON.stringify` writes numbers its own way.
+Lengths are in UTF-16 code units, `trim` strips a different set of whitespace, an empty list is truthy, and
+`JSON.stringify` formats numbers differently.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ def trim(text: str) -> str:
 
 
 def is_blank(value: Any) -> bool:
-    """Whether a description says nothing: absent, empty, or a text of blanks."""
+    """Whether a description is absent, empty or only whitespace."""
     if type(value) is not str:
         return not truthy(value)
     return not value or ((value.isspace() or "\ufeff" in value) and not trim(value))
 
 
 def length(text: str) -> int:
-    """How many UTF-16 code units a text has."""
+    """The length of a text in UTF-16 code units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def truthy(value: Any) -> bool:
-    """Whether `if (value)` would hold for a JSON value."""
+    """Whether a JSON value is truthy in JavaScript."""
     return bool(value) or isinstance(value, (list, dict))
 
 
 def stringify(value: Any) -> str:
-    """A JSON value as `JSON.stringify` writes it. Depth is no limit."""
+    """A JSON value as `JSON.stringify` writes it, at any depth."""
     try:
         text = _encode(value)
     except RecursionError:
         text = "".join(_pieces(value))
     if _odd_number(text) or isinstance(value, (int, float)):
-        pieces = _strings.split(text)  # every second one is a string, and left alone
+        pieces = _strings.split(text)  # every second piece is a string
         pieces[::2] = [_number.sub(_in_javascript, each) if len(each) > 2 else each for each in pieces[::2]]
         text = "".join(pieces)
     if not text.isascii():
@@ -56,7 +56,7 @@ def stringify(value: Any) -> str:
 
 
 def _in_javascript(found: re.Match[str]) -> str:
-    """A number as JavaScript prints it: a double, without a needless fraction or a padded exponent."""
+    """A number as JavaScript prints it: no trailing `.0`, no padded exponent."""
     number = float(found[0])
     if not isfinite(number):
         return "null"
@@ -81,7 +81,7 @@ def _in_javascript(found: re.Match[str]) -> str:
 
 
 def _pieces(value: Any) -> list[str]:
-    """Compact JSON of a value that nests deeper than the encoder of the standard library goes."""
+    """Compact JSON of a value that is nested too deep for the standard library's encoder."""
     pieces: list[str] = []
     pending: list[Any] = [value]
     literal = object()

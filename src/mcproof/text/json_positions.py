@@ -1,4 +1,4 @@
-"""From JSON pointers to positions in the text.
+"""Locate JSON pointers in a text.
 
 `scan` finds all wanted pointers in one pass: it steps into the containers it needs, and the C scanner skips the rest.
 """
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]
 _plain_key = re.compile(r'[ \t\n\r]*+"([^"\\]*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
-# What is skipped is thrown away, so it is built cheaply, and no number is too long for it.
+# Skipped values are discarded, so they are built cheaply, and integers of any length are accepted.
 _skip_value = make_scanner(JSONDecoder(object_pairs_hook=len, parse_int=float))  # type: ignore[arg-type]
 
 
 class Span(NamedTuple):
-    """Where a value stands in the text: its first offset, the one after its last, and its key's (or -1)."""
+    """The offsets of a value: of its key (or -1), of its first character, and after its last."""
 
     key: int
     start: int
@@ -32,12 +32,12 @@ class Span(NamedTuple):
 
     @property
     def anchor(self) -> int:
-        """The offset that a reader looks for: the key of a member, the first character of anything else."""
+        """The offset to show: a member's key, or the first character of any other value."""
         return self.start if self.key < 0 else self.key
 
 
 class Layout(NamedTuple):
-    """How the last member of an object is written, so that another can be written like it."""
+    """The formatting of an object's last member, for writing another like it."""
 
     before_key: str
     colon: str
@@ -46,9 +46,9 @@ class Layout(NamedTuple):
 
 
 class Wanted(dict[str, "Wanted"]):
-    """What a scan looks for, as a tree of pointer tokens; the scan fills in what it finds.
+    """The values a scan looks for, as a tree of pointer tokens; the scan fills in spans and layouts.
 
-    There is one for each finding, so what it starts with is said once, by the class.
+    One per finding, so the defaults are class attributes.
     """
 
     span: Span | None = None
@@ -63,18 +63,18 @@ class Wanted(dict[str, "Wanted"]):
         return found
 
     def forget(self) -> None:
-        """Drop what an earlier member of the same key gave: the last one is the one that was parsed."""
+        """Drop the results of an earlier member with the same key: the parser keeps the last one."""
         stack = [self]
         while stack:
             node = stack.pop()
             node.span = node.layout = None
-            if node.entered:  # only then can anything below have been found
+            if node.entered:  # otherwise nothing below has been found
                 node.entered = False
                 stack.extend(node.values())
 
 
 def wanted_tree(pointers: Iterable[Pointer]) -> dict[Pointer, Wanted]:
-    """The node of each pointer in one tree, whose root is the node of the empty pointer."""
+    """The node of each pointer, in one tree; its root is the node of the empty pointer."""
     nodes = {"": Wanted()}
     for pointer in pointers:
         missing = []
@@ -90,11 +90,11 @@ def wanted_tree(pointers: Iterable[Pointer]) -> dict[Pointer, Wanted]:
 
 
 def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
-    """Fill in every span and layout below `root`. The text is known to be valid JSON.
+    """Fill in every span and layout below `root`. The text must be valid JSON.
 
-    One turn of the loop for each member of a container in which something is wanted; every other value is
-    jumped over in one call. Iterative, so that depth is no limit, and with the state of the innermost container
-    in local variables: this is what a run with many findings spends its time on.
+    One iteration per member of a container in which something is wanted; any other value is skipped in one call.
+    Iterative, so any depth works; the state of the innermost container is in local variables, because runs with many
+    findings spend most of their time here.
     """
     outer: list[tuple[Wanted, int, int, int, bool, int, int, int, int]] = []  # the containers around `holder`
     holder, holder_key, holder_start, index, is_object = Wanted(), -1, -1, 0, False
@@ -113,7 +113,7 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
             end = _skip_value(text, start)[1]
             wanted.span = Span(key, start, end)
 
-        while end >= 0:  # a value has ended: so may have the containers it was the last of
+        while end >= 0:  # a value has ended, and perhaps the containers around it
             if not outer:
                 return
             at = end if text[end : end + 1] == "," else _space(text, end).end()
@@ -125,7 +125,7 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
             if holder.needs_layout and is_object:
                 before_key, colon = text[separator_end:key], text[key_end:start]
                 if not before_key and " " in colon and text[separator_end - 1] == "{":
-                    before_key = " "  # a lone member does not show what separates members
+                    before_key = " "  # a single member does not show the separator
                 holder.layout = Layout(before_key, colon, end, at)
             holder, holder_key, holder_start, index, is_object, separator_end, key, key_end, start = outer.pop()
             end = at + 1
@@ -146,16 +146,16 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
 
 
 def _is_filled(text: str, start: int) -> bool:
-    """Whether the container that starts here has anything in it."""
+    """Whether the container that starts here is not empty."""
     return text[_space(text, start + 1).end()] not in "}]"
 
 
 def repeated_keys(text: str) -> Iterator[tuple[Pointer, str, Span]]:
-    """A slow pass over the whole text, taken only when the parser has met a repeated key."""
+    """Find repeated keys in a slow pass over the whole text, needed only if the parser has seen one."""
     token = re.compile(r'[ \t\n\r]*(?:([{}\[\],:])|(")|[^ \t\n\r{}\[\],:"]+)')
     at = 0
     path: list[str] = []
-    seen: list[set[str]] = []  # the keys of each open object; an array has none
+    seen: list[set[str]] = []  # the keys of each open object; unused for arrays
     is_array: list[bool] = []
     key_expected = False
     while found := token.match(text, at):

@@ -1,8 +1,7 @@
-"""JSON text with positions: read it, find where a pointer stands, change one member, keep every other byte.
+"""JSON documents with positions: parse, locate JSON pointers, change single members and keep every other byte.
 
-Parsing is the standard library's; positions are found only when somebody asks, in one pass over the text for
-all pointers at once. That pass steps into the containers it needs and lets the C scanner jump over the rest,
-so a clean file costs nothing and a few pointers cost little more than a second parse.
+The standard library parses. A JSON pointer becomes a line here: `spans` and `positions` locate all requested pointers
+in one pass over the text (see `json_positions`), and only on request, so a clean file costs nothing.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def kind_of(value: Any, *, mapping: str = "an object", other: str = "null") -> str:
-    """The type of a parsed value, in words with an article; formats differ in how they call a mapping."""
+    """The type of a parsed value, in words with an article; formats differ in the word for a mapping."""
     kinds = {dict: mapping, list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
     return kinds.get(type(value), other)
 
 
 class Edit(NamedTuple):
-    """A range of a text, and what stands there instead."""
+    """Replace a range of a text."""
 
     start: int
     end: int
@@ -38,26 +37,26 @@ class Edit(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A place in a text as people count: line and column from 1, columns in characters."""
+    """A position in a text: line and column from 1, columns in characters."""
 
     line: int
     column: int
 
 
 class JsonText:
-    """A JSON document: its text, its value, and the position of any part of it on demand."""
+    """A JSON document: its text, its value and, on demand, the position of any part."""
 
     def __init__(self, text: str, value: Any, *, has_duplicate_keys: bool = False) -> None:
         self.text = text
         self.value = value
         self.has_duplicate_keys = has_duplicate_keys
         self.byte_order_mark = b""
-        """What stood before the text in the file, if anything."""
+        """The byte order mark before the text, if the file has one."""
         self._line_starts: list[int] | None = None
 
     @classmethod
     def parse(cls, text: str, file: str) -> JsonText:
-        """Read `text`, or raise an InputError that says where it stops being JSON."""
+        """Parse a text; raise an InputError with the position of a syntax error."""
         repeated = False
 
         def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -72,15 +71,15 @@ class JsonText:
         except json.JSONDecodeError as error:
             raise InputError(_expected(text, error), file=file, line=error.lineno, column=error.colno) from None
         except RecursionError:
-            raise InputError("this JSON is nested too deeply for the parser; no tool catalog is", file=file) from None
+            raise InputError("nested too deeply to parse", file=file) from None
         return cls(text, value, has_duplicate_keys=repeated)
 
     def encode(self, text: str) -> bytes:
-        """A text as this document's file holds its own."""
+        """Encode a text like this document's file."""
         return self.byte_order_mark + text.encode()
 
     def positions(self, offsets: Iterable[int]) -> list[Position]:
-        """The positions of many offsets in ascending order, in one sweep.
+        """The positions of ascending offsets, in one pass.
 
         A line ends at a line feed, whether or not a carriage return precedes it.
         """
@@ -96,7 +95,7 @@ class JsonText:
         return found
 
     def line_bounds(self, number: int) -> tuple[int, int]:
-        """The offsets at which a line starts and ends, its end of line not included."""
+        """The start and end offsets of a line, without its line ending."""
         starts = self._starts()
         start = starts[number - 1]
         end = starts[number] - 1 if number < len(starts) else len(self.text)
@@ -109,7 +108,7 @@ class JsonText:
         return self._line_starts
 
     def spans(self, pointers: Iterable[Pointer]) -> dict[Pointer, Span]:
-        """Where each of these pointers stands; those that the document does not have are left out."""
+        """The span of each pointer; pointers that do not exist in the document are omitted."""
         asked = list(pointers)
         nodes = wanted_tree(asked)
         scan(self.text, nodes[""], last_wins=self.has_duplicate_keys)
@@ -117,10 +116,10 @@ class JsonText:
         return {pointer: span for pointer, span in found if span is not None}
 
     def member_edits(self, changes: Sequence[tuple[Pointer, str, Any]]) -> list[Edit]:
-        """The edits that give each object at `pointer` the member `key: value`, written as its neighbours are.
+        """The edits that set `key: value` in each object at `pointer`, formatted like the neighbouring members.
 
-        An existing member keeps its place and gets the new value; a new one follows the last. There is one edit for
-        each change, in the order of the changes.
+        An existing member keeps its position and gets the new value; a new one follows the last. Returns one edit per
+        change, in the same order.
         """
         nodes = wanted_tree(pointer for pointer, _, _ in changes)
         asked = []
@@ -143,12 +142,12 @@ class JsonText:
         return edits
 
     def duplicate_keys(self) -> list[tuple[Pointer, str, Span]]:
-        """Every key that its object has already had: the object's pointer, the key, and where it is repeated."""
+        """Every repeated key: the object's pointer, the key and the span of the repetition."""
         return list(repeated_keys(self.text)) if self.has_duplicate_keys else []
 
 
 def splice(text: str, edits: Iterable[Edit]) -> str:
-    """The text with these edits, which are in order, in place of what they replace."""
+    """Apply edits, given in ascending order, to a text."""
     pieces, at = [], 0
     for start, end, replacement in edits:
         pieces += [text[at:start], replacement]
@@ -158,7 +157,7 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
 
 
 def _written(value: Any, layout: Layout, text: str, *, expanded: bool) -> str:
-    """A new member's value in the style of its neighbours: a list on lines of its own where they have them."""
+    """A new member's value in its neighbours' style: a list is expanded to several lines where other lists are."""
     if not (isinstance(value, list) and value and expanded and "\n" in layout.before_key):
         return _json(value, separator=", " if " " in layout.colon else ",")
     line = layout.before_key
@@ -169,11 +168,11 @@ def _written(value: Any, layout: Layout, text: str, *, expanded: bool) -> str:
 
 
 def _json(value: Any, separator: str = ", ") -> str:
-    """A value as JSON, in letters where they can be written and in escapes where they cannot."""
+    """A value as JSON, unescaped where it can be encoded."""
     text = json.dumps(value, ensure_ascii=False, separators=(separator, ": "))
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # a lone surrogate
         return json.dumps(value, separators=(separator, ": "))
     return text
 
@@ -184,17 +183,17 @@ def _decode(text: str, build: Any) -> Any:
     except json.JSONDecodeError:
         raise
     except _NotJsonError as error:
-        # The parser does not tell where it met the word; it stands outside every string, so look there.
+        # The parser does not report the position; the word is outside every string.
         outside = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.DOTALL)
         at = next(found.start() for found in outside.finditer(text) if found[1])
-        raise json.JSONDecodeError(f"`{error}` is a word of JavaScript, not of JSON", text, at) from None
+        raise json.JSONDecodeError(f"`{error}` is JavaScript, not JSON", text, at) from None
     except ValueError:
-        # An integer of more digits than Python converts: valid JSON, so read it as a float.
+        # An integer with more digits than Python converts: valid JSON, so read it as a float.
         return JSONDecoder(object_pairs_hook=build, parse_constant=_no_constant, parse_int=_long_int).decode(text)
 
 
 class _NotJsonError(ValueError):
-    """NaN and Infinity, which Python reads and JSON does not have."""
+    """NaN or Infinity, which Python accepts and JSON does not have."""
 
 
 def _no_constant(word: str) -> Any:
@@ -206,11 +205,11 @@ def _long_int(digits: str) -> int | float:
 
 
 def _expected(text: str, error: json.JSONDecodeError) -> str:
-    """What the parser had hoped for, in words that do not need its source."""
+    """A parser error in plain words."""
     if not text.strip(" \t\n\r"):
         return "not JSON: the input is empty"
     if error.pos >= len(text.rstrip(" \t\n\r")):
-        return "not JSON: the text ends in the middle of a value; the file is cut short"
+        return "not JSON: unexpected end of file"
     here = text[error.pos]
     if here in "}]" and text[: error.pos].rstrip(" \t\n\r").endswith(","):
         return f"not JSON: a comma before `{here}` is not allowed"
@@ -220,9 +219,8 @@ def _expected(text: str, error: json.JSONDecodeError) -> str:
         "Expecting ':' delimiter": "expected `:` after the key",
         "Expecting ',' delimiter": "expected `,` or the end of the list or object",
         "Extra data": "expected the end of the document; a snapshot is one JSON value",
-        "Unterminated string starting at": "this string is never closed",
-        "Invalid control character": "a line or control character inside a string: the string is never closed, or "
-        "the character wants an escape",
+        "Unterminated string starting at": "unterminated string",
+        "Invalid control character": "control character in a string: unterminated, or the character must be escaped",
         "Illegal trailing comma before end of object": "a comma before `}` is not allowed",
         "Illegal trailing comma before end of array": "a comma before `]` is not allowed",
     }

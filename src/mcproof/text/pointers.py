@@ -1,6 +1,6 @@
-"""JSON pointers (RFC 6901): escape and unescape tokens, and resolve a pointer in a document.
+"""JSON pointers (RFC 6901): escape and unescape tokens, resolve a pointer in a document.
 
-`json_positions` finds the place of a pointer in the text.
+`JsonText.spans` locates pointers in a text.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ Pointer = str
 
 
 def escape(token: str) -> str:
-    """A key as it is written inside a JSON pointer."""
+    """Escape a key for use in a JSON pointer."""
     return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
 
 
 def unescape(token: str) -> str:
-    """A pointer's token as the key that it names."""
+    """The key that a pointer token stands for."""
     return token.replace("~1", "/").replace("~0", "~") if "~" in token else token
 
 
 def resolve(document: Any, pointer: Pointer) -> Any:
-    """The value at a pointer. Raises LookupError where there is none."""
+    """The value at a pointer. Raises LookupError if there is none."""
     value = document
     for token in pointer.split("/")[1:]:
         if isinstance(value, list):
@@ -37,5 +37,5 @@ def resolve(document: Any, pointer: Pointer) -> Any:
 
 
 def _is_index(text: str) -> bool:
-    """An array index of RFC 6901: decimal digits without a leading zero."""
+    """Whether a token is an array index (RFC 6901): decimal digits without a leading zero."""
     return text == "0" or (text[:1] in "123456789" and text.isascii() and text.isdigit() and len(text) < 16)

@@ -1,7 +1,7 @@
-"""Python text with positions: find a dict display, give it another item, keep every other byte.
+"""Python source with positions: find a dict literal, add or change its items, keep every other byte.
 
-The parser is the standard library's; the text is never run and never printed from its tree. What is changed is changed
-in the text as it stands in the file, with its line ends, its tabs and its encoding.
+The standard library parses; the source is never executed and never regenerated from its tree. Edits apply to the text
+of the file, with its line endings, tabs and encoding.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 NARROWEST, WIDEST = 88, 120
-"""How wide a line may get before a list goes on lines of its own: as wide as the file's widest, within these."""
+"""A list is expanded to several lines beyond the width of the file's longest line, limited to this range."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _SPACED_COLON = re.compile(r"[ \t]*:[ \t]*")
@@ -28,11 +28,11 @@ _SPACED_COMMA = re.compile(r"[ \t]*,[ \t]*")
 
 
 class UncertainError(Exception):
-    """A change of which nobody can be certain, so that it is not made."""
+    """The effect of an edit is not certain, so it is not made."""
 
 
 class PythonText:
-    """A source file: its text, its tree, and the dict displays in it by the places of their keys."""
+    """A source file: its text, its tree, and its dict literals by the positions of their keys."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -40,9 +40,9 @@ class PythonText:
             self.encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             self.text = data.decode(self.encoding)
             if self.text.encode(self.encoding) != data:
-                raise UncertainError("its encoding does not lead back to the same bytes")
+                raise UncertainError("its encoding does not round-trip")
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # an odd escape in somebody's string is not our news
+                warnings.simplefilter("ignore")  # invalid escapes in strings are not reported here
                 self.tree = ast.parse(_LINE_END.sub("\n", self.text))
         except (SyntaxError, LookupError, ValueError, RecursionError, MemoryError) as error:
             raise UncertainError("it cannot be parsed") from error
@@ -51,7 +51,7 @@ class PythonText:
         self._displays: dict[tuple[int, int], tuple[ast.Dict, str]] = {}
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
-                if not isinstance(child, ast.expr_context):  # one object stands for all of a kind
+                if not isinstance(child, ast.expr_context):  # shared by many nodes
                     self._parents[child] = node
             if isinstance(node, ast.Dict):
                 for key in node.keys:
@@ -59,13 +59,13 @@ class PythonText:
                         self._displays[key.lineno, key.col_offset] = node, key.value
 
     def parents(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-        """From a node outwards: each part with what contains it."""
+        """Each ancestor of a node with its child on the path, from the inside out."""
         while (parent := self._parents.get(node)) is not None:
             yield node, parent
             node = parent
 
     def display_with(self, key: str, line: int, column: int) -> ast.Dict | None:
-        """The dict display that has this key at this place, whose column counts characters from one."""
+        """The dict literal with this key at this position (column in characters, from 1)."""
         if not 0 < line <= len(self._starts):
             return None
         start = self._starts[line - 1]
@@ -74,25 +74,25 @@ class PythonText:
         return display if found == key else None
 
     def encode(self, edits: Iterable[Edit]) -> bytes:
-        """The file with these edits, which are in order."""
+        """The file's bytes with these edits, given in ascending order."""
         try:
             return splice(self.text, edits).encode(self.encoding)
         except UnicodeEncodeError:
-            raise UncertainError("its encoding has no such characters") from None
+            raise UncertainError("its encoding cannot represent the new text") from None
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The line and the column of an offset, both from one, columns in characters."""
+        """The line and column of an offset, both from 1, columns in characters."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def edit_of(self, display: ast.Dict, members: dict[str, Any]) -> list[Edit]:
-        """The edits that give a dict display these items, written as its neighbours are.
+        """The edits that set these items in a dict literal, formatted like the neighbouring items.
 
-        An existing item keeps its place and gets the new value; new ones follow the last.
+        An existing item keeps its position and gets the new value; new ones follow the last.
         """
         keys = [key.value if isinstance(key, ast.Constant) else None for key in display.keys]
         if not keys or not all(isinstance(key, str) for key in keys) or len(set(keys)) != len(keys):
-            raise UncertainError("it is not a plain list of keys and values")
+            raise UncertainError("it has computed or repeated keys")
         style = self._style(display)
         edits = [
             self._replacement(display.values[keys.index(key)], value, style)
@@ -106,11 +106,11 @@ class PythonText:
         start, end = self._start(node), self._end(node)
         is_plain = isinstance(node, ast.Constant) or (isinstance(node, (ast.Dict, ast.List)) and not list(_parts(node)))
         if not is_plain or "#" in self.text[start:end]:
-            raise UncertainError("what is there now is no plain value")
+            raise UncertainError("the current value is not a constant")
         return Edit(start, end, _written(value, style.quote))
 
     def _insertion(self, display: ast.Dict, new: dict[str, Any], style: _Style) -> list[Edit]:
-        """New items behind the last: a comma where there is none yet, and the items where the next would stand."""
+        """Insert items after the last one, with a comma where it has none."""
         after, comma, close = self._tail(display)
         items = [f"{style.quoted(key)}{style.colon}{_written(value, style.quote)}" for key, value in new.items()]
         if style.line is None:
@@ -135,12 +135,12 @@ class PythonText:
         return [Edit(after, after, ","), Edit(at, at, f"{style.line}{block}")]
 
     def _expanded(self, value: list[Any], style: _Style, *, trailing: bool) -> str:
-        assert style.line is not None  # noqa: S101 (only what stands on lines of its own is expanded)
+        assert style.line is not None  # noqa: S101 (only items on separate lines are expanded)
         entries = ",".join(f"{style.line}{style.indent}{_written(each, style.quote)}" for each in value)
         return f"[{entries}{',' if trailing else ''}{style.line}]"
 
     def _line_end(self, at: int, close: int) -> int:
-        """Where a new line can begin: behind the comment that follows, or right here if the display ends here."""
+        """Where a new line can start: after a trailing comment, or here if the literal ends on this line."""
         found = _LINE_END.search(self.text, at, close)
         if found is None:
             return at
@@ -148,10 +148,10 @@ class PythonText:
         return found.start() - (len(rest) - len(rest.rstrip())) if rest.strip() else at
 
     def _tail(self, display: ast.Dict) -> tuple[int, int | None, int]:
-        """Where the last value ends with its parentheses, where its comma ends if it has one, where the brace is."""
+        """The end of the last value with its parentheses, the end of its comma (or None), and the closing brace."""
         after, close = self._end(display.values[-1]), self._end(display) - 1
         if self.text[close] != "}":
-            raise UncertainError("its end is not where it should be")
+            raise UncertainError("its closing brace was not found")
         comma = None
         at = after
         while at < close:
@@ -169,14 +169,14 @@ class PythonText:
         return after, comma, close
 
     def _style(self, display: ast.Dict) -> _Style:
-        """How the last item is written."""
+        """The formatting of the last item."""
         last, value = display.keys[-1], display.values[-1]
-        assert last is not None  # noqa: S101 (a display with `**` has been refused)
+        assert last is not None  # noqa: S101 (a literal with `**` has been refused)
         key, key_end = self._start(last), self._end(last)
         spelt = self.text[key:key_end]
         quote = next((each for each in spelt if each in "\"'"), None)
         if quote is None or "\n" in spelt or "\r" in spelt:
-            raise UncertainError("its last key is no plain string")
+            raise UncertainError("its last key is not a plain string")
         between = self.text[key_end : self._start(value)]
         colon = between if _SPACED_COLON.fullmatch(between) else ": "
         comma = ", " if colon.endswith((" ", "\t")) else ","
@@ -192,7 +192,7 @@ class PythonText:
         return _Style(quote, colon, comma, line, self._indent(display, margin))
 
     def _indent(self, display: ast.Dict, margin: str) -> str:
-        """By how much what stands in a container is indented; four spaces where the closing brace does not show it."""
+        """The indentation of items relative to the closing brace; four spaces if it cannot be seen."""
         close = self._end(display) - 1
         outer = self.text[self._starts[(display.end_lineno or 1) - 1] : close]
         if not outer.strip() and margin.startswith(outer) and margin != outer:
@@ -206,7 +206,7 @@ class PythonText:
         return self._offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
 
     def _offset(self, line: int, column: int) -> int:
-        """The offset in the text of a place whose column counts UTF-8 bytes, as the parser's do."""
+        """The text offset of a parser position, whose column counts UTF-8 bytes."""
         start = self._starts[line - 1]
         stop = self._starts[line] if line < len(self._starts) else len(self.text)
         text = self.text[start:stop]
@@ -216,13 +216,13 @@ class PythonText:
 
 
 class _Style(NamedTuple):
-    """How an item of a dict display is written, so that another can be written like it."""
+    """The formatting of an item of a dict literal, for writing another like it."""
 
     quote: str
     colon: str
     comma: str
     line: str | None
-    """The line end and the margin before an item; None where items do not start lines."""
+    """The line ending and indentation before an item; None if items do not start lines."""
     indent: str
 
     def quoted(self, key: str) -> str:
@@ -234,14 +234,14 @@ def _parts(node: ast.Dict | ast.List) -> Iterator[ast.AST]:
 
 
 def _written(value: Any, quote: str) -> str:
-    """A value as a Python literal: what a fix sets is a constant or a list of them."""
+    """A value as a Python literal; fixes only set constants and lists of constants."""
     if isinstance(value, str):
         return f"{quote}{''.join(_spelt(character, quote) for character in value)}{quote}"
     if isinstance(value, list):
         return f"[{', '.join(_written(each, quote) for each in value)}]"
     if value is None or isinstance(value, (bool, int)):
         return repr(value)
-    raise UncertainError("its new value has no plain spelling")
+    raise UncertainError("its new value cannot be written as a literal")
 
 
 def _spelt(character: str, quote: str) -> str:

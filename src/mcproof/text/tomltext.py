@@ -1,7 +1,7 @@
-"""TOML text with positions: read it, and say on which line and column each key stands.
+"""TOML with positions: parse a text, and locate each key by line and column.
 
-Parsing is the standard library's, which forgets where things stood. A second pass over text that it has accepted
-finds that: it knows no grammar beyond what is needed to step from key to key and over values.
+The standard library parses, but keeps no positions. A second pass over the accepted text finds them; it knows only
+enough grammar to step from key to key and over values.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Path = tuple[str | int, ...]
-"""The keys and indices that lead to a value from the top of the document."""
+"""The keys and indices from the top of the document to a value."""
 
 MAX_STEPS = 5_000_000
-"""How much work the keys of a file may cause. A dotted key costs the parser the square of its parts."""
+"""The limit of work that keys may cause: parsing a dotted key is quadratic in its parts."""
 
 DEEPEST = 20
-"""How many brackets may stand around a value that is given a position."""
+"""Values inside more brackets than this have no position."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _Match = re.Match[str]
@@ -45,7 +45,7 @@ _scalar: Callable[[str, int], _Match] = re.compile(  # type: ignore[assignment]
 
 
 def decode(data: bytes, file: str) -> str:
-    """The text in a file's bytes. A byte-order mark, which TOML forbids and editors write, is let pass."""
+    """Decode a file. A byte order mark, which TOML forbids and some editors write, is accepted."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ConfigError("not UTF-8: this is UTF-16; save it as UTF-8", file=file, line=1, column=1)
     data = data.removeprefix(_BYTE_ORDER_MARK)
@@ -54,31 +54,31 @@ def decode(data: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start]
         column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
-        message = f"not UTF-8: byte 0x{data[error.start]:02x} is no part of a character"
+        message = f"not UTF-8: byte 0x{data[error.start]:02x} is not valid UTF-8"
         raise ConfigError(message, file=file, line=before.count(b"\n") + 1, column=column) from None
 
 
 def parse(text: str, file: str) -> dict[str, Any]:
-    """The document in a text, or a ConfigError that says where it stops being TOML."""
+    """Parse a document; raise a ConfigError with the position of a syntax error."""
     if _is_laborious(text):
-        raise ConfigError("too many dots in too many lines: dotted keys of this number take too long", file=file)
+        raise ConfigError("too many dotted keys to parse in reasonable time", file=file)
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ConfigError("nested too deeply; no configuration is", file=file) from None
-    except ValueError as error:  # a TOMLDecodeError, or a number of more digits than Python reads
+        raise ConfigError("nested too deeply", file=file) from None
+    except ValueError as error:  # a TOMLDecodeError, or an integer with more digits than Python converts
         message, line, column = _split(str(error), text)
         raise ConfigError(f"not TOML: {message}", file=file, line=line, column=column) from None
 
 
 def _is_laborious(text: str) -> bool:
-    """Whether keys may cost too much: the square of their parts, and for each line the depth of its table."""
+    """Whether parsing keys may take too long: quadratic in their parts, plus each line times the depth of its table."""
     dots = [line.count(".") for line in text.split("\n")]
     return sum(count * count for count in dots) + len(dots) * max(dots) > MAX_STEPS
 
 
 def _split(message: str, text: str) -> tuple[str, int | None, int | None]:
-    """The parser's message, and the place that it ends with."""
+    """The parser's message, and the position at its end."""
     said, _, place = message.rpartition(" (at ")
     said, place = (said or place).partition("; use sys.")[0], place.rstrip(")")
     said = said if len(said) <= 200 else f"{said[:200]}…"
@@ -92,11 +92,10 @@ def _split(message: str, text: str) -> tuple[str, int | None, int | None]:
 
 
 def positions(text: str) -> dict[Path, tuple[int, int]]:
-    """The line and column, from 1, of every table, key and list item in a text that the parser accepts.
+    """The line and column, from 1, of every table, key and list item in a valid text.
 
-    A key stands where it is written, quotes included; a table where its header names it, or the first header or key
-    that leads through it; an item of a list at its first character. What stands under more than DEEPEST brackets is
-    left out.
+    A key is located where it is written, quotes included; a table at its header, or at the first header or key that
+    names it; a list item at its first character. Values inside more than DEEPEST brackets are omitted.
     """
     offsets = _Scanner(text).scan()
     line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
@@ -108,14 +107,14 @@ def positions(text: str) -> dict[Path, tuple[int, int]]:
 
 
 class _Scanner:
-    """One pass over a text, from statement to statement."""
+    """One pass over a text, statement by statement."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.offsets: dict[Path, int] = {}
         self._lengths: dict[Path, int] = {}
-        """How many tables each array of tables has so far."""
+        """The number of tables in each array of tables so far."""
 
     def scan(self) -> dict[Path, int]:
         table: Path = ()
@@ -132,7 +131,7 @@ class _Scanner:
         self.at = what(self.text, self.at).end()
 
     def _header(self) -> Path:
-        """Read `[a.b]` or `[[a.b]]`; the path of the table that begins there."""
+        """Read `[a.b]` or `[[a.b]]`; return the path of the table it starts."""
         is_array = self.text.startswith("[[", self.at)
         self.at += 1 + is_array
         path: Path = ()
@@ -149,7 +148,7 @@ class _Scanner:
         return path
 
     def _keys(self, table: Path) -> Path:
-        """Read `a.b =` up to the value; the path that it gives a value to."""
+        """Read `a.b =` up to the value; return the path of that value."""
         path = table
         for key, offset in self._parts():
             path = (*path, key)
@@ -159,7 +158,7 @@ class _Scanner:
         return path
 
     def _parts(self) -> list[tuple[str, int]]:
-        """Read a key with its dots and the blanks around it: each part with its offset."""
+        """Read a dotted key with the whitespace around it; return each part with its offset."""
         parts = []
         while True:
             self._skip(_space)
@@ -172,7 +171,7 @@ class _Scanner:
             self.at += 1
 
     def _value(self, path: Path) -> None:
-        """Read a value with all that stands in it. The open brackets are a list: depth costs no recursion."""
+        """Read a value and everything in it. Open brackets are kept in a list, so depth needs no recursion."""
         brackets: list[tuple[Path, bool]] = []
         items: list[int] = []
         while True:
@@ -183,7 +182,7 @@ class _Scanner:
                 self.at += 1
             else:
                 self._skip(_scalar)
-            while True:  # leave what ends here, then go to the next value
+            while True:  # leave the containers that end here, then go to the next value
                 if not brackets:
                     return
                 self._skip(_blank)
@@ -214,7 +213,7 @@ class _Scanner:
 
 
 def _spelt(key: str) -> str:
-    """The key that is written like this."""
+    """The key that a written key stands for, without quotes and escapes."""
     if key[0] == "'" or (key[0] == '"' and "\\" not in key):
         return key[1:-1]
     if key[0] == '"':

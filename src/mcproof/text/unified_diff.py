@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def unified_diff(before: str, edits: list[Edit], name: str, context: int = 2) -> Iterator[str]:
-    """What edits change in a text, as `diff -u` shows it.
+    """Yield a unified diff of a text and its edited form, as `diff -u` prints it.
 
-    Made from the edits themselves: to compare two long texts line by line takes longer than anybody waits.
+    Comparing two long texts line by line would take far too long.
     """
     if not edits:
         return
@@ -43,7 +43,7 @@ def unified_diff(before: str, edits: list[Edit], name: str, context: int = 2) ->
 
 
 def _marked(old: list[str], new: list[str]) -> list[tuple[str, str]]:
-    """Lines that change, without those at either end that stay: an edit may begin or end with a whole line."""
+    """Changed lines, without equal ones at either end: an edit may start or end with a whole line."""
     same = 0
     while same < min(len(old), len(new)) and old[same] == new[same]:
         same += 1
@@ -61,20 +61,20 @@ def _marked(old: list[str], new: list[str]) -> list[tuple[str, str]]:
 
 
 class _Block(NamedTuple):
-    """Lines that edits touch: the first, the one after the last, and the edits."""
+    """Lines touched by edits: the first, the one after the last, and the edits."""
 
     first: int
     stop: int
     touching: list[Edit]
 
     def edits(self, starts: list[int]) -> list[Edit]:
-        """The edits, counted from the start of the block."""
+        """The edits, with offsets from the start of the block."""
         offset = starts[self.first]
         return [Edit(edit.start - offset, edit.end - offset, edit.replacement) for edit in self.touching]
 
 
 def _hunks(edits: list[Edit], starts: list[int], context: int) -> list[list[_Block]]:
-    """The edits by the lines that they touch, and those together that stand close to each other."""
+    """Group edits by the lines they touch, and nearby blocks into hunks."""
     hunks: list[list[_Block]] = []
     for edit in edits:
         first, stop = bisect_right(starts, edit.start) - 1, bisect_right(starts, edit.end)
@@ -90,6 +90,6 @@ def _hunks(edits: list[Edit], starts: list[int], context: int) -> list[list[_Blo
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text with their ends; only a line feed ends one, whatever else stands in the strings."""
+    """The lines of a text with their ends; only a line feed ends a line."""
     *whole, last = text.split("\n")
     return [f"{line}\n" for line in whole] + ([last] if last else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.catalog.model import OF_SOURCE
+from mcproof.catalog.model import FROM_SOURCE
 from mcproof.discovery.frameworks.servers import ServerInfo
 from mcproof.discovery.interp.builtin_values import unwrapped
 
@@ -26,7 +26,7 @@ def render_server_info(domain: McpDomain) -> dict[str, Any]:
     made: dict[str, Any] = {"serverInfo": info} if info else {}
     if "instructions" in known:
         made["instructions"] = known["instructions"]
-    return {**made, "_meta": {OF_SOURCE: True}} if made else {}
+    return {**made, "_meta": {FROM_SOURCE: True}} if made else {}
 
 
 def _serving(domain: McpDomain) -> list[ServerValue]:

@@ -1,1 +1,1 @@
-"""Automatic fixes: from findings to edits of snapshots and Python source."""
+"""Automatic fixes: turn findings into edits of snapshots and Python source."""

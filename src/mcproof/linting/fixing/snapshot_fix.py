@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class FixedSnapshot(NamedTuple):
-    """A catalog's text after its fixes."""
+    """A snapshot's text after its fixes."""
 
     text: str
     edits: list[Edit]
-    """What was changed in the text before, in order."""
+    """The edits of the original text, in ascending order."""
     applied: int
-    """How many findings are mended."""
+    """The number of fixed findings."""
     made_required: int
-    """How many parameters were optional and are not any more."""
+    """The number of parameters that were optional and are now required."""
 
 
 def fix_snapshot(catalog: Catalog, findings: list[Finding], *, keep_optional: bool = False) -> FixedSnapshot:
-    """The catalog's text with every fix of these findings in it, all other bytes as they were.
+    """Apply the fixes of these findings to a catalog's text; all other bytes stay as they are.
 
-    With `keep_optional`, a parameter that has a default or admits null stays out of a new `required` list.
+    With `keep_optional`, parameters that have a default or accept null are left out of a new `required` list.
     """
     changes = member_changes(findings, keep_optional=keep_optional)
     members: dict[tuple[str, str], MemberChange] = {}
@@ -43,17 +43,17 @@ def fix_snapshot(catalog: Catalog, findings: list[Finding], *, keep_optional: bo
 
 
 class MemberChange(NamedTuple):
-    """What one finding's fix does: give the object at `pointer` the member `key`."""
+    """The effect of one finding's fix: set the member `key` of the object at `pointer`."""
 
     finding: Finding
     pointer: str
-    """From the document's root."""
+    """From the root of the document."""
     key: str
     value: Any
 
 
 def member_changes(findings: list[Finding], *, keep_optional: bool = False) -> list[MemberChange]:
-    """What the fixes of these findings do, in their order."""
+    """The changes that the fixes of these findings make, in order."""
     changes = []
     tree: SchemaTree | None = None
     owner: Item | None = None
@@ -62,7 +62,7 @@ def member_changes(findings: list[Finding], *, keep_optional: bool = False) -> l
             continue
         value = finding.fix.value
         if finding.fix.key == "required" and keep_optional:
-            if tree is None or owner is not finding.item:  # the findings of a tool come one after the other
+            if tree is None or owner is not finding.item:  # the findings of a tool are consecutive
                 if tree is not None:
                     tree.release()
                 owner, tree = finding.item, SchemaTree(finding.item.fields["inputSchema"])
@@ -73,10 +73,10 @@ def member_changes(findings: list[Finding], *, keep_optional: bool = False) -> l
 
 
 def newly_required(changes: Iterable[MemberChange]) -> int:
-    """How many parameters become required by these changes."""
+    """The number of parameters these changes make required."""
     return sum(len(change.value) for change in changes if change.key == "required")
 
 
 def _says_optional(schema: Any, tree: SchemaTree) -> bool:
-    """Whether a property says itself that it can be left out."""
+    """Whether a property is declared optional: by a default, or by accepting null."""
     return (isinstance(schema, dict) and "default" in schema) or admits_null(schema, tree)

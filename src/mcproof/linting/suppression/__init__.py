@@ -1,1 +1,1 @@
-"""Findings that are there and do not count: `[[ignore-for]]`, comments and baselines."""
+"""Suppressed findings: `[[ignore-for]]` entries, comments and baselines."""

@@ -1,7 +1,7 @@
-"""The baseline: the findings that somebody has accepted, so that only new ones fail.
+"""The baseline: accepted findings, so that only new ones fail.
 
-An entry is known by its target and its fingerprint, which has no line number and no position in a list: moving
-tools about or laying out the file anew changes nothing. The rest of an entry is for people who read the file.
+An entry is identified by its target and its fingerprint, which contains no line number and no list index: moving tools
+or reformatting the file changes nothing. The other fields are for people who read the file.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 KIND = "baseline"
 STDIN = "<stdin>"
-"""The one target that is no file."""
+"""The only target that is neither a file nor a live server."""
 LARGEST = 1 << 28
-"""Where reading stops, for what has no end."""
+"""The most characters read, in case the file is endless."""
 LIVE = "live:"
-"""What stands before the name of a live server, which is no file."""
+"""The prefix of live servers' names."""
 _MEMBERS = ("target", "rule", "subject", "pointer", "fingerprint")
 
 
 class BaselineEntry(NamedTuple):
-    """A finding that was accepted."""
+    """An accepted finding."""
 
     target: str
-    """The file, from the folder of the baseline."""
+    """The path of the file, relative to the baseline's folder."""
     rule: str
     subject: str
     pointer: str
@@ -55,7 +55,7 @@ class StaleEntry(NamedTuple):
 
 
 class Baseline:
-    """The accepted findings of one file, and what a run makes of them."""
+    """The accepted findings of one baseline file, applied to a run."""
 
     def __init__(
         self, file: str, entries: Iterable[BaselineEntry] = (), lines: Iterable[int] = (), *, accepts_all: bool = False
@@ -65,17 +65,17 @@ class Baseline:
         self._entries = {entry.key: (entry, line) for entry, line in zip(entries, lines, strict=True)}
         self._current: dict[tuple[str, str], BaselineEntry] = {}
         self._suppressed_elsewhere: set[tuple[str, str]] = set()
-        """What is there and does not need this file: it is not gone, and not accepted either."""
+        """Current findings that something else suppresses: neither stale nor accepted."""
         self._judged: set[tuple[str, str]] = set()
-        """The targets and rules that this run has looked at."""
+        """The targets and rules checked in this run."""
         self._tried: set[tuple[str, str, str]] = set()
-        """The targets, rules and subjects of which something was tried, though perhaps not all that once was."""
+        """The targets, rules and subjects that were probed, though perhaps not completely."""
 
     @classmethod
     def read(cls, file: str, *, accepts_all: bool = False) -> Baseline:
-        """The baseline in a file. Raises an InputError where it cannot be read or is none.
+        """Read a baseline. Raises an InputError if the file cannot be read or is not a baseline.
 
-        One that accepts all takes whatever it is shown, for it will be written anew.
+        With `accepts_all` it accepts every finding, because it will be rewritten.
         """
         from mcproof.text.jsontext import JsonText
 
@@ -83,13 +83,13 @@ class Baseline:
             with open(file, encoding="utf-8-sig") as stream:
                 text = stream.read(LARGEST + 1)
         except FileNotFoundError:
-            raise InputError("there is no such baseline; `--update-baseline` writes it", file=file) from None
+            raise InputError("no such baseline; `--update-baseline` creates it", file=file) from None
         except OSError as error:
             raise InputError(f"cannot be read: {reason_of(error)}", file=file) from None
         except UnicodeDecodeError:
-            raise InputError("no baseline: not UTF-8", file=file) from None
+            raise InputError("not a baseline: not UTF-8", file=file) from None
         if len(text) > LARGEST:
-            raise InputError(f"no baseline: larger than {LARGEST:,} characters", file=file)
+            raise InputError(f"not a baseline: larger than {LARGEST:,} characters", file=file)
         document = JsonText.parse(text, file)
         entries = _entries(document.value, file)
         spans = document.spans([f"/entries/{number}" for number in range(len(entries))])
@@ -104,10 +104,10 @@ class Baseline:
         suppressions: list[Suppression | None],
         running: Iterable[Rule],
     ) -> list[Suppression | None]:
-        """Suppress what is accepted, of what nothing else suppresses, and remember what there is now."""
+        """Suppress accepted findings that nothing else suppresses, and record all current ones."""
         where = self._known_as(catalog)
         for rule in running:
-            if rule.looks_at == "ItemProbes":
+            if rule.scope == "ItemProbes":
                 self._tried.update((where, rule.id, each.item.subject) for each in catalog.item_probes or ())
             else:
                 self._judged.add((where, rule.id))
@@ -124,9 +124,9 @@ class Baseline:
         return result
 
     def stale(self) -> list[StaleEntry]:
-        """The entries that this run should have come across and did not.
+        """The entries that no longer occur, although their rule checked their target.
 
-        None of what was tried: that another probe, another tool or another case found it is no reason to fail.
+        Entries of probes are never stale: another probe, tool or case may have found them.
         """
         seen = self._current.keys() | self._suppressed_elsewhere
         return [
@@ -136,9 +136,9 @@ class Baseline:
         ]
 
     def update(self) -> tuple[int, int, int]:
-        """Write the file anew: how many findings it accepts, how many of them are new, how many entries are gone.
+        """Rewrite the file; return the numbers of accepted findings, of new ones among them, and of removed entries.
 
-        What this run did not look at stays, unless its target is no longer there.
+        Entries that this run did not check are kept, unless their target no longer exists.
         """
         from mcproof.text.atomic import write_file
 
@@ -156,7 +156,7 @@ class Baseline:
         return (entry.target, entry.rule) in self._judged or (entry.target, entry.rule, entry.subject) in self._tried
 
     def _known_as(self, catalog: Catalog) -> str:
-        """What a catalog is called in this file. A configured server goes with the file that names it."""
+        """A catalog's name in this file. A configured server is named together with the file that configures it."""
         origin = catalog.origin
         if origin is None:
             return self._relative(catalog.name)
@@ -165,18 +165,18 @@ class Baseline:
         return f"{LIVE}{self._relative(origin.file)}{catalog.name.removeprefix(origin.file)}"
 
     def _relative(self, target: str) -> str:
-        """A target as the file names it, wherever mcproof was started."""
+        """A target's path relative to this file, independent of the working directory."""
         if target == STDIN or target.startswith(LIVE):
             return target
         folder, (above, name) = os.path.dirname(self.file) or os.curdir, os.path.split(target)
         way = _way(folder, target)
-        if os.pardir in way.split("/"):  # perhaps only because one of the two is named through a link
+        if os.pardir in way.split("/"):  # perhaps only because one of the paths goes through a symlink
             real = _way(os.path.realpath(folder), os.path.join(os.path.realpath(above), name))
             way = min(way, real, key=lambda each: each.split("/").count(os.pardir))
         return way
 
     def _is_gone(self, target: str) -> bool:
-        """Whether there is certainly no such target any more; one that cannot be reached may come back."""
+        """Whether a target certainly no longer exists; one that cannot be reached may come back."""
         if target == STDIN or target.startswith(LIVE):
             return False
         try:
@@ -189,7 +189,7 @@ class Baseline:
 
 
 def _way(folder: str, target: str) -> str:
-    """The way from a folder to a target; all of its path, where another drive has it."""
+    """The relative path from a folder to a target; the absolute path if it is on another drive."""
     try:
         return os.path.relpath(target, folder).replace(os.sep, "/")
     except ValueError:
@@ -198,25 +198,25 @@ def _way(folder: str, target: str) -> str:
 
 def _entries(value: Any, file: str) -> list[BaselineEntry]:
     if not isinstance(value, dict) or value.get("kind") != KIND:
-        raise InputError("no baseline; name another file, and `--update-baseline` writes it", file=file)
+        raise InputError("not a baseline; to create one, name another file with `--update-baseline`", file=file)
     version = value.get("schema_version")
     if type(version) is not int or version != SCHEMA_VERSION:
-        found = f"version {version}" if type(version) is int else "no known version"
-        raise InputError(f"a baseline of {found}; this mcproof reads version {SCHEMA_VERSION}", file=file)
+        found = f"version {version}" if type(version) is int else "an unknown version"
+        raise InputError(f"baseline of {found}; this mcproof reads version {SCHEMA_VERSION}", file=file)
     listed = value.get("entries")
     entries = []
     for number, record in enumerate(listed if isinstance(listed, list) else [None]):
         if not isinstance(record, dict) or not all(isinstance(record.get(key), str) for key in _MEMBERS):
             what = f"entry {number + 1} is not an object with {', '.join(_MEMBERS)}"
             raise InputError(
-                f"a damaged baseline: {what}; mend it, or delete it and `--update-baseline` writes it anew", file=file
+                f"damaged baseline: {what}; fix it, or delete it and create it with `--update-baseline`", file=file
             )
         entries.append(BaselineEntry(*(record[key] for key in _MEMBERS)))
     return entries
 
 
 def _document(entries: Iterable[BaselineEntry]) -> str:
-    """The text of a baseline: one entry a line, in an order that gives small differences."""
+    """The text of a baseline: one entry per line, sorted for small diffs."""
     lines = ",\n".join(json.dumps(entry._asdict()) for entry in sorted(entries))
     listed = f"[\n{lines}\n]" if lines else "[]"
     return f'{{"schema_version": {SCHEMA_VERSION}, "kind": "{KIND}",\n"entries": {listed}}}\n'

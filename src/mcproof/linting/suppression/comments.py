@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
 IGNORE, IGNORE_FILE = "ignore", "ignore-file"
 MOST_WORDS = 100
-"""Where the list of one comment stops being read."""
+"""The most rules read from one comment."""
 MOST_NOTICES = 200
-"""How many comments are complained about in one run; whoever has more has one reason for all of them."""
+"""The most comments reported in one run."""
 LONGEST_REASON, LONGEST_WORD = 500, 60
 
 _START = re.compile(r"#(?=[ \t]*mcproof:)")
 _DIRECTIVE = re.compile(r"[ \t]*mcproof:[ \t]*([\w-]+)[ \t]*(?:(\[)([^\]]*)(\]?))?")
 _NEXT_COMMENT = re.compile(r"\s#\s")
 _NOT_OF_SOURCE = frozenset(("ConnectionFacts", "ItemProbes", "RuleCrash"))
-"""The scopes of rules that have nothing to look at in source."""
+"""The scopes of rules that cannot apply to source."""
 
 
 class IgnoreComment(NamedTuple):
-    """One comment that suppresses."""
+    """One comment that suppresses findings."""
 
     file: str
     line: int
     shown: str
-    """What it says, without the reason: `ignore[MP004]`."""
+    """Its text without the reason: `ignore[MP004]`."""
     is_for_file: bool
     rules: frozenset[str] | None
-    """The ids of the rules; None for all there are."""
+    """The ids of the rules; None for all rules."""
     reason: str | None
 
     @property
@@ -53,10 +53,10 @@ class IgnoreComment(NamedTuple):
         return self.rules is None or rule.id in self.rules
 
     def ran(self, running: set[str]) -> bool:
-        """Whether all of its rules ran; else one that did not may be why it is there."""
+        """Whether all its rules ran; otherwise one that did not may need it."""
         if self.rules is not None:
             return self.rules <= running
-        return all(rule.id in running for rule in all_rules() if rule.looks_at not in _NOT_OF_SOURCE)
+        return all(rule.id in running for rule in all_rules() if rule.scope not in _NOT_OF_SOURCE)
 
 
 def apply_comments(
@@ -66,17 +66,17 @@ def apply_comments(
     running: Iterable[Rule],
     tracker: IgnoreTracker,
 ) -> list[Suppression | None]:
-    """What suppresses each finding, comments included; the tracker learns which of them are not needed.
+    """The suppression of each finding, comments included; the tracker records which comments are unused.
 
-    A comment is about the tool, resource or prompt on whose lines it stands, or about everything in its file; on a
-    line of parameters below the `def`, or of some other part, about what is written there only. It is needed as well
-    where the configuration suppresses the same finding.
+    A comment applies to the tool, resource or prompt on whose lines it is, or to its whole file. On a line of
+    parameters below the `def`, or of another part, it applies only to what is written there. It also counts as needed
+    if the configuration suppresses the same finding.
     """
     comments = list(_read(catalog, tracker))
     source = catalog.source
     if not comments or source is None:
         return suppressions
-    about = _concerned(catalog, comments)
+    about = _comments_by_item(catalog, comments)
     result = list(suppressions)
     needed: set[IgnoreComment] = set()
     for at, finding in enumerate(findings):
@@ -85,39 +85,39 @@ def apply_comments(
                 needed.add(comment)
                 result[at] = result[at] or comment.suppression
                 break
-    placed = {comment for heeded in about.values() for comment, _ in heeded}
+    located = {comment for scoped in about.values() for comment, _ in scoped}
     ids = {rule.id for rule in running}
     for comment in comments:
         if comment in needed:
             tracker.notices[_key(comment.file, comment.line, comment.shown)] = None
-        elif comment not in placed and not comment.is_for_file:
-            where = "it belongs on the line of a decorator, a `def`, a constructor or what is wrong"
+        elif comment not in located and not comment.is_for_file:
+            where = "put it on the line of a decorator, a `def`, a constructor or the reported value"
             _notice(
-                tracker, comment, f"unused: `{comment.shown}` stands on no line of a tool, resource or prompt; {where}"
+                tracker, comment, f"unused: `{comment.shown}` is not on a line of a tool, resource or prompt; {where}"
             )
         elif comment.ran(ids):
             _notice(tracker, comment, f"unused: `{comment.shown}` suppressed nothing in this run")
     return result
 
 
-Heeded = tuple[IgnoreComment, "frozenset[str] | None"]
-"""A comment about an item, with the pointers of the parts that it is about; None for all of the item."""
+CommentScope = tuple[IgnoreComment, "frozenset[str] | None"]
+"""A comment for an item, with the pointers of the parts it applies to; None for the whole item."""
 Lines = dict[tuple[str, int], list[str]]
-"""The pointers of what is written on a line of a file."""
+"""The pointers of the values written on each line of a file."""
 
 
 def _is_about(source: Discovered, finding: Finding, parts: frozenset[str]) -> bool:
-    """Whether what a finding is about, or the nearest thing around it that is written somewhere, is one of these."""
+    """Whether a finding's value, or the nearest value around it with a location, is one of these parts."""
     near = finding.near if isinstance(finding.near, str) else finding.item.pointer + finding.pointer
-    while near and near not in source.places:
+    while near and near not in source.locations:
         near = near.rpartition("/")[0]
     return near in parts
 
 
 def _narrow(item: Item, written: Lines, own: Collection[tuple[str, int]]) -> dict[tuple[str, int], frozenset[str]]:
-    """The parts that a comment on a line is about, for the lines on which it is not about the whole item.
+    """The parts a comment on each line applies to, for lines where it does not apply to the whole item.
 
-    These are the lines of parameters below the `def`, and whatever is not among the lines of the item's own.
+    These are the lines of parameters below the `def`, and all lines that are not the item's own.
     """
     parameters = f"{item.pointer}/inputSchema/properties/"
     heads = {item.pointer, f"{item.pointer}/name", f"{item.pointer}/inputSchema"}
@@ -130,10 +130,10 @@ def _narrow(item: Item, written: Lines, own: Collection[tuple[str, int]]) -> dic
     return found
 
 
-def _concerned(catalog: Catalog, comments: list[IgnoreComment]) -> dict[str, list[Heeded]]:
-    """The comments about each item, by its pointer; what is said of the item itself first."""
+def _comments_by_item(catalog: Catalog, comments: list[IgnoreComment]) -> dict[str, list[CommentScope]]:
+    """The comments that apply to each item, by its pointer; those about the item itself first."""
     source = catalog.source
-    assert source is not None  # noqa: S101 (whoever asks knows)
+    assert source is not None  # noqa: S101 (only called with source)
     on_line: dict[tuple[str, int], list[IgnoreComment]] = {}
     of_file: dict[str, list[IgnoreComment]] = {}
     for comment in comments:
@@ -142,33 +142,33 @@ def _concerned(catalog: Catalog, comments: list[IgnoreComment]) -> dict[str, lis
         else:
             on_line.setdefault((comment.file, comment.line), []).append(comment)
     written = _written_on(source, on_line)
-    about: dict[str, list[Heeded]] = {}
+    about: dict[str, list[CommentScope]] = {}
     items: list[Item] = [*catalog.tools, *catalog.resources, *catalog.templates, *catalog.prompts]
     for item in items:
         own = source.lines.get(item.pointer, ())
         narrow = _narrow(item, written.get(item.pointer, {}), own)
-        heeded: list[Heeded] = [
+        scoped: list[CommentScope] = [
             (comment, narrow.get(line))
             for line in {**dict.fromkeys(own), **narrow}
             for comment in on_line.get(line, ())
         ]
-        place = source.places.get(item.pointer) or source.places.get(f"{item.pointer}/name")
+        place = source.locations.get(item.pointer) or source.locations.get(f"{item.pointer}/name")
         files = dict.fromkeys([file for file, _ in own] + ([place.file] if place is not None else []))
-        heeded += [(comment, None) for file in files for comment in of_file.get(file, ())]
-        if heeded:
-            about[item.pointer] = heeded
+        scoped += [(comment, None) for file in files for comment in of_file.get(file, ())]
+        if scoped:
+            about[item.pointer] = scoped
     return about
 
 
 def _written_on(source: Discovered, lines: Collection[tuple[str, int]]) -> dict[str, Lines]:
-    """What is written on some lines, by the item that it is part of; where nothing begins there, what goes on there."""
+    """The values written on some lines, by item; for lines where no value starts, those that continue there."""
     by_item: dict[str, Lines] = {}
     going_on = {
         item: {at: (at[0], begins) for at, begins in further.items() if at in lines}
         for item, further in source.continued.items()
         if lines
     }
-    for pointer, place in source.places.items() if lines else ():
+    for pointer, place in source.locations.items() if lines else ():
         by_item.setdefault("/".join(pointer.split("/", 3)[:3]), {}).setdefault(place[:2], []).append(pointer)
     for item, further in going_on.items():
         written = by_item.get(item, {})
@@ -182,7 +182,7 @@ def _written_on(source: Discovered, lines: Collection[tuple[str, int]]) -> dict[
 
 
 def _read(catalog: Catalog, tracker: IgnoreTracker) -> Iterator[IgnoreComment]:
-    """Every comment that suppresses; what is wrong with one goes to the tracker."""
+    """Yield every suppression comment; report malformed ones to the tracker."""
     source = catalog.source
     assert source is not None  # noqa: S101
     known: dict[str, frozenset[str] | str] = {}
@@ -206,9 +206,9 @@ def _parsed(
     comment = IgnoreComment(file, line, shown, word == IGNORE_FILE, None, _reason(rest))
     if word not in (IGNORE, IGNORE_FILE):
         hint = nearest(word[:LONGEST_WORD], [IGNORE, IGNORE_FILE])
-        if hint or opening or rest.startswith("="):  # else it is a sentence that happens to begin with our name
-            there_are = f"`{IGNORE}` and `{IGNORE_FILE}`"
-            _notice(tracker, comment, f"`{shown}` is not understood{hint}; there are {there_are}", kind="bad-ignore")
+        if hint or opening or rest.startswith("="):  # otherwise an ordinary sentence that starts with our name
+            there_are = f"`{IGNORE}` or `{IGNORE_FILE}`"
+            _notice(tracker, comment, f"`{shown}` is unknown{hint}; use {there_are}", kind="bad-ignore")
         return None
     if opening is None:
         first = rest.split(maxsplit=1)[0].strip(",:;") if rest.strip() else ""
@@ -233,7 +233,7 @@ def _parsed(
 
 
 def _rules_of(word: str, known: dict[str, frozenset[str] | str]) -> frozenset[str] | str:
-    """The ids of the rules that a word stands for, or why it stands for none."""
+    """The ids of the rules a word stands for, or an error message."""
     if word not in known:
         try:
             known[word] = frozenset(rule.id for rule in rules_named([_cropped(word)]))
@@ -243,7 +243,7 @@ def _rules_of(word: str, known: dict[str, frozenset[str] | str]) -> frozenset[st
 
 
 def _is_id(word: str) -> bool:
-    """Whether a word is a rule's id or name that no sentence would begin with."""
+    """Whether a word is a rule's id or name that would not start a sentence."""
     if "-" not in word and not any(map(str.isdigit, word)):
         return False
     try:
@@ -254,7 +254,7 @@ def _is_id(word: str) -> bool:
 
 
 def _reason(rest: str) -> str | None:
-    """What is said after the rules, up to a comment for another tool on the same line."""
+    """The text after the rules, up to the next comment on the same line."""
     reason = _NEXT_COMMENT.split(f" {rest}", maxsplit=1)[0].strip().lstrip(":-–—").strip()
     return reason[:LONGEST_REASON] or None
 
@@ -268,7 +268,7 @@ def _key(file: str, line: int, what: str) -> tuple[str, int, str]:
 
 
 def _notice(tracker: IgnoreTracker, comment: IgnoreComment, message: str, kind: str = "unused-ignore") -> None:
-    """Note what is wrong with a comment, unless another target needs it."""
+    """Record what is wrong with a comment, unless another target needs it."""
     if len(tracker.notices) < MOST_NOTICES:
         key = _key(comment.file, comment.line, comment.shown if kind == "unused-ignore" else message)
         tracker.notices.setdefault(key, IgnoreNotice(kind, message, comment.file, comment.line))

@@ -1,4 +1,4 @@
-"""What is said about findings that are there and do not count, and whether it still has to be."""
+"""Apply `[[ignore-for]]` entries, and track which entries and comments are needed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from mcproof.linting.registry import Rule
 
 IGNORED, ACCEPTED, COMMENTED = "ignore-for", "baseline", "comment"
-"""Who can suppress a finding: an entry of the configuration, one of the baseline, or a comment in the source."""
+"""The sources of suppressions: an entry of the configuration, one of the baseline, a comment in the source."""
 
 
 class Suppression(NamedTuple):
-    """Why a finding does not count, and who says so."""
+    """Why a finding is suppressed, and where that is declared."""
 
     by: str
     reason: str | None
@@ -25,34 +25,34 @@ class Suppression(NamedTuple):
 
 
 class IgnoreNotice(NamedTuple):
-    """What there is to say of a comment that suppresses nothing, or not what its author meant."""
+    """A comment that suppresses nothing, or not what its author meant."""
 
     kind: str
-    """`unused-ignore`, or `bad-ignore` for one that cannot be read."""
+    """`unused-ignore`, or `bad-ignore` for one that cannot be parsed."""
     message: str
     file: str
     line: int
 
 
 class IgnoreTracker:
-    """What a run came across that suppresses, in configuration and comments, and which of it was needed."""
+    """The entries and comments of a run that suppress findings, and which of them were needed."""
 
     def __init__(self) -> None:
         self._needed: dict[IgnoreFor, bool] = {}
         self.notices: dict[tuple[str, int, str], IgnoreNotice | None] = {}
-        """By the place of a comment and what it says: what is wrong with it; None for one that was needed."""
+        """By a comment's location and text: what is wrong with it; None if it was needed."""
 
     def apply(
         self, findings: list[Finding], ignores: Iterable[IgnoreFor], running: Iterable[Rule]
     ) -> list[Suppression | None]:
-        """For each finding, the entry that suppresses it, if one does; the first that fits is needed."""
+        """The suppression of each finding, or None; the first matching entry counts as needed."""
         entries = list(ignores)
         ids = {rule.id for rule in running}
         for entry in entries:
-            if entry.rules <= ids:  # else a rule that did not run may be why it is there
+            if entry.rules <= ids:  # otherwise a rule that did not run may need it
                 self._needed.setdefault(entry, False)
         concerned: dict[int, list[IgnoreFor]] = {}
-        for finding in findings:  # an item is matched once, however much is found in it
+        for finding in findings:  # match each item once, however many findings it has
             if id(finding.item) not in concerned:
                 concerned[id(finding.item)] = [entry for entry in entries if entry.concerns(finding.item)]
         return [self._suppression(finding, concerned[id(finding.item)]) for finding in findings]
@@ -65,5 +65,5 @@ class IgnoreTracker:
         return None
 
     def unused(self) -> list[IgnoreFor]:
-        """The entries whose rules ran, all of them, and that suppressed nothing."""
+        """The entries that suppressed nothing although all their rules ran."""
         return [entry for entry, needed in self._needed.items() if not needed]

@@ -47,7 +47,7 @@ def require_tool_description(tool: Tool) -> Iterator[Problem]:
     Fix: say what the tool does, when to use it and what it returns; in Python, in the docstring.
     """
     if tool.is_object and is_blank(tool.description) and tool.knows("/description"):
-        yield Problem("has no description", at=tool.place_of("description"))
+        yield Problem("has no description", at=tool.pointer_to("description"))
 
 
 @rule(
