@@ -245,12 +245,13 @@ def suites(folder: pathlib.Path) -> None:
     """(i) A suite of 1,000 tests, read, run and judged, against a bare loop of its calls; and how that grows."""
     from mcproof.client.endpoints import CommandEndpoint
     from mcproof.suite.parse.suite_parser import read_suite
-    from mcproof.suite.run.runner import Running, run_suite
+    from mcproof.suite.run.runner import run_suite
+    from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.snapshots import SnapshotStore
 
     def run_tests(file: str) -> None:
         suite = read_suite(file, os.environ)
-        ran = run_suite(suite, list(suite.tests), Running(), SnapshotStore(file, updates=False), lambda *_: None)
+        ran = run_suite(suite, list(suite.tests), RunOptions(), SnapshotStore(file, updates=False), lambda *_: None)
         if any(each.outcome != "passed" for each in ran.results):
             raise SystemExit(f"a test of {file} does not pass")
 

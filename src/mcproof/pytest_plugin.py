@@ -1,7 +1,7 @@
 """The pytest plugin: fixtures for MCP servers, snapshots, and suites as tests.
 
-Everybody who has mcproof installed loads this with every run of pytest, so it loads nothing of mcproof until a test
-asks for a fixture or a suite is collected.
+pytest loads this module in every environment with mcproof installed, so it imports the rest of mcproof only when a test
+uses a fixture or a suite is collected.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 
 PREFIX = "--mcproof-"
 _SUITES = pytest.StashKey[frozenset[str]]()
-"""The files that the configuration names as suites."""
+"""Suite files from the configuration."""
 _STORES = pytest.StashKey[dict[str, "SnapshotStore"]]()
-"""The snapshots that this run has looked at, by the path of the test module or suite without its ending."""
-_SAID = pytest.StashKey[list[str]]()
-"""What became of the snapshots."""
+"""Snapshot stores of this run, by the path of the test module or suite without its extension."""
+_SUMMARY = pytest.StashKey[list[str]]()
+"""Lines about written snapshots."""
 _OUTPUT = "mcproof_snapshots"
-"""Where a worker of xdist leaves its snapshots."""
+"""The key for the snapshots that a pytest-xdist worker hands over."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options."""
+    """Add the options and settings."""
     group = parser.getgroup("mcproof", "MCP servers (mcproof)")
+    group.addoption(f"{PREFIX}update-snapshots", action="store_true", help="accept the current results as snapshots")
     group.addoption(
-        f"{PREFIX}update-snapshots", action="store_true", help="take what comes now for right: write the snapshots"
+        f"{PREFIX}allow-update-in-ci", action="store_true", help=f"allow {PREFIX}update-snapshots in CI jobs"
     )
-    group.addoption(
-        f"{PREFIX}allow-update-in-ci", action="store_true", help=f"let {PREFIX}update-snapshots work in a CI job"
+    parser.addini("mcp_server", "server of the mcp_server fixture: a command, run in rootdir, or a URL")
+    parser.addini(
+        "mcproof_suites", "mcproof suites to collect: files or glob patterns, relative to rootdir", type="args"
     )
-    parser.addini("mcp_server", "what the fixture mcp_server starts: a command from the root folder, or a URL")
-    parser.addini("mcproof_suites", "suites of mcproof to collect: files or patterns from the root folder", type="args")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Settle which suites are meant, and whether snapshots may be written."""
+    """Find the configured suites, and refuse snapshot updates in CI jobs."""
     if config.getoption("mcproof_update_snapshots"):
         from mcproof.errors import UsageError
         from mcproof.suite.snapshots import refuse_update
@@ -64,12 +64,12 @@ def _matching(patterns: list[str], root: str) -> Iterator[str]:
     for pattern in patterns:
         found = glob(pattern, root_dir=root, recursive=True)
         if not found:
-            raise pytest.UsageError(f"mcproof_suites: there is no file `{pattern}` in {root}")
+            raise pytest.UsageError(f"mcproof_suites: no file matches `{pattern}` in {root}")
         yield from (os.path.realpath(os.path.join(root, name)) for name in found)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A suite, where it was named: in the configuration, in `testpaths` or on the command line."""
+    """Collect a suite named in the configuration, in `testpaths` or on the command line."""
     if file_path.suffix not in (".yaml", ".yml"):
         return None
     is_configured = os.path.realpath(file_path) in parent.config.stash.get(_SUITES, ())
@@ -84,7 +84,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.fixture(scope="session")
 def start_mcp_server() -> Iterator[ServerStarter]:
-    """Start an MCP server: `start_mcp_server(command, env=..., cwd=...)`; it ends with the test run at the latest."""
+    """Start MCP servers: `start_mcp_server(command, env=..., cwd=...)`; they end with the test session."""
     from mcproof.testing import ServerStarter
 
     with ServerStarter() as starter:
@@ -93,26 +93,26 @@ def start_mcp_server() -> Iterator[ServerStarter]:
 
 @pytest.fixture(scope="session")
 def mcp_server(start_mcp_server: ServerStarter, pytestconfig: pytest.Config) -> McpServer:
-    """The MCP server that `mcp_server` in the configuration of pytest names, started once."""
+    """The MCP server set by `mcp_server` in the pytest configuration, started once per session."""
     from mcproof.testing import ServerError
 
     command = pytestconfig.getini("mcp_server").strip()
     if not command:
         pytest.fail(
-            "no server is named: set `mcp_server` in the configuration of pytest, to `python server.py` for example, "
-            "or define a fixture `mcp_server` that calls `start_mcp_server`",
+            "no server is configured: set `mcp_server` in the pytest configuration, for example to "
+            "`python server.py`, or define a fixture `mcp_server` that calls `start_mcp_server`",
             pytrace=False,
         )
-    is_address = command.lower().startswith(("http://", "https://"))
+    is_url = command.lower().startswith(("http://", "https://"))
     try:
-        return start_mcp_server(command, cwd=None if is_address else pytestconfig.rootpath)
+        return start_mcp_server(command, cwd=None if is_url else pytestconfig.rootpath)
     except (ServerError, ValueError) as error:
         raise pytest.fail.Exception(f"mcp_server: {error}", pytrace=False) from None
 
 
 @pytest.fixture
 def mcp_snapshot(request: pytest.FixtureRequest, start_mcp_server: ServerStarter) -> McpSnapshot:
-    """Compare with what was stored: `mcp_snapshot(result, mask=[...])`."""
+    """Compare a result with its stored snapshot: `mcp_snapshot(result, mask=[...])`."""
     from mcproof.testing import McpSnapshot
 
     owner = f"{request.cls.__qualname__}." if request.cls is not None else ""
@@ -121,7 +121,7 @@ def mcp_snapshot(request: pytest.FixtureRequest, start_mcp_server: ServerStarter
 
 
 def _store(config: pytest.Config, stem: str) -> SnapshotStore:
-    """The snapshots beside a test module or a suite, which is given without what its name ends in."""
+    """Return the snapshot store beside a test module or suite, given its path without extension."""
     from mcproof.suite.snapshots import SnapshotStore
 
     stores = config.stash.setdefault(_STORES, {})
@@ -133,7 +133,7 @@ def _store(config: pytest.Config, stem: str) -> SnapshotStore:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take the snapshots that a worker of xdist has for us: one process writes them all."""
+    """Take over the snapshots of a pytest-xdist worker: only the main process writes files."""
     sent = getattr(node, "workeroutput", {}).get(_OUTPUT)
     if sent is not None:
         import json
@@ -143,7 +143,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the snapshots that are new or different, or hand them to the process that does."""
+    """Write new and changed snapshots, or hand them to the main process."""
     changed = {stem: store for stem, store in session.config.stash.get(_STORES, {}).items() if store.changed}
     output = getattr(session.config, "workeroutput", None)
     if changed and output is not None:
@@ -151,11 +151,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
         output[_OUTPUT] = json.dumps({stem: store.changed for stem, store in changed.items()})
     elif changed:
-        session.config.stash[_SAID] = [_save(store, session) for store in changed.values()]
+        session.config.stash[_SUMMARY] = [_save(store, session) for store in changed.values()]
 
 
 def _save(store: SnapshotStore, session: pytest.Session) -> str:
-    """Write one file; what there is to say about it."""
+    """Write one snapshot file; return a line for the summary."""
     from mcproof.console import plural
     from mcproof.errors import McproofError
 
@@ -168,6 +168,6 @@ def _save(store: SnapshotStore, session: pytest.Session) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say which snapshots were written."""
-    for sentence in config.stash.get(_SAID, ()):
-        terminalreporter.write_line(f"mcproof: {sentence}")
+    """Report written snapshots."""
+    for line in config.stash.get(_SUMMARY, ()):
+        terminalreporter.write_line(f"mcproof: {line}")

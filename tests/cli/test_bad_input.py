@@ -44,8 +44,13 @@ _NOT_JSON = {
     "a comment": (b'{\n  // tools\n  "tools": []}', 2, 3, "double quotes"),
     "a control character in a string": (b'{"tools": ["a\nb"]}', 1, 14, "control character"),
     "a bad escape": (b'{"tools": ["\\x"]}', 1, 13, "escape"),
-    "not a number": (b'{"tools": [\n NaN]}', 2, 2, "`NaN` is JavaScript"),
-    "infinity after such a string": (b'{"NaN": "Infinity", "tools": -Infinity}', 1, 30, "`-Infinity` is JavaScript"),
+    "not a number": (b'{"tools": [\n NaN]}', 2, 2, "`NaN` is JavaScript, not JSON"),
+    "infinity after such a string": (
+        b'{"NaN": "Infinity", "tools": -Infinity}',
+        1,
+        30,
+        "`-Infinity` is JavaScript, not JSON",
+    ),
 }
 
 

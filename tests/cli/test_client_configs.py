@@ -21,10 +21,7 @@ def test_a_configuration_alone_is_listed_and_nothing_is_started(tmp_path: Path, 
     servers = {"first": {"command": "touch", "args": [str(mark)]}, "second": {"url": "http://127.0.0.1:1"}}
     file = write(tmp_path / "mcp.json", {key: servers})
     line = fails(command, file)
-    assert (
-        f"not a catalog but a client configuration (servers: first, second); nothing was started; select one with {file}#"
-        in line
-    )
+    assert f"a client configuration (servers: first, second); nothing was started; select one with {file}#" in line
     assert not mark.exists()
 
 
@@ -41,7 +38,7 @@ def test_a_configuration_in_a_folder_is_passed_over(tmp_path: Path) -> None:
     write(tmp_path / "tools.json", [CLEAN_TOOL])
     done = run("lint", str(tmp_path), "--all")
     assert done.returncode == 0
-    assert "passed over" in done.stderr
+    assert "(not a catalog)" in done.stderr
     assert not mark.exists()
 
 

@@ -305,11 +305,11 @@ def test_a_server_sees_a_small_environment_and_what_is_named() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--env", "MCPROOF_MISSING"), "--env MCPROOF_MISSING: there is no such variable here"),
+        (("--env", "MCPROOF_MISSING"), "--env MCPROOF_MISSING: not set here"),
         (("--env", f"={SECRET}"), "--env needs a name"),
         (("--header", SECRET), "--header needs a name and a value"),
         (("--header", f"two words: {SECRET}"), "--header needs a name and a value"),
-        (("--header", "X: ${MCPROOF_MISSING}"), "--header X: there is no variable MCPROOF_MISSING"),
+        (("--header", "X: ${MCPROOF_MISSING}"), "--header X: the environment has no variable MCPROOF_MISSING"),
         (("--header", f"X: {SECRET}\r\nY: 1"), "--header X: the value has a line break"),
         (("--header", f"X: {SECRET}\n"), "--header X: the value has a line break"),
         (("--cwd", "no-such-folder"), "--cwd: there is no folder `no-such-folder`"),
@@ -347,12 +347,12 @@ def test_a_revision_can_be_forced(tmp_path: Path, revision: str) -> None:
 
 
 def test_a_revision_that_the_server_does_not_speak_is_a_failure() -> None:
-    assert "does not speak revision 2026-07-28" in fails("lint", "--protocol", "2026-07-28", *GOOD)
+    assert "does not support revision 2026-07-28" in fails("lint", "--protocol", "2026-07-28", *GOOD)
     assert "refuses `initialize`" in fails("lint", "--protocol", "2025-06-18", *raw("modern"))
 
 
 def test_nothing_after_the_dashes_is_told() -> None:
-    assert "`--` is followed by the command" in fails("lint", "--")
+    assert "`--` needs the command" in fails("lint", "--")
     assert "`mcproof rules` starts no server" in fails("rules", "--", "x")
 
 
@@ -422,15 +422,15 @@ def test_the_configuration_is_shown_without_the_secrets_of_addresses(tmp_path: P
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (raw("exit-at-start"), "exited with code 7; its standard error ends: ModuleNotFoundError"),
-        (raw("killed-at-start"), "the server was ended by signal SIGKILL"),
+        (raw("exit-at-start"), "exited with code 7; last line of stderr: ModuleNotFoundError"),
+        (raw("killed-at-start"), "the server was killed by signal SIGKILL"),
         (("--", "mcproof-no-such-program"), "cannot start `mcproof-no-such-program`: no such file"),
         (("--", "/"), "cannot start `/`: permission denied"),
-        (("--", "cat"), "cat: it sends back what it was sent; this is no MCP server"),
+        (("--", "cat"), "cat: not an MCP server: it echoes its input"),
         (("--", "true"), "the server exited with code 0"),
-        ((*QUICK, "--", "yes"), "no answer within 1 second; what it sent begins: y"),
-        ((*QUICK, "--", "sleep", "100"), "sleep 100: no answer within 1 second"),
-        ((*QUICK, *raw("hang-at-start")), "no answer within 1 second; its standard error ends: connecting to the"),
+        ((*QUICK, "--", "yes"), "no response within 1 second; its output begins: y"),
+        ((*QUICK, "--", "sleep", "100"), "sleep 100: no response within 1 second"),
+        ((*QUICK, *raw("hang-at-start")), "no response within 1 second; last line of stderr: connecting to the"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -441,12 +441,12 @@ def test_a_server_that_does_not_answer_is_told_in_one_line(words: tuple[str, ...
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("401", "the server asks for authorisation: HTTP 401"),
-        ("404", "the server answers HTTP 404"),
-        ("500", "the server answers HTTP 500"),
+        ("401", "the server requires authorization: HTTP 401"),
+        ("404", "the server returns HTTP 404"),
+        ("500", "the server returns HTTP 500"),
         ("redirect-same-host", "the server redirects (30"),
         ("website", "the server"),
-        ("hang", "no answer within 1 second"),
+        ("hang", "no response within 1 second"),
     ],
 )
 def test_an_address_that_is_no_server_is_told_in_one_line(fault: str, said: str) -> None:
@@ -538,7 +538,7 @@ def test_one_of_eight_servers_that_hangs_does_not_hold_up_the_others(tmp_path: P
     assert done.returncode == 2
     targets = document_of(done, "lint")["targets"]
     assert ["error" in each for each in targets] == [False] * 7 + [True]
-    assert "server `hangs`: no answer within 3 seconds" in done.stderr
+    assert "server `hangs`: no response within 3 seconds" in done.stderr
     assert processes(marker) == []
 
 

@@ -24,8 +24,8 @@ def test_every_mistake_is_a_line_with_its_place(tmp_path: Path) -> None:
     done = run("validate", "bad.yaml", "good.yaml", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout.splitlines() == [
-        "bad.yaml:2:27: unknown server `b`; there are a",
-        "bad.yaml:3:1: unknown key `prompt` in a suite (did you mean `prompts`?); there are servers, variables, "
+        "bad.yaml:2:27: unknown server `b`; expected one of a",
+        "bad.yaml:3:1: unknown key `prompt` in a suite (did you mean `prompts`?); expected one of servers, variables, "
         "imports, setup, teardown, tools, resources, prompts, tool_quality",
         "✓ good.yaml: 1 test on 1 server",
     ]
@@ -42,7 +42,7 @@ def test_json_has_every_problem_and_the_first_as_the_error(tmp_path: Path) -> No
 
 def test_where_there_is_no_suite_the_usual_names_are_told(tmp_path: Path) -> None:
     said = fails("validate", cwd=tmp_path)
-    assert "none of mcproof.yaml, mcproof.yml, mcptest.yaml, mcptest.yml" in said
+    assert "tried mcproof.yaml, mcproof.yml, mcptest.yaml, mcptest.yml" in said
 
 
 def test_the_names_of_another_tool_are_found_as_well(tmp_path: Path) -> None:

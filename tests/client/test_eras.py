@@ -86,26 +86,26 @@ def test_a_revision_of_the_newer_era_can_be_asked_for(fault: str) -> None:
         (
             "good",
             "2026-07-28",
-            "the server does not speak revision 2026-07-28: it answers `server/discover` with "
+            "the server does not support revision 2026-07-28: it responds to `server/discover` with "
             "error -32601: Method not found: server/discover",
         ),
         (
             "discover-without-versions",
             "2026-07-28",
-            "the server does not speak revision 2026-07-28: its answer to `server/discover` has no `supportedVersions`",
+            "the server does not support revision 2026-07-28: its `server/discover` result has no `supportedVersions`",
         ),
         (
             "refuses-revision-speaks-old",
             "2026-07-28",
-            "the server does not speak revision 2026-07-28: it speaks 2025-11-25, 2025-06-18",
+            "the server does not support revision 2026-07-28: it supports 2025-11-25, 2025-06-18",
         ),
         ("modern", "2025-06-18", "the server refuses `initialize`: error -32601: Method not found: initialize"),
-        ("modern-other-revision", None, "no common protocol revision: the server speaks 2027-01-01"),
-        ("modern-unnamed-revision", None, "no common protocol revision: the server speaks none that it names"),
+        ("modern-other-revision", None, "no common protocol revision: the server supports 2027-01-01"),
+        ("modern-unnamed-revision", None, "no common protocol revision: the server does not list any"),
         (
             "dies-of-unknown",
             "2026-07-28",
-            "the server exited with code 1; its standard error ends: KeyError: 'server/discover'",
+            "the server exited with code 1; last line of stderr: KeyError: 'server/discover'",
         ),
     ],
 )
@@ -117,7 +117,7 @@ def test_a_server_that_does_not_speak_what_was_asked_for_is_refused(
 
 def test_a_forced_revision_is_waited_for_and_not_replaced() -> None:
     limits = PATIENT._replace(start=0.6, grace=0.1)
-    assert refused(command("ignores-unknown"), limits, "2026-07-28") == "no answer within 0.6 seconds"
+    assert refused(command("ignores-unknown"), limits, "2026-07-28") == "no response within 0.6 seconds"
 
 
 def test_a_modern_server_that_refuses_the_handshake_and_then_says_nothing_is_refused() -> None:
@@ -208,7 +208,7 @@ def test_a_server_over_http_that_ignores_what_it_does_not_know_costs_a_moment() 
         capture = captured(UrlEndpoint(web.url, {}), PATIENT._replace(grace=0.1))
     assert spoken(capture)[0] == "handshake"
     assert capture.connection.anomalies == ()
-    assert capture.connection.seconds_to_answer < PATIENT.start
+    assert capture.connection.seconds_to_response < PATIENT.start
 
 
 @pytest.mark.parametrize(
@@ -217,16 +217,16 @@ def test_a_server_over_http_that_ignores_what_it_does_not_know_costs_a_moment() 
         (
             "json",
             "2026-07-28",
-            "the server does not speak revision 2026-07-28: it answers `server/discover` with "
+            "the server does not support revision 2026-07-28: it responds to `server/discover` with "
             "error -32601: Method not found: server/discover",
         ),
-        ("modern-other-revision", None, "no common protocol revision: the server speaks 2027-01-01"),
+        ("modern-other-revision", None, "no common protocol revision: the server supports 2027-01-01"),
         (
             "modern",
             "2025-06-18",
             "the server refuses `initialize`: error -32602: no protocol version in _meta",
         ),
-        ("404", "2026-07-28", "the server answers HTTP 404 (text/plain): nothing here"),
+        ("404", "2026-07-28", "the server returns HTTP 404 (text/plain): nothing here"),
     ],
 )
 def test_a_server_over_http_that_does_not_speak_what_was_asked_for_is_refused(

@@ -128,20 +128,20 @@ def test_a_fault_is_noted_and_the_tools_are_found(fault: str, expected: list[tup
     [
         (
             "events-truncated",
-            "the stream of events ended without the answer",
-            [("truncated", "the stream of events ended inside one")],
+            "the event stream ended without the response",
+            [("truncated", "the event stream ended inside an event")],
         ),
-        ("events-without-answer", "the stream of events ended without the answer", []),
-        ("empty-body", "the server answered 200 without a body", []),
-        ("202-for-request", "the server answered 202 without a body", []),
+        ("events-without-answer", "the event stream ended without the response", []),
+        ("empty-body", "HTTP 200 without a body", []),
+        ("202-for-request", "HTTP 202 without a body", []),
         (
             "200-with-html",
-            "the server's answer is no JSON-RPC message: <html>Welcome</html>",
+            "the response is not JSON-RPC: <html>Welcome</html>",
             [("content-type", "text/html"), ("not-json", "<html>Welcome</html>")],
         ),
-        ("500-with-html", "the server answers HTTP 500 (text/html): <html> <h1>Oops</h1> </html>", []),
+        ("500-with-html", "the server returns HTTP 500 (text/html): <html> <h1>Oops</h1> </html>", []),
         ("400-with-json-rpc", "error -32600: no books", []),
-        ("400-with-other-json", 'the server answers HTTP 400 (application/json): {"error": "no books"}', []),
+        ("400-with-other-json", 'the server returns HTTP 400 (application/json): {"error": "no books"}', []),
         ("closes-at-once", "the connection broke: Server disconnected without sending a response", []),
         (
             "bad-gzip",
@@ -170,7 +170,7 @@ def test_a_connection_that_breaks_is_said_to_break(fault: str) -> None:
 def test_a_request_that_is_given_up_is_taken_back(fault: str) -> None:
     with FAULTS[fault]() as web:
         capture = captured(endpoint(web), PATIENT._replace(request=0.5))
-    assert capture.connection.unserved == (("tools/list", "no answer within 0.5 seconds"),)
+    assert capture.connection.unserved == (("tools/list", "no response within 0.5 seconds"),)
     assert web.requests[-1].message == {
         "jsonrpc": "2.0",
         "method": "notifications/cancelled",
@@ -183,7 +183,7 @@ def test_no_answer_is_read_beyond_its_limit(fault: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(http, "LARGEST_BODY", 100_000)
     with FAULTS[fault]() as web:
         capture = captured(endpoint(web))
-    assert capture.connection.unserved == (("tools/list", "the answer is larger than 100,000 bytes"),)
+    assert capture.connection.unserved == (("tools/list", "the response is larger than 100,000 bytes"),)
 
 
 @pytest.mark.parametrize(
@@ -191,18 +191,18 @@ def test_no_answer_is_read_beyond_its_limit(fault: str, monkeypatch: pytest.Monk
     [
         (
             "401",
-            'the server asks for authorisation: HTTP 401 (Bearer resource_metadata="https://host/x"); '
+            'the server requires authorization: HTTP 401 (Bearer resource_metadata="https://host/x"); '
             "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite",
         ),
         (
             "403",
-            "the server asks for authorisation: HTTP 403; "
+            "the server requires authorization: HTTP 403; "
             "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite",
         ),
-        ("404", "the server answers HTTP 404 (text/plain): nothing here"),
-        ("405", "the server answers HTTP 405 (text/plain)"),
-        ("500", "the server answers HTTP 500 (text/html): <html> <h1>Oops</h1></html>"),
-        ("website", "the server's answer is no JSON-RPC message: <html>Welcome</html>"),
+        ("404", "the server returns HTTP 404 (text/plain): nothing here"),
+        ("405", "the server returns HTTP 405 (text/plain)"),
+        ("500", "the server returns HTTP 500 (text/html): <html> <h1>Oops</h1></html>"),
+        ("website", "the response is not JSON-RPC: <html>Welcome</html>"),
         ("redirect-same-host", "the server redirects (307) to /mcp/?key=***; name that URL if you trust it"),
         (
             "redirect-other-host",
@@ -225,7 +225,7 @@ def test_a_refusal_that_would_come_again_is_not_asked_for_again(fault: str) -> N
 @pytest.mark.parametrize("fault", ["hang", "legacy-no-endpoint"])
 def test_a_server_that_hangs_is_given_up(fault: str) -> None:
     with FAULTS[fault]() as web:
-        assert refused(endpoint(web), PATIENT._replace(start=0.6)) == "no answer within 0.6 seconds"
+        assert refused(endpoint(web), PATIENT._replace(start=0.6)) == "no response within 0.6 seconds"
 
 
 def test_everything_together_has_a_limit() -> None:
@@ -244,7 +244,7 @@ def test_a_port_where_nobody_listens_is_refused() -> None:
     "url", ["ftp://host/x", "host/x", "http://", "http://[::1", "http://a\u0000b/", "", "http://\ud800/"]
 )
 def test_what_is_no_url_is_refused(url: str) -> None:
-    assert refused(UrlEndpoint(url, {})) == "the server cannot be reached: this is no URL of HTTP"
+    assert refused(UrlEndpoint(url, {})) == "the server cannot be reached: not an HTTP URL"
 
 
 @pytest.mark.parametrize(("name", "value"), [("X-A", "a\nb"), ("X-A", "\ud800"), ("X A", "x"), ("X-\u00e9", "x")])
@@ -261,7 +261,7 @@ def test_secrets_are_in_no_evidence() -> None:
     assert "hunter" not in f"{capture}"
     assert document(capture)["server"] == {"url": f"{web.url}?key=***"}
     assert capture.connection.unserved[0][1].startswith(
-        "the server answers HTTP 500 (text/plain): /mcp?key=*** {'host'"
+        "the server returns HTTP 500 (text/plain): /mcp?key=*** {'host'"
     )
 
 
@@ -291,14 +291,14 @@ def test_the_older_transport_is_found(fault: str) -> None:
     [
         (
             "legacy-other-host",
-            "the server sends messages to another host, http://evil.example/messages?session=***; nothing was sent",
+            "the server redirects messages to another host, http://evil.example/messages?session=***; not followed",
         ),
         (
             "legacy-other-port",
-            "the server sends messages to another host, http://127.0.0.1:9/messages; nothing was sent",
+            "the server redirects messages to another host, http://127.0.0.1:9/messages; not followed",
         ),
-        ("legacy-no-url", "the server's endpoint is no URL: http://[::bad"),
-        ("legacy-stream-ends-first", "the server ended its stream of events"),
+        ("legacy-no-url", "the server's `endpoint` event is not a URL: http://[::bad"),
+        ("legacy-stream-ends-first", "the server closed its event stream"),
     ],
 )
 def test_an_endpoint_that_cannot_be_trusted_is_refused(fault: str, message: str) -> None:
@@ -309,14 +309,14 @@ def test_an_endpoint_that_cannot_be_trusted_is_refused(fault: str, message: str)
 def test_a_stream_that_ends_is_noted_at_once() -> None:
     with FAULTS["legacy-stream-ends"]() as web:
         capture = captured(endpoint(web))
-    assert capture.connection.unserved == (("tools/list", "the server ended its stream of events"),)
-    assert noted(capture) == [("truncated", "the stream of events ended inside one")]
+    assert capture.connection.unserved == (("tools/list", "the server closed its event stream"),)
+    assert noted(capture) == [("truncated", "the event stream ended inside an event")]
 
 
 def test_a_message_that_is_refused_is_noted_at_once() -> None:
     with FAULTS["legacy-refuses-post"]() as web:
         capture = captured(endpoint(web))
-    assert capture.connection.unserved == (("tools/list", "the server answers HTTP 500 (text/plain): no books"),)
+    assert capture.connection.unserved == (("tools/list", "the server returns HTTP 500 (text/plain): no books"),)
 
 
 def test_an_event_without_end_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:

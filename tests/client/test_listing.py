@@ -39,7 +39,7 @@ def test_a_list_that_is_declared_and_not_served_is_reported_and_templates_are_op
 @pytest.mark.parametrize(
     ("fault", "expected", "names"),
     [
-        ("cursor-loop", ("cursor-loop", "the cursor 'a' comes again"), ["find_book"] * 3),
+        ("cursor-loop", ("cursor-loop", "the cursor 'a' is repeated"), ["find_book"] * 3),
         ("number-cursor", ("bad-cursor", "`nextCursor` is a number"), ["find_book", "lend_book"]),
     ],
 )

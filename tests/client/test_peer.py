@@ -165,7 +165,7 @@ def test_an_error_of_null_beside_a_result_is_a_result() -> None:
     ],
 )
 def test_an_error_is_put_in_words(error: str, complaint: str) -> None:
-    assert answered(f'{{"jsonrpc":"2.0","id":1,"error":{error}}}')[0].complaint == complaint
+    assert answered(f'{{"jsonrpc":"2.0","id":1,"error":{error}}}')[0].description == complaint
 
 
 def test_a_key_that_stands_twice_is_noted_and_the_last_counts() -> None:
@@ -214,7 +214,7 @@ def test_a_wrong_id_is_noted_and_the_answer_understood(id: str, spelt: str) -> N
 
 def test_an_error_may_have_no_id() -> None:
     answer, recorder = answered('{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}')
-    assert answer.complaint == "error -32600: x"
+    assert answer.description == "error -32600: x"
     assert recorder.noted == []
 
 
@@ -324,7 +324,7 @@ def test_while_two_wait_an_error_without_id_is_for_the_first_and_a_result_for_th
         assert (await handshake).result == {"protocolVersion": "2025-06-18"}
         assert not discovery.done()
         recorder.peer.receive(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no"}}')
-        assert (await discovery).complaint == "error -32601: no"
+        assert (await discovery).description == "error -32601: no"
 
     assert run(scene).noted == [("wrong-id", "null for the request 2")]
 
@@ -369,11 +369,11 @@ def test_a_server_that_asks_and_does_not_listen_blocks_nothing_and_costs_little(
         peer = Peer(send)
         task = asyncio.create_task(peer.request("tools/list", None))
         await asyncio.sleep(0)
-        for _ in range(10 * peers.MOST_REPLIES):
+        for _ in range(10 * peers.MOST_PENDING_RESPONSES):
             peer.receive(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
         peer.receive(GOOD.encode())
         assert (await task).result == {"tools": []}
-        assert len(asyncio.all_tasks()) == 1 + peers.MOST_REPLIES
+        assert len(asyncio.all_tasks()) == 1 + peers.MOST_PENDING_RESPONSES
         await peer.close()
         assert len(asyncio.all_tasks()) == 1
 

@@ -108,7 +108,7 @@ def test_what_comes_instead_of_an_answer_tells_a_hang_from_a_bad_one(fault: str,
 
 def test_the_words_of_a_crash_are_those_of_the_server() -> None:
     assert asked("crash-on-valid", VALID).why == (
-        "the server exited with code 3; its standard error ends: library: the catalogue is gone"
+        "the server exited with code 3; last line of stderr: library: the catalogue is gone"
     )
 
 

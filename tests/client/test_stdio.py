@@ -37,7 +37,7 @@ def test_a_good_server_shows_nothing(fault: str) -> None:
         unserved=(),
         ending=ProcessEnd("by-itself", 0),
     )
-    assert 0 < capture.connection.seconds_to_answer < PATIENT.start
+    assert 0 < capture.connection.seconds_to_response < PATIENT.start
 
 
 def test_a_capture_is_a_snapshot() -> None:
@@ -155,14 +155,14 @@ def test_a_line_without_end_is_noted_once_and_costs_no_memory(monkeypatch: pytes
     monkeypatch.setattr(stdio, "GRACE", 0.1)
     capture = captured(command("endless-line"), PATIENT._replace(request=0.5))
     assert noted(capture) == [("line-too-long", "more than 100,000 bytes")]
-    assert capture.connection.unserved == (("tools/list", "no answer within 0.5 seconds"),)
+    assert capture.connection.unserved == (("tools/list", "no response within 0.5 seconds"),)
 
 
 def test_a_message_on_several_lines_is_no_message() -> None:
     capture = captured(command("multi-line"), PATIENT._replace(request=0.3))
     assert noted(capture)[:2] == [("not-json", "{"), ("not-json", ' "jsonrpc": "2.0",')]
     assert set(kinds(capture)) <= {"not-json", "not-an-object"}
-    assert capture.connection.unserved == (("tools/list", "no answer within 0.3 seconds"),)
+    assert capture.connection.unserved == (("tools/list", "no response within 0.3 seconds"),)
 
 
 def test_a_flood_before_the_answer_is_waded_through() -> None:
@@ -175,7 +175,7 @@ def test_a_flood_without_end_is_left_when_the_time_is_up(monkeypatch: pytest.Mon
     monkeypatch.setattr(stdio, "GRACE", 0.1)
     capture = captured(command("endless-flood"), PATIENT._replace(request=0.3))
     assert noted(capture) == [("not-json", "noise")] * 1000
-    assert capture.connection.unserved == (("tools/list", "no answer within 0.3 seconds"),)
+    assert capture.connection.unserved == (("tools/list", "no response within 0.3 seconds"),)
     assert capture.connection.ending == ProcessEnd("terminated", -15)
 
 
@@ -184,9 +184,9 @@ def test_a_flood_without_end_is_left_when_the_time_is_up(monkeypatch: pytest.Mon
     [
         (
             "exit-at-start",
-            "the server exited with code 7; its standard error ends: ModuleNotFoundError: No module named 'library'",
+            "the server exited with code 7; last line of stderr: ModuleNotFoundError: No module named 'library'",
         ),
-        ("killed-at-start", "the server was ended by signal SIGKILL"),
+        ("killed-at-start", "the server was killed by signal SIGKILL"),
         ("grandchild-and-exit", "the server exited with code 4"),
         ("refuses-initialize", "the server refuses `initialize`: error -32000: no licence"),
     ],
@@ -197,14 +197,14 @@ def test_a_server_that_does_not_come_up_is_refused_at_once(fault: str, message: 
 
 def test_a_server_that_hangs_at_its_start_is_given_up_with_its_last_words() -> None:
     assert refused(command("hang-at-start"), PATIENT._replace(start=1.2)) == (
-        "no answer within 1.2 seconds; its standard error ends: connecting to the database"
+        "no response within 1.2 seconds; last line of stderr: connecting to the database"
     )
 
 
 def test_a_server_that_sends_no_message_is_given_up_with_what_it_sends() -> None:
     server = CommandEndpoint((sys.executable, "-I", "-S", "-c", "print('hello', flush=True); input(); input()"), {})
     assert refused(server, PATIENT._replace(start=1.2, grace=0.1)) == (
-        "no answer within 1.2 seconds; what it sent begins: hello"
+        "no response within 1.2 seconds; its output begins: hello"
     )
 
 
@@ -216,7 +216,7 @@ def test_a_server_that_dies_inside_an_answer_leaves_the_evidence() -> None:
     capture = captured(command("exit-mid-answer"))
     assert noted(capture) == [("truncated", ANSWER + '[{"name": "f')]
     assert capture.connection.unserved == (
-        ("tools/list", "the server exited with code 5; its standard error ends: out of books"),
+        ("tools/list", "the server exited with code 5; last line of stderr: out of books"),
     )
     assert capture.connection.ending == ProcessEnd("died", 5)
 
@@ -237,7 +237,7 @@ def test_a_server_that_closes_its_output_is_not_waited_for() -> None:
 @pytest.mark.parametrize("fault", ["hang-on-list", "late-answer"])
 def test_a_request_that_is_given_up_is_taken_back_and_its_late_answer_no_fault(fault: str) -> None:
     capture = captured(command(fault), PATIENT._replace(request=0.5))
-    assert capture.connection.unserved == (("tools/list", "no answer within 0.5 seconds"),)
+    assert capture.connection.unserved == (("tools/list", "no response within 0.5 seconds"),)
     assert document(capture)["prompts"] == [{"name": "cancelled"}]
     assert capture.connection.anomalies == ()
 
@@ -246,9 +246,9 @@ def test_a_server_may_ask_and_gets_an_answer() -> None:
     capture = captured(command("asks-client"))
     refusal = {"code": -32601, "message": "this client has no such method"}
     assert document(capture)["tools"] == [
-        {"name": "s0", "response": {"jsonrpc": "2.0", "id": "s0", "result": {}}},
-        {"name": "s1", "response": {"jsonrpc": "2.0", "id": "s1", "error": refusal}},
-        {"name": "s2", "response": {"jsonrpc": "2.0", "id": "s2", "error": refusal}},
+        {"name": "s0", "reply": {"jsonrpc": "2.0", "id": "s0", "result": {}}},
+        {"name": "s1", "reply": {"jsonrpc": "2.0", "id": "s1", "error": refusal}},
+        {"name": "s2", "reply": {"jsonrpc": "2.0", "id": "s2", "error": refusal}},
     ]
     assert noted(capture) == [("unexpected-request", "sampling/createMessage"), ("unexpected-request", "roots/list")]
 
@@ -295,7 +295,7 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_server_starts_in_the_directory_that_was_asked_for(tmp_path: Path) -> None:
     code = "import os, sys; sys.exit(os.getcwd())"
     server = CommandEndpoint((sys.executable, "-I", "-S", "-c", code), {}, str(tmp_path))
-    assert refused(server) == f"the server exited with code 1; its standard error ends: {tmp_path}"
+    assert refused(server) == f"the server exited with code 1; last line of stderr: {tmp_path}"
 
 
 def test_a_server_gets_the_least_environment_and_what_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,7 +312,7 @@ def test_a_server_gets_the_least_environment_and_what_was_named(monkeypatch: pyt
 def test_a_named_variable_wins_over_an_inherited_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANG", "xx")
     code = "import os, sys; sys.exit(os.environ['LANG'])"
-    assert refused(CommandEndpoint((sys.executable, "-I", "-S", "-c", code), {"LANG": "C"})).endswith("ends: C")
+    assert refused(CommandEndpoint((sys.executable, "-I", "-S", "-c", code), {"LANG": "C"})).endswith("stderr: C")
 
 
 # What is never repeated.
@@ -337,7 +337,7 @@ def test_a_number_that_is_a_secret_leaves_the_capture_whole() -> None:
 
 def test_secrets_are_in_no_error() -> None:
     server = command("dies-with-secret", "--token", "hunter3", SECRET=VALUE)
-    assert refused(server) == "the server exited with code 3; its standard error ends: bad key *** ***"
+    assert refused(server) == "the server exited with code 3; last line of stderr: bad key *** ***"
     assert server.label.endswith("raw.py dies-with-secret --token '***'")
 
 

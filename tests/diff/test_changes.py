@@ -10,27 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.diff.catalog_changes import KINDS, Change, compare
+from mcproof.diff.change_kinds import CHANGE_KINDS
+from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.text.pointers import resolve
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
+    from mcproof.diff.changes import CatalogChange
 
 
 def catalog_of(document: Any) -> Catalog:
     return read_snapshot(json.dumps(document).encode(), "catalog.json")
 
 
-def changes(old: Any, new: Any) -> list[Change]:
-    return compare(catalog_of(old), catalog_of(new))
+def changes(old: Any, new: Any) -> list[CatalogChange]:
+    return compare_catalogs(catalog_of(old), catalog_of(new))
 
 
-def summary(found: list[Change]) -> list[tuple[str, bool | None, str]]:
+def summary(found: list[CatalogChange]) -> list[tuple[str, bool | None, str]]:
     return [(change.kind.id, change.breaking, change.message) for change in found]
 
 
-def verdicts(found: list[Change]) -> list[tuple[str, bool | None]]:
+def verdicts(found: list[CatalogChange]) -> list[tuple[str, bool | None]]:
     return [(change.kind.id, change.breaking) for change in found]
 
 
@@ -177,7 +179,7 @@ def test_a_catalog_against_itself_has_no_change(document: Any) -> None:
 @pytest.mark.parametrize(("old", "new", "expected"), PAIRS)
 def test_every_change_has_a_place(old: Any, new: Any, expected: Any) -> None:
     before, after = catalog_of(old), catalog_of(new)
-    for change in compare(before, after):
+    for change in compare_catalogs(before, after):
         document = before.document.value if change.is_old else after.document.value
         assert change.item in (before.tools if change.is_old else after.tools)
         resolve(document, change.item.pointer + change.pointer)
@@ -187,7 +189,7 @@ def test_a_change_names_the_item_the_place_and_the_parameter() -> None:
     removed, kept = schema(q="string", limit="integer"), schema(q="integer")
     old, new = catalog_of(search(removed)), catalog_of(search(kept))
 
-    changed, gone = compare(old, new)
+    changed, gone = compare_catalogs(old, new)
 
     assert (changed.item, changed.is_old) == (new.tools[0], False)
     assert (changed.pointer, changed.parameter) == ("/inputSchema/properties/q/type", "q")
@@ -471,7 +473,7 @@ def test_a_list_of_tools_cannot_have_renamed_the_server() -> None:
 
 
 def test_every_kind_is_explained_and_known_by_its_id() -> None:
-    for name, kind in KINDS.items():
+    for name, kind in CHANGE_KINDS.items():
         assert kind.id == name
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
         assert kind.summary.endswith(".")
@@ -480,6 +482,6 @@ def test_every_kind_is_explained_and_known_by_its_id() -> None:
 
 
 def test_the_schema_library_is_not_loaded_before_it_is_needed() -> None:
-    program = "import sys, mcproof.diff.catalog_changes; sys.exit('jsonschema_rs' in sys.modules)"
+    program = "import sys, mcproof.diff.compare_catalogs; sys.exit('jsonschema_rs' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcproof.diff.containment import Effort
-from mcproof.diff.schema_changes import MOST_LEVELS, SchemaChange, compare_schemas
+from mcproof.diff.containment import ContainmentBudget
+from mcproof.diff.schema_changes import MAX_LEVELS, compare_schemas
+from mcproof.diff.schema_comparison import SchemaChange
 
 STRING: dict[str, Any] = {"type": "string"}
 INTEGER: dict[str, Any] = {"type": "integer"}
@@ -421,7 +422,7 @@ def test_of_a_definition_that_is_used_very_often_the_rest_is_counted() -> None:
     assert [change.parameter for change in found[:20]] == names[:20]
     (rest,) = found[20:]
     assert rest.breaking is True
-    assert rest.message == "the definition of `p0` is used in 5 more places, where the same changed"
+    assert rest.message == "the definition of `p0` is used in 5 more places, with the same changes"
     assert [change.breaking for change in sent(users(INTEGER, *names), users({"type": "number"}, *names))] == [
         False
     ] * 21
@@ -528,7 +529,7 @@ def test_another_dialect_cannot_be_judged_where_its_keywords_differ() -> None:
 
 
 def test_what_the_walk_would_overlook_is_caught_by_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcproof.diff.schema_changes.value_effects", lambda *_, **__: iter(()))
+    monkeypatch.setattr("mcproof.diff.keyword_changes.value_effects", lambda *_, **__: iter(()))
 
     assert verdicts(sent(obj({"q": STRING}), obj({"q": INTEGER}))) == [("constraint-changed", True)]
     assert verdicts(read(obj({"q": STRING}), obj({"q": INTEGER}))) == [("constraint-changed", True)]
@@ -545,7 +546,7 @@ def nested(levels: int, leaf: Any) -> Any:
 
 
 def test_what_lies_too_deep_is_said_not_to_be_compared() -> None:
-    assert verdicts(sent(nested(MOST_LEVELS, STRING), nested(MOST_LEVELS, INTEGER))) == [("type-changed", True)]
+    assert verdicts(sent(nested(MAX_LEVELS, STRING), nested(MAX_LEVELS, INTEGER))) == [("type-changed", True)]
     assert verdicts(sent(nested(400, STRING), nested(400, INTEGER))) == [("not-compared", None)]
     assert sent(nested(400, STRING), {**nested(400, STRING), "x-note": 1}) == []
 
@@ -603,7 +604,7 @@ def test_what_would_take_the_library_long_is_not_handed_to_it(
 
 
 def test_what_the_library_is_asked_is_bounded_for_a_whole_catalog() -> None:
-    effort = Effort(most=10)
+    effort = ContainmentBudget(limit=10)
     old, new = obj({"q": {"not": STRING}}), obj({"q": {"not": INTEGER}})
 
     assert verdicts(compare_schemas(old, new, "input", effort)) == [("constraint-changed", True)]

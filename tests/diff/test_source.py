@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.diff.catalog_changes import compare
+from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.targets.python_project import read_source
 from mcproof.targets.snapshot import read_snapshot
 
@@ -38,7 +38,7 @@ async def list_tools():
 def changes(folder: Path, old: dict[str, Any], source: str, *, reverse: bool = False) -> Verdicts:
     (folder / "server.py").write_text(source, encoding="utf-8")
     snapshot, read = read_snapshot(json.dumps(old).encode(), "old.json"), read_source(str(folder))
-    found = compare(read, snapshot) if reverse else compare(snapshot, read)
+    found = compare_catalogs(read, snapshot) if reverse else compare_catalogs(snapshot, read)
     return [(change.kind.id, change.breaking, change.message) for change in found]
 
 
@@ -101,7 +101,7 @@ def test_a_list_of_tools_that_is_incomplete_leaves_it_open_what_was_removed(tmp_
         LOWLEVEL + '    return [Tool(name="b", inputSchema={}), *[Tool(name=n, inputSchema={}) for n in names()]]\n'
     )
     found = changes(tmp_path, {"tools": [{"name": "a", "inputSchema": {}}, {"name": "b", "inputSchema": {}}]}, source)
-    message = "is not in the new catalog, whose source does not settle all that it serves"
+    message = "is not in the new catalog, whose source code was only partly analysed"
     assert found == [("tool-removed", None, message)]
 
 
@@ -141,7 +141,7 @@ def test_the_mark_of_a_conditional_tool_is_no_change(tmp_path: Path) -> None:
 def test_a_conditional_tool_that_is_gone_may_never_have_been_served(tmp_path: Path) -> None:
     old = served(tmp_path, CONDITIONAL)
     found = changes(tmp_path, old, HEAD + "@mcp.tool()\ndef other(): ...\n")
-    assert found == [("tool-removed", None, "was removed; it was there only under a condition")]
+    assert found == [("tool-removed", None, "was removed; it was only served under a condition")]
 
 
 TOLD = {"serverInfo": {"name": "shop", "version": "1.2.3"}, "instructions": "Ask first.", "capabilities": {"tools": {}}}

@@ -10,7 +10,7 @@ import jsonschema_rs
 from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 
-from mcproof.diff.catalog_changes import Change, compare
+from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.text.pointers import resolve
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from mcproof.catalog.model import Catalog
+    from mcproof.diff.changes import CatalogChange
 
 seeds = st.randoms(use_true_random=True)
 
@@ -88,8 +89,8 @@ def catalog_of(schema: Any, key: str = "inputSchema") -> Catalog:
     return read_snapshot(json.dumps([{"name": "tool", key: schema}]).encode(), "catalog.json")
 
 
-def changes(old: Any, new: Any, key: str = "inputSchema") -> list[Change]:
-    return compare(catalog_of(old, key), catalog_of(new, key))
+def changes(old: Any, new: Any, key: str = "inputSchema") -> list[CatalogChange]:
+    return compare_catalogs(catalog_of(old, key), catalog_of(new, key))
 
 
 def mutated(schema: Any, random: Random) -> Any:
@@ -327,7 +328,7 @@ def test_the_order_of_tools_and_keys_and_the_layout_are_no_change(one: Any, othe
     random.shuffle(tools)
     after = read_snapshot(write(as_objects(shuffled(tools, random)), random).text.encode(), "new.json")
 
-    assert compare(before, after) == []
+    assert compare_catalogs(before, after) == []
 
 
 def shuffled(value: Any, random: Random) -> Any:
@@ -341,6 +342,6 @@ def shuffled(value: Any, random: Random) -> Any:
 def test_every_change_has_a_place_in_the_catalog_that_it_names(one: Any, other: Any, random: Random) -> None:
     old, new = (catalog_of(schema) for schema in pair_of(one, other, random))
 
-    for change in compare(old, new):
+    for change in compare_catalogs(old, new):
         document = (old if change.is_old else new).document.value
         resolve(document, change.item.pointer + change.pointer)  # raises LookupError where there is nothing

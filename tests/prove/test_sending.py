@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ANSWERED = Response("accepted", RpcResponse(b"{}", {"result": {}}))
 CRASHED = Response("crash", None, "the server exited with code 3")
-HUNG = Response("hang", None, "no answer within 1 second")
+HUNG = Response("hang", None, "no response within 1 second")
 
 
 class Played:
@@ -25,7 +25,7 @@ class Played:
 
     def __init__(self, deadly: str, after: int, *, can_restart: bool = True) -> None:
         self.can_restart = can_restart
-        self.is_connected = self.has_asked = False
+        self.is_connected = self.has_sent = False
         self._deadly = deadly
         self._after = after
         self._left: int | None = None

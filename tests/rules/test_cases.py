@@ -104,7 +104,7 @@ async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:
         "handshake",
         "2025-11-25",
         shown.get("agreed", "2025-11-25"),
-        shown.get("seconds_to_answer", 0.1),
+        shown.get("seconds_to_response", 0.1),
         tuple(peer.anomalies),
         tuple(shown.get("unserved", {}).items()),
         None if ending is None else ProcessEnd(ending, 0),

@@ -67,6 +67,12 @@ class Scripted:
         elif self._answer != "hang":
             self.peer.receive(self._answer.encode())
 
+    def last_words(self) -> str:
+        return ""
+
+    def last_lines(self) -> str:
+        return ""
+
     def kill(self) -> None:
         pass
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.suite.parse.deprecated import warnings_of
 
-from .test_reading import read
+from .test_suite_parser import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def test_what_a_revision_has_removed_is_told_with_its_place(tmp_path: Path) -> N
     assert [(each.line, each.message) for each in warnings] == [
         (
             2,
-            "the server `a` looks like HTTP+SSE, which is deprecated since 2025-03-26; Streamable HTTP takes its place",
+            "the server `a` seems to use HTTP+SSE, deprecated since 2025-03-26; use Streamable HTTP",
         ),
         (2, "the header `Mcp-Session-Id` of the server `a` was removed in 2026-07-28"),
         (4, "the error code -32002 (resource not found) was removed in 2026-07-28"),

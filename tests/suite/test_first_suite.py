@@ -20,9 +20,9 @@ from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.scaffold.drafts import MOST, Draft, drafts_of, with_results
 from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite, first_suite
 from mcproof.suite.scaffold.server_entry import (
-    Names,
-    Variables,
-    Way,
+    EntryOptions,
+    SecretVariables,
+    UniqueNames,
     captured_lines,
     entry_lines,
     placeholder_lines,
@@ -32,7 +32,7 @@ from mcproof.targets.snapshot import read_snapshot
 from mcproof.text.yamlwriter import UnwritableError
 from text.test_yamlwriter import TEXTS, VALUES
 
-from .running import SEARCH
+from .suites import SEARCH
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
@@ -48,10 +48,10 @@ def catalog_of(tools: list[Any], **others: Any) -> Catalog:
     return read_snapshot(text.encode(), "tools.json")
 
 
-def server_of(tools: list[Any], names: Names | None = None, name: str = "local", **others: Any) -> FirstServer:
+def server_of(tools: list[Any], names: UniqueNames | None = None, name: str = "local", **others: Any) -> FirstServer:
     catalog = catalog_of(tools, **others)
     permissions = [permission(tool, allow_writes=False) for tool in catalog.tools]
-    drafts = drafts_of(catalog, permissions, names or Names(), lambda text: text)
+    drafts = drafts_of(catalog, permissions, names or UniqueNames(), lambda text: text)
     return FirstServer(name, "tools.json", placeholder_lines(), drafts, catalog)
 
 
@@ -84,17 +84,17 @@ def tool(name: str, schema: Any = None, **others: Any) -> dict[str, Any]:
     return {"name": name, "inputSchema": {"type": "object"} if schema is None else schema, **others}
 
 
-def test_a_tool_is_called_probed_and_expected_to_work() -> None:
+def test_a_tool_gets_a_call_and_probes() -> None:
     suite = written([SEARCH])
-    assert (suite.tests, suite.turned_off) == (3, 0)
+    assert (suite.tests, suite.commented_out) == (3, 0)
     test = found_in(read(suite.text))["search"]
-    assert (test.name, test.server, test.arguments) == ("search answers", "local", {"query": "a"})
+    assert (test.name, test.server, test.arguments) == ("search responds", "local", {"query": "a"})
     assert test.expect is not None
-    assert [(each.target.text, each.matcher.expected) for each in test.expect.assertions] == [("result.isError", False)]
+    assert [(each.path.text, each.matcher.expected) for each in test.expect.assertions] == [("result.isError", False)]
     assert test.negative_path is not None
     checks = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
     assert test.negative_path.checks == checks
-    assert "args: {query: a}  # made up from the schema: put real values here\n" in suite.text
+    assert "args: {query: a}  # generated from the schema: replace with real values\n" in suite.text
 
 
 def test_a_tool_without_parameters_is_not_probed() -> None:
@@ -113,16 +113,16 @@ def test_long_arguments_have_a_line_each() -> None:
     names = [f"argument_{number}" for number in range(9)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": names}
     suite = written([tool("weather", schema)])
-    assert "    args:  # made up from the schema: put real values here\n      argument_0: a\n" in suite.text
+    assert "    args:  # generated from the schema: replace with real values\n      argument_0: a\n" in suite.text
     assert calls(read(suite.text)) == [("weather", dict.fromkeys(names, "a"))]
 
 
 def test_a_tool_that_may_change_something_is_a_comment_with_the_reason() -> None:
     hints = {"annotations": {"destructiveHint": True}}
     suite = written([SEARCH, tool("delete_book"), tool("books", **hints)])
-    assert (suite.tests, suite.turned_off) == (3, 2)
-    assert "  # Turned off, as it may change something: `delete` in its name is destructive\n" in suite.text
-    assert "  # Turned off, as it may change something: `destructiveHint` is true\n" in suite.text
+    assert (suite.tests, suite.commented_out) == (3, 2)
+    assert "  # Inactive: it may have side effects: `delete` in its name is destructive\n" in suite.text
+    assert "  # Inactive: it may have side effects: `destructiveHint` is true\n" in suite.text
     assert "--allow-writes" not in suite.text
     assert [name for name, _ in calls(read(suite.text))] == ["search"]
     assert [name for name, _ in calls(read(turned_on(suite.text)))] == ["search", "delete_book", "books"]
@@ -130,29 +130,29 @@ def test_a_tool_that_may_change_something_is_a_comment_with_the_reason() -> None
 
 def test_where_every_tool_may_change_something_the_gates_are_left() -> None:
     suite = written([tool("delete_book"), tool("add_book")])
-    assert (suite.tests, suite.turned_off) == (2, 2)
+    assert (suite.tests, suite.commented_out) == (2, 2)
     assert {test.block for test in read(suite.text).tests} == {"tool_quality"}
     assert len(calls(read(turned_on(suite.text)))) == 2
 
 
-def test_what_was_answered_to_a_call_that_fails_stands_where_it_is_turned_off() -> None:
+def test_what_was_answered_to_a_call_that_fails_stands_where_it_is_commented_out() -> None:
     server = server_of([SEARCH])
     failed = with_results(
         server.drafts[0], "isError is true: no such\nbook", [("wrong_type", "wrong_type: accepted")], ""
     )
     suite = first_suite([server._replace(drafts=[failed])], "mcproof run")
-    assert (suite.tests, suite.turned_off, suite.failed_calls, suite.failed_checks) == (3, 0, 1, 1)
+    assert (suite.tests, suite.commented_out, suite.failed_calls, suite.failed_checks) == (3, 0, 1, 1)
     test = found_in(read(suite.text))["search"]
     assert test.expect is None
-    assert not test.is_called
+    assert not test.makes_call
     assert test.negative_path is not None
     assert test.negative_path.checks == ("unknown_tool", "missing_required", "extra_field", "oversized")
-    assert "    # The call does not work: isError is true: no such book\n" in suite.text
-    assert "    # Left out, as it does not pass today: wrong_type: accepted\n" in suite.text
+    assert "    # The call fails: isError is true: no such book\n" in suite.text
+    assert "    # Left out, does not pass: wrong_type: accepted\n" in suite.text
     assert found_in(read(turned_on(suite.text)))["search"].expect is not None
 
 
-@pytest.mark.parametrize("path", ["", "no probe could be judged"])
+@pytest.mark.parametrize("path", ["", "no probe could be evaluated"])
 def test_of_what_does_not_pass_at_all_the_test_is_a_comment(path: str) -> None:
     server = server_of([SEARCH])
     draft = server.drafts[0]
@@ -160,8 +160,8 @@ def test_of_what_does_not_pass_at_all_the_test_is_a_comment(path: str) -> None:
         draft, "gone", [] if path else [(check, f"{check}: accepted") for check in draft.checks], path
     )
     suite = first_suite([server._replace(drafts=[failed])], "mcproof run")
-    assert (suite.tests, suite.turned_off) == (2, 1)
-    assert "  # Turned off, as the call does not work: gone\n" in suite.text
+    assert (suite.tests, suite.commented_out) == (2, 1)
+    assert "  # Inactive: the call fails: gone\n" in suite.text
     assert calls(read(suite.text)) == []
     once = found_in(read(turned_on(suite.text)))["search"]
     assert once.expect is not None
@@ -173,16 +173,16 @@ def test_probes_of_which_none_passes_are_a_comment_beside_a_call_that_works() ->
     failed = with_results(server.drafts[0], "", [], "crash: it is gone")
     suite = first_suite([server._replace(drafts=[failed])], "mcproof run")
     test = found_in(read(suite.text))["search"]
-    assert test.is_called
+    assert test.makes_call
     assert test.negative_path is None
-    assert "    # Turned off, as it does not pass today: crash: it is gone\n    # negative_path:\n" in suite.text
+    assert "    # Inactive, does not pass: crash: it is gone\n    # negative_path:\n" in suite.text
     assert found_in(read(turned_on(suite.text)))["search"].negative_path is not None
 
 
 def test_the_gates_are_the_usual_ones_or_where_the_server_stands() -> None:
     loose = written([tool("books", {"type": "object", "properties": {"id": {}}})]).text
-    assert "{target: critical_count, matcher: {schema: {maximum: 1}}}  # where it stands today; 0 is" in loose
-    assert "# min_score is 0 today, and 0.5 is the usual gate; the lowest: books 0.00\n" in loose
+    assert "{target: critical_count, matcher: {schema: {maximum: 1}}}  # today's value; the default is" in loose
+    assert "# min_score is 0 today, the default gate is 0.5; lowest: books 0.00\n" in loose
     assert "{target: min_score" not in loose
     assert "{target: schema_warnings, matcher: {schema: {maximum: 0}}}" not in loose
     good = written([SEARCH]).text
@@ -193,17 +193,17 @@ def test_the_gates_are_the_usual_ones_or_where_the_server_stands() -> None:
 @pytest.mark.parametrize(
     ("tools", "said"),
     [
-        ([{"description": "nameless"}, 7], "No test of tools[0]: it has no name to call it by."),
+        ([{"description": "nameless"}, 7], "No test of tools[0]: it has no name."),
         ([tool("a"), tool("a")], "No test of a: another tool has the same name."),
-        ([tool("tools/list")], "No test of tools/list: in a suite, this name stands for the list."),
-        ([tool("a\ud800")], "No test of a\\ud800: its name cannot stand in a suite: a text in it has half a character"),
+        ([tool("tools/list")], "No test of tools/list: in suites, this name refers to a list method."),
+        ([tool("a\ud800")], "No test of a\\ud800: its name cannot be written to a suite: it contains a lone surrogate"),
         (
             [tool("a", {"type": "object", "required": ["b"], "properties": {"b": False}})],
-            "no valid arguments were found",
+            "no valid arguments found",
         ),
         (
             [tool("a", {"type": "object", "required": ["b"], "properties": {"b": {"const": 10**400}}})],
-            "the arguments that were found cannot stand in a suite",
+            "its arguments cannot be written to a suite",
         ),
     ],
 )
@@ -230,24 +230,22 @@ def test_resources_are_read_and_prompts_fetched_beside_the_tools() -> None:
         resourceTemplates=[{"uriTemplate": "note:///{id}", "name": "one note"}],
         prompts=[{"name": "greet"}, {"name": "sum_up", "arguments": topics}],
     )
-    assert (suite.tests, suite.turned_off) == (6, 1)
+    assert (suite.tests, suite.commented_out) == (6, 1)
     now, later = read(suite.text), read(turned_on(suite.text))
     assert [name for name, _ in calls(now)] == ["search"]
     assert others_in(now, "resources") == [("note:///${a}", None)]
     assert others_in(later, "resources") == [("note:///${a}", None), ("note:///{id}", None)]
     assert others_in(now, "prompts") == [("greet", None), ("sum_up", {"topic": "a"})]
-    assert (
-        "  # Turned off, as what stands in braces is to be filled in\n  # - name: one note can be read\n" in suite.text
-    )
+    assert "  # Inactive: replace the parts in braces with values\n  # - name: one note can be read\n" in suite.text
 
 
 def test_what_is_not_served_as_listed_is_a_comment_with_what_was_said() -> None:
     server = server_of([SEARCH], resources=[{"uri": "a:b"}], prompts=[{"name": "greet"}])
     tried = [draft if draft.block == "tools" else with_results(draft, "gone", [], "") for draft in server.drafts]
     suite = first_suite([server._replace(drafts=tried)], "mcproof run")
-    assert (suite.tests, suite.turned_off) == (3, 2)
-    assert suite.text.count("# None of these tests is on yet.") == 2
-    assert suite.text.count("  # Turned off, as it does not work: gone\n") == 2
+    assert (suite.tests, suite.commented_out) == (3, 2)
+    assert suite.text.count("# None of these tests is active yet.") == 2
+    assert suite.text.count("  # Inactive: the call fails: gone\n") == 2
     later = read(turned_on(suite.text))
     assert (others_in(later, "resources"), others_in(later, "prompts")) == ([("a:b", None)], [("greet", None)])
 
@@ -256,23 +254,23 @@ def test_of_many_resources_some_are_read_and_the_number_of_the_others_is_said() 
     resources: list[Any] = [{"uri": f"a:{number}"} for number in range(MOST + 3)]
     suite = written([SEARCH], resources=resources)
     assert len(others_in(read(suite.text), "resources")) == MOST
-    assert "# There is no room here for 3 more resources;" in suite.text
+    assert "# 3 more resources do not fit here;" in suite.text
 
 
 @pytest.mark.parametrize(
     ("others", "said"),
     [
-        ({"resources": [{"name": "n"}, 7]}, "No test of n: it has no address to read it at."),
-        ({"resources": [{"uri": "a:b"}, {"uri": "a:b"}]}, "No test of a:b: another resource has the same address."),
-        ({"resources": [{"uri": f"a:{SECRET}"}]}, "No test of a:***: its address repeats a value that the server is"),
-        ({"prompts": [{"arguments": []}]}, "No test of prompts[0]: it has no name to call it by."),
+        ({"resources": [{"name": "n"}, 7]}, "No test of n: it has no URI."),
+        ({"resources": [{"uri": "a:b"}, {"uri": "a:b"}]}, "No test of a:b: another resource has the same URI."),
+        ({"resources": [{"uri": f"a:{SECRET}"}]}, "No test of a:***: its URI contains a secret of the server"),
+        ({"prompts": [{"arguments": []}]}, "No test of prompts[0]: it has no name."),
         ({"prompts": [{"name": "p"}, {"name": "p"}]}, "No test of p: another prompt has the same name."),
-        ({"prompts": [{"name": "p\ud800"}]}, "its name cannot stand in a suite"),
+        ({"prompts": [{"name": "p\ud800"}]}, "its name cannot be written to a suite"),
     ],
 )
 def test_of_what_cannot_be_read_or_fetched_it_is_said_why(others: dict[str, Any], said: str) -> None:
     catalog = catalog_of([], **others)
-    drafts = drafts_of(catalog, [], Names(), lambda text: text.replace(SECRET, "***"))
+    drafts = drafts_of(catalog, [], UniqueNames(), lambda text: text.replace(SECRET, "***"))
     text = first_suite([FirstServer("local", "x", placeholder_lines(), drafts, catalog)], "mcproof run").text
     assert said in text
     assert SECRET not in text
@@ -280,25 +278,27 @@ def test_of_what_cannot_be_read_or_fetched_it_is_said_why(others: dict[str, Any]
 
 
 def test_tests_of_several_servers_have_names_of_their_own() -> None:
-    names = Names()
+    names = UniqueNames()
     servers = [server_of([SEARCH], names, name) for name in ("one", "two: #")]
     servers.append(FirstServer("three", "three", [], trouble="no answer\nwithin 2 seconds"))
     suite = first_suite(servers, "mcproof run")
     tests = read(suite.text).tests
-    assert [test.name for test in tests if test.block == "tools"] == ["search answers", "search answers (2)"]
+    assert [test.name for test in tests if test.block == "tools"] == ["search responds", "search responds (2)"]
     assert {test.server for test in tests} == {"one", "two: #"}
-    assert "  # three is left out: no answer within 2 seconds\n" in suite.text
+    assert "  # three is omitted: no response within 2 seconds\n" in suite.text
 
 
+@pytest.mark.slow
 def test_ten_thousand_tools_are_more_than_a_suite_holds_and_what_fits_is_read() -> None:
     tools = [{**SEARCH, "name": f"search_{number}"} for number in range(10_000)]
     suite = written(tools)
     found = calls(read(suite.text))
     assert 1_000 < len(found) < 10_000
-    assert f"# There is no room here for {10_000 - len(found):,} more tools" in suite.text
+    assert f"# {10_000 - len(found):,} more tools do not fit here" in suite.text
     assert suite.tests == len(found) + 2
 
 
+@pytest.mark.slow
 def test_huge_names_and_thousands_of_nameless_tools_do_not_make_it_unreadable() -> None:
     huge = [tool("x" * 90_000 + str(number)) for number in range(60)]
     assert calls(read(written([*huge, *([7] * 60_000)]).text))
@@ -316,7 +316,7 @@ def test_every_name_and_all_arguments_survive(tools: list[tuple[str, Any]], data
         label=words,
     )
     text = first_suite([server], words).text
-    assert calls(read(text)) == [(each.subject, each.arguments) for each in server.drafts if each.is_on]
+    assert calls(read(text)) == [(each.subject, each.arguments) for each in server.drafts if each.is_active]
     every = [each for each in server.drafts if not each.impossible]
     assert calls(read(turned_on(text))) == [(each.subject, each.arguments) for each in every]
     schemas = dict(reversed(tools))
@@ -327,7 +327,7 @@ def test_every_name_and_all_arguments_survive(tools: list[tuple[str, Any]], data
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=3))
 def test_any_arguments_survive(arguments: dict[str, Any]) -> None:
-    draft = Draft("a test", "a tool", arguments, is_made_up=True)
+    draft = Draft("a test", "a tool", arguments, is_generated=True)
     text = first_suite([server_of([SEARCH])._replace(drafts=[draft])], "mcproof run").text
     assert repr(calls(read(text))) == repr([("a tool", arguments)])
 
@@ -335,15 +335,17 @@ def test_any_arguments_survive(arguments: dict[str, Any]) -> None:
 # Servers
 
 
-def entry(server: Endpoint, environment: dict[str, str] | None = None, way: Way = Way()) -> tuple[str, Variables]:  # noqa: B008
-    variables = Variables(environment or {})
-    return "\n".join(entry_lines(server, "local", variables, "", way)), variables
+def entry(
+    server: Endpoint, environment: dict[str, str] | None = None, options: EntryOptions | None = None
+) -> tuple[str, SecretVariables]:
+    variables = SecretVariables(environment or {})
+    return "\n".join(entry_lines(server, "local", variables, "", options or EntryOptions())), variables
 
 
 def entry_read(server: Endpoint, environment: dict[str, str]) -> ServerEntry:
     """The server as the reader of suites finds it, in an environment in which all variables are set."""
-    variables = Variables(environment)
-    lines = entry_lines(server, "local", variables, "", Way())
+    variables = SecretVariables(environment)
+    lines = entry_lines(server, "local", variables, "", EntryOptions())
     text = first_suite([server_of([SEARCH])._replace(entry=lines)], "mcproof run").text
     assert SECRET not in text
     return read(text, {**environment, **variables.values}).servers["local"]
@@ -356,15 +358,14 @@ def test_a_plain_command_is_written_as_it_is() -> None:
 
 
 def test_how_it_was_asked_is_written_where_somebody_said_so() -> None:
-    text, _ = entry(UrlEndpoint("https://host/mcp", {}), way=Way(2.5, "2025-06-18"))
+    text, _ = entry(UrlEndpoint("https://host/mcp", {}), options=EntryOptions(2.5, "2025-06-18"))
     assert text == 'url: "https://host/mcp"\ntimeout_ms: 2500\nprotocol: "2025-06-18"'
 
 
 def test_a_folder_is_told_from_where_the_suite_stands() -> None:
     server = CommandEndpoint(("x",), {}, "servers/one")
-    assert (
-        entry_lines(server, "a", Variables({}), "tests", Way())[1] == "cwd: ../servers/one".replace("../", '"../') + '"'
-    )
+    lines = entry_lines(server, "a", SecretVariables({}), "tests", EntryOptions())
+    assert lines[1] == 'cwd: "../servers/one"'
 
 
 @pytest.mark.parametrize(
@@ -410,11 +411,11 @@ def test_no_secret_is_written_and_the_suite_knows_it_all_the_same(
 
 
 def test_two_values_of_one_name_are_two_variables() -> None:
-    variables = Variables({})
+    variables = SecretVariables({})
     lines = [
         line
         for name, value in (("one", "first-secret"), ("two", "other-secret"), ("three", "first-secret"))
-        for line in entry_lines(CommandEndpoint(("x",), {"KEY": value}), name, variables, "", Way())
+        for line in entry_lines(CommandEndpoint(("x",), {"KEY": value}), name, variables, "", EntryOptions())
     ]
     assert [line for line in lines if "env: " in line] == [
         "  KEY: {env: KEY}",
@@ -427,12 +428,12 @@ def test_two_values_of_one_name_are_two_variables() -> None:
 def test_a_name_that_no_suite_can_have_is_left_out_and_said() -> None:
     text, _ = entry(CommandEndpoint(("x",), {"A\nB": "1", "\ud800": "2", "C=D": "3"}))
     assert text == (
-        "command: [x]\n# A B is left out: a suite cannot have this name.\n"
-        "# \\ud800 is left out: a suite cannot have this name.\n"
-        "# C=D is left out: a suite cannot have this name."
+        "command: [x]\n# A B is omitted: not a valid name in a suite.\n"
+        "# \\ud800 is omitted: not a valid name in a suite.\n"
+        "# C=D is omitted: not a valid name in a suite."
     )
     text, _ = entry(UrlEndpoint("https://host", {"A B": "1"}))
-    assert text.endswith("# A B is left out: a suite cannot have this name.")
+    assert text.endswith("# A B is omitted: not a valid name in a suite.")
 
 
 def test_a_command_that_no_suite_can_have_is_refused() -> None:
@@ -441,10 +442,10 @@ def test_a_command_that_no_suite_can_have_is_refused() -> None:
 
 
 def test_a_capture_tells_how_its_server_was_started() -> None:
-    variables = Variables({})
+    variables = SecretVariables({})
     said = {"command": ["python", "server.py", "--token", "***"]}
     assert captured_lines(said, "local", variables) == [
-        "# As the capture says: read it before you run it.",
+        "# From the capture: review it before running it.",
         'command: [python, server.py, --token, "${TOKEN}"]',
     ]
     assert variables.unset == ["TOKEN"]
@@ -455,7 +456,7 @@ def test_a_capture_tells_how_its_server_was_started() -> None:
     "said", [None, 7, {}, {"command": []}, {"command": "ls"}, {"command": [7]}, {"url": "x"}, {"url": "http://"}]
 )
 def test_a_capture_that_tells_nothing_leaves_it_to_the_user(said: Any) -> None:
-    assert captured_lines(said, "local", Variables({})) == []
+    assert captured_lines(said, "local", SecretVariables({})) == []
 
 
 @given(st.lists(TEXTS.filter(bool), min_size=1, max_size=4), st.dictionaries(TEXTS, TEXTS, max_size=3))

@@ -8,7 +8,7 @@ import pytest
 from mcproof.suite.run.quality import quality_of
 from mcproof.targets.snapshot import read_snapshot
 
-from .running import SEARCH
+from .suites import SEARCH
 
 
 def facts(*tools: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.text.yamltext import json_value, parse
 
-from .test_reading import BROKEN
+from .test_suite_parser import BROKEN
 
 if TYPE_CHECKING:
     from pathlib import Path

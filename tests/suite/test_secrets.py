@@ -10,7 +10,7 @@ import pytest
 from cli.running import run
 from servers import suited
 
-from .running import write_suite
+from .suites import write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def test_no_snapshot_has_a_secret(suite: Path) -> None:
 
 def test_no_mistake_and_no_list_of_tags_has_a_secret(suite: Path) -> None:
     done = run("run", "--tag", "other", cwd=suite, env={"HIDDEN": VALUE})
-    assert "the tags are ***" in done.stderr
+    assert "the suite has the tags ***" in done.stderr
     write_suite(suite, {"s": STDIO}, tools=[{"name": "a", "server": "${HIDDEN}", "tool": "t"}])
     done = run("run", cwd=suite, env={"HIDDEN": VALUE})
     assert done.returncode == 2

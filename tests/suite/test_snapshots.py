@@ -21,7 +21,7 @@ VALUE: dict[str, Any] = {
 def test_volatile_parts_are_masked_and_the_value_itself_is_not_changed() -> None:
     mask = mask_of(["timestamps", "uuids", "result.items[*].n"])
     before = json.dumps(VALUE)
-    assert mask.of(VALUE, ("result",)) == {
+    assert mask.apply(VALUE, ("result",)) == {
         "id": "<uuid>",
         "at": "seen <timestamp> twice",
         "items": [{"n": "<masked>", "x": 2}, {"n": "<masked>", "x": 4}],
@@ -41,28 +41,28 @@ def test_volatile_parts_are_masked_and_the_value_itself_is_not_changed() -> None
     ],
 )
 def test_a_mask_is_a_path_from_the_top(path: str, steps: tuple[str, ...], masked: Any) -> None:
-    assert mask_of([path]).of(VALUE["items"], steps) == masked
+    assert mask_of([path]).apply(VALUE["items"], steps) == masked
 
 
 def test_a_snapshot_is_stored_when_asked_and_compared_from_then_on(tmp_path: Path) -> None:
     suite = str(tmp_path / "suite.yaml")
     first = SnapshotStore(suite, updates=False)
-    mismatch = first.judge("a", {"n": 1})
+    mismatch = first.compare("a", {"n": 1})
     assert mismatch is not None
-    assert mismatch.message == "no snapshot is stored yet; --update-snapshots stores it"
+    assert mismatch.message == "no stored snapshot; use --update-snapshots to store it"
     first.save()
     assert not (tmp_path / "suite.snapshots.json").exists()
 
     updating = SnapshotStore(suite, updates=True)
-    assert updating.judge("a", {"n": 1}) is None
+    assert updating.compare("a", {"n": 1}) is None
     updating.save()
     stored = (tmp_path / "suite.snapshots.json").read_bytes()
 
     later = SnapshotStore(suite, updates=False)
-    assert later.judge("a", {"n": 1}) is None
-    mismatch = later.judge("a", {"n": 2})
+    assert later.compare("a", {"n": 1}) is None
+    mismatch = later.compare("a", {"n": 2})
     assert mismatch is not None
-    assert mismatch.message == "is not as stored: at n: expected 1, got 2; --update-snapshots takes it as right"
+    assert mismatch.message == "differs from the snapshot: at n: expected 1, got 2; use --update-snapshots to accept it"
     later.save()
     assert (tmp_path / "suite.snapshots.json").read_bytes() == stored
 
@@ -70,7 +70,7 @@ def test_a_snapshot_is_stored_when_asked_and_compared_from_then_on(tmp_path: Pat
 @pytest.mark.parametrize("content", ["", "[]", '{"snapshots": 1}', "[" * 100_000, "\xff"])
 def test_a_damaged_file_is_an_error_and_no_traceback(content: str, tmp_path: Path) -> None:
     (tmp_path / "suite.snapshots.json").write_bytes(content.encode("latin-1"))
-    with pytest.raises(InputError, match="these are no snapshots"):
+    with pytest.raises(InputError, match="not a snapshot file"):
         SnapshotStore(str(tmp_path / "suite.yaml"), updates=True).read()
 
 
@@ -78,5 +78,5 @@ def test_snapshots_are_not_renewed_in_ci_unless_that_is_allowed() -> None:
     refuse_update({}, is_allowed=False)
     refuse_update({"CI": "false"}, is_allowed=False)
     refuse_update({"CI": "true"}, is_allowed=True)
-    with pytest.raises(UsageError, match="this is a CI job"):
+    with pytest.raises(UsageError, match="disabled in CI jobs"):
         refuse_update({"CI": "true"}, is_allowed=False)

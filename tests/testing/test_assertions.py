@@ -14,7 +14,7 @@ from client.running import RAW, assert_nothing_is_left
 from mcproof import testing
 from mcproof.testing import McpServer, ServerError, ServerStarter, assert_negative_path, assert_schema_strict
 from servers.suited import TOOLS
-from suite.running import small
+from suite.suites import small
 
 from .conftest import SERVER
 
@@ -66,7 +66,7 @@ def test_rules_can_be_ignored_and_unknown_ones_are_told() -> None:
 
 
 def test_what_is_not_there_does_not_pass() -> None:
-    nothing = "there are no tools, so there is nothing to judge"
+    nothing = "there are no tools to check"
     assert failure([]) == failure({"tools": []}) == nothing
     assert failure([CLEAN_TOOL], "find_books") == "there is no tool `find_books` (did you mean `find_book`?)"
     with McpServer(small(tools=[])) as empty:
@@ -90,7 +90,7 @@ def test_every_probe_that_is_not_refused_is_told(server: McpServer) -> None:
     assert str(caught.value).splitlines() == [
         "the negative path of `add`:",
         "  extra_field: accepted, an undeclared `mcproof_unexpected`",
-        "    expected a refusal",
+        "    expected an error",
         '    got      {"content": [{"type": "text", "text": "3"}], "structuredContent": {"sum": 3, "of": [1, 2]}}',
     ]
 
@@ -98,7 +98,7 @@ def test_every_probe_that_is_not_refused_is_told(server: McpServer) -> None:
 def test_a_tool_that_is_not_there_and_probes_that_prove_nothing_fail(server: McpServer) -> None:
     with pytest.raises(AssertionError, match=r"the server has no tool `ad` \(did you mean `add`\?\)"):
         assert_negative_path(server, "ad")
-    with pytest.raises(AssertionError, match="no probe could be judged: missing_required"):
+    with pytest.raises(AssertionError, match="no probe could be evaluated: missing_required"):
         assert_negative_path(server, "clock", checks=["missing_required"])
 
 
@@ -111,7 +111,7 @@ def test_a_valid_call_that_fails_is_a_warning(server: McpServer) -> None:
 @pytest.mark.parametrize(
     ("checks", "said"),
     [
-        (["wrong_types"], r"unknown check `wrong_types` \(did you mean `wrong_type`\?\); there are unknown_tool"),
+        (["wrong_types"], r"unknown check `wrong_types` \(did you mean `wrong_type`\?\); expected one of unknown_tool"),
         ([], "`checks` is empty"),
     ],
 )
@@ -134,11 +134,11 @@ def test_a_server_that_is_not_there_is_no_failed_assertion() -> None:
     [
         ("", {}, "the command is empty"),
         ([], {}, "the command is empty"),
-        ("python 'x", {}, "cannot be split"),
-        ("python x", {"timeout": 0}, "a timeout is a number of seconds"),
-        ("python x", {"protocol": "2025"}, "unknown protocol revision '2025'; there are"),
-        ("python x", {"headers": {"A": "b"}}, "`headers` are for a server at an address"),
-        ("https://x.test/mcp", {"env": {"A": "b"}}, "`env` and `cwd` are for a server that is started"),
+        ("python 'x", {}, "cannot split the command"),
+        ("python x", {"timeout": 0}, "`timeout` must be a positive number of seconds"),
+        ("python x", {"protocol": "2025"}, "unknown protocol revision '2025'; expected one of"),
+        ("python x", {"headers": {"A": "b"}}, "`headers` apply only to a URL"),
+        ("https://x.test/mcp", {"env": {"A": "b"}}, "`env` and `cwd` apply only to a command"),
     ],
 )
 def test_what_makes_no_sense_is_told_before_anything_starts(arguments: Any, named: dict[str, Any], said: str) -> None:
@@ -147,7 +147,7 @@ def test_what_makes_no_sense_is_told_before_anything_starts(arguments: Any, name
 
 
 def test_a_list_that_is_not_served_is_an_error() -> None:
-    said = r"^tools/list: no answer within 0\.3 seconds$"
+    said = r"^tools/list: no response within 0\.3 seconds$"
     with McpServer([*RAW, "hang-on-list"], timeout=0.3) as server, pytest.raises(ServerError, match=said):
         server.tools()
 
@@ -181,5 +181,5 @@ def test_a_result_that_is_not_as_it_should_be_is_shown_all_the_same() -> None:
     deep: dict[str, Any] = {}
     for _ in range(100_000):
         deep = {"x": deep}
-    assert repr(CallResult(deep, str)) == "CallResult(nested too deeply to be shown)"
+    assert repr(CallResult(deep, str)) == "CallResult(nested too deeply to show)"
     assert len(repr(CallResult({"x": "y" * 5000}, str))) < 1100

@@ -65,8 +65,8 @@ def test_a_failing_test_shows_its_own_line_and_none_of_ours(project: pytest.Pyte
         [
             "E       mcproof.testing.McpError: tools/call refuse: error -32000: refused",
             "E       mcproof.testing.ServerError: tools/call die: *the server exited with code 3",
-            "E       mcproof.testing.ServerError: tools/call sleep: no answer within 0.2 seconds",
-            "E       TypeError: these are no arguments in JSON: Object of type object is not JSON serializable",
+            "E       mcproof.testing.ServerError: tools/call sleep: no response within 0.2 seconds",
+            "E       TypeError: not JSON arguments: Object of type object is not JSON serializable",
             "E        +  where True = CallResult(*it failed*).is_error",
             "E       mcproof.testing.ServerError: cannot start `no-such-program-here`: *",
         ]
@@ -91,7 +91,7 @@ def test_errors_can_be_expected(project: pytest.Pytester) -> None:
             assert mcp_server.call("echo", {"text": "again"}).text == "again"
 
         def test_hang_and_the_next_answer_is_its_own(mcp_server):
-            with pytest.raises(ServerError, match="no answer within"):
+            with pytest.raises(ServerError, match="no response within"):
                 mcp_server.call("sleep", timeout=0.2)
             assert mcp_server.call("echo", {"text": "again"}).text == "again"
 
@@ -112,7 +112,7 @@ def test_a_server_that_ends_after_its_answer_fails_the_call_and_no_other(project
 
         @pytest.mark.parametrize("turn", range(3))
         def test_it(mcp_server, turn):
-            with pytest.raises(ServerError, match="^tools/call leave: it was answered, and then the server exited"):
+            with pytest.raises(ServerError, match="^tools/call leave: after the response, the server exited"):
                 mcp_server.call("leave")
             assert mcp_server.call("echo", {"text": "hi"}).text == "hi"
         """
@@ -174,10 +174,10 @@ def test_a_server_starts_in_the_root_folder_wherever_pytest_does(
 @pytest.mark.parametrize(
     ("configured", "said"),
     [
-        ("", "no server is named: set `mcp_server` in the configuration of pytest*"),
+        ("", "no server is configured: set `mcp_server` in the pytest configuration*"),
         ("mcp_server = no-such-program-here x", "mcp_server: cannot start `no-such-*"),
         (f"mcp_server = {sys.executable} -c 'exit(7)'", "mcp_server: cannot reach the server: *exited with code 7*"),
-        ("mcp_server = python 'x", "mcp_server: the command cannot be split into words: No closing quotation"),
+        ("mcp_server = python 'x", "mcp_server: cannot split the command: No closing quotation"),
         ("mcp_server = http://127.0.0.1:1/mcp", "mcp_server: the server cannot be reached: *"),
     ],
 )
@@ -268,12 +268,13 @@ SNAPSHOTS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_snapshots_are_stored_and_compared(project: pytest.Pytester, workers: list[str]) -> None:
     project.makepyfile(test_it=SNAPSHOTS)
     missing = run(project, *workers)
     missing.assert_outcomes(failed=3)
-    missing.stdout.fnmatch_lines(["*snapshot `test_clock`: no snapshot is stored yet; --mcproof-update-snapshots*"])
+    missing.stdout.fnmatch_lines(["*snapshot `test_clock`: no stored snapshot; use --mcproof-update-snapshots*"])
     assert not (project.path / "test_it.snapshots.json").exists()
     updated = run(project, *workers, "--mcproof-update-snapshots")
     updated.assert_outcomes(passed=3)
@@ -297,13 +298,13 @@ def test_a_snapshot_that_differs_says_where(project: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1, failed=1, deselected=1)
     result.stdout.fnmatch_lines(
         [
-            'E*snapshot `TestEcho.test_echo[[]a]`: is not as stored: at content[[]0].text: expected "c", got "a"; *',
+            'E*snapshot `TestEcho.test_echo[[]a]`: differs*: at content[[]0].text: expected "c", got "a"; *',
             "E         expected {*",
             "E         got      {*",
         ]
     )
     file.write_text("{", encoding="utf-8")
-    run(project, "-k", "echo").stdout.fnmatch_lines(["E*these are no snapshots: not JSON*"])
+    run(project, "-k", "echo").stdout.fnmatch_lines(["E*not a snapshot file: not JSON*"])
 
 
 def test_snapshots_are_not_renewed_in_ci_unless_that_is_said(
@@ -314,7 +315,7 @@ def test_snapshots_are_not_renewed_in_ci_unless_that_is_said(
     refused = run(project, "--mcproof-update-snapshots")
     assert refused.ret == pytest.ExitCode.USAGE_ERROR
     refused.stderr.fnmatch_lines(
-        ["ERROR: --mcproof-update-snapshots: this is a CI job, *--mcproof-allow-update-in-ci*"]
+        ["ERROR: --mcproof-update-snapshots is disabled in CI jobs, *--mcproof-allow-update-in-ci*"]
     )
     run(project, "--mcproof-update-snapshots", "--mcproof-allow-update-in-ci").assert_outcomes(passed=3)
 
@@ -334,9 +335,9 @@ def test_a_mask_that_leads_nowhere_and_a_value_that_is_no_json_are_told(project:
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
-            "E*`content` leads nowhere; a mask is a path from `result`*",
+            "E*unknown mask `content`; expected a path from `result`*",
             "E*not JSON serializable",
-            "E*the value is no JSON: *",
+            "E*not a JSON value: *",
         ]
     )
     assert "src/mcproof" not in result.stdout.str()

@@ -12,7 +12,7 @@ import pytest
 
 from client.running import assert_nothing_is_left
 from servers import raw
-from suite.running import write_suite
+from suite.suites import write_suite
 
 from .conftest import CONFIGURATION, SERVER
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from suite.running import write_suite
+from suite.suites import write_suite
 
 from .conftest import CONFIGURATION, SERVER
 
@@ -49,6 +49,7 @@ def suite(project: pytest.Pytester, *tests: dict[str, Any], name: str = "mcproof
     return write_suite(project.path, SERVERS, name=name, tools=list(tests), **blocks)
 
 
+@pytest.mark.slow
 def test_a_suite_is_collected_where_it_was_named_and_nowhere_else(project: pytest.Pytester) -> None:
     suite(project, ECHO)
     suite(project, ECHO, name="smoke.yml")
@@ -77,7 +78,7 @@ def test_a_pattern_without_a_file_is_told(project: pytest.Pytester) -> None:
     configure(project, "mcproof_suites = suites/*.yaml")
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: mcproof_suites: there is no file `suites/[*].yaml` in *"])
+    result.stderr.fnmatch_lines(["ERROR: mcproof_suites: no file matches `suites/[*].yaml` in *"])
 
 
 def test_each_part_of_a_test_is_a_test_with_a_readable_name(project: pytest.Pytester) -> None:
@@ -127,6 +128,7 @@ def test_a_broken_suite_is_an_error_of_collection_with_every_mistake(project: py
     assert "Traceback" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_tags_choose_tests_and_do_nothing_else(project: pytest.Pytester) -> None:
     tagged = [
         {**ECHO, "name": "first", "tags": ["smoke", "skip"]},
@@ -167,7 +169,7 @@ def test_a_step_that_fails_fails_the_tests(project: pytest.Pytester) -> None:
     suite(project, ECHO, {**ECHO, "name": "another"}, setup=fails)
     result = run(project, "mcproof.yaml")
     result.assert_outcomes(errors=2)
-    said = f"the setup failed: run {sys.executable}: exit code 1: no disk"
+    said = f"setup failed: run {sys.executable}: exit code 1: no disk"
     assert result.stdout.lines.count(said) == 2
     suite(project, ECHO, name="other.yaml", teardown=fails)
     result = run(project, "other.yaml")
@@ -194,6 +196,7 @@ def test_what_the_environment_lacks_is_missed_when_tests_run_and_not_before(
     result.stdout.fnmatch_lines(['*got "the secret is [*][*][*]"'])
 
 
+@pytest.mark.slow
 def test_the_first_failure_may_end_it_and_the_last_failures_may_be_run_again(project: pytest.Pytester) -> None:
     configure(project)
     (project.path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n", encoding="utf-8")
@@ -204,6 +207,7 @@ def test_the_first_failure_may_end_it_and_the_last_failures_may_be_run_again(pro
     run(project, "mcproof.yaml", "--ff", "-x").assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dist", ["load", "loadfile", "loadgroup"])
 def test_workers_of_xdist_share_the_tests_of_a_suite(project: pytest.Pytester, dist: str) -> None:
     suite(project, WRONG, *({**ECHO, "name": f"echo {number}"} for number in range(9)))
@@ -213,13 +217,14 @@ def test_workers_of_xdist_share_the_tests_of_a_suite(project: pytest.Pytester, d
     assert workers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_snapshots_of_a_suite_are_those_of_mcproof_run(project: pytest.Pytester, workers: list[str]) -> None:
     stored = [{"target": "result", "matcher": {"snapshot": True}}]
     suite(project, {**ECHO, "expect": stored}, {**ECHO, "name": "another", "expect": stored})
     missing = run(project, "mcproof.yaml", *workers)
     missing.assert_outcomes(failed=2)
-    missing.stdout.fnmatch_lines(["result: no snapshot is stored yet; --mcproof-update-snapshots stores it"])
+    missing.stdout.fnmatch_lines(["result: no stored snapshot; use --mcproof-update-snapshots to store it"])
     written = run(project, "mcproof.yaml", *workers, "--mcproof-update-snapshots")
     written.stdout.fnmatch_lines(["mcproof: mcproof.snapshots.json: 2 snapshots written"])
     run(project, "mcproof.yaml", *workers).assert_outcomes(passed=2)
@@ -227,7 +232,7 @@ def test_snapshots_of_a_suite_are_those_of_mcproof_run(project: pytest.Pytester,
     (project.path / "mcproof.snapshots.json").write_text("{", encoding="utf-8")
     broken = run(project, "mcproof.yaml", *workers)
     broken.assert_outcomes(errors=2)
-    broken.stdout.fnmatch_lines(["*these are no snapshots: not JSON*"])
+    broken.stdout.fnmatch_lines(["*not a snapshot file: not JSON*"])
 
 
 DYING = """
@@ -250,8 +255,8 @@ def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(pro
     write_suite(project.path, servers, tools=[ECHO, listed])
     result = run(project, "mcproof.yaml")
     result.assert_outcomes(passed=1, failed=1)
-    assert "it was answered, and then the server exited with code 3" in result.stdout.lines
-    assert f"FAILED mcproof.yaml::{ECHO['name']} - Failed: it was answered, and then" in result.stdout.str()
+    assert "after the response, the server exited with code 3" in result.stdout.lines
+    assert f"FAILED mcproof.yaml::{ECHO['name']} - Failed: after the response," in result.stdout.str()
 
 
 def test_noise_on_standard_output_is_a_warning_once(project: pytest.Pytester) -> None:
@@ -267,5 +272,5 @@ def test_noise_on_standard_output_is_a_warning_once(project: pytest.Pytester) ->
     )
     result = run(project, "mcproof.yaml", "-W", "default")
     result.assert_outcomes(passed=2, warnings=1)
-    assert "mcproof.yaml:1: local writes to its standard output what is no message" in result.stdout.str()
+    assert "mcproof.yaml:1: local writes non-protocol text to stdout" in result.stdout.str()
     run(project, "-W", "default").assert_outcomes(passed=1, warnings=1)

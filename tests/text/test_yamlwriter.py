@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.suite.parse.variables import Filler, Filling
+from mcproof.suite.parse.variables import Substitution, SubstitutionContext
 from mcproof.text.yamltext import Node, decode, json_value, parse
 from mcproof.text.yamlwriter import DEEPEST_VALUE, UnwritableError, comment_text, count_values, to_yaml
 
@@ -34,7 +34,7 @@ def read(text: str) -> Any:
         raise AssertionError(message)
 
     root = parse(decode(text.encode()))
-    return json_value(Filler({"HOME": 1}, Filling({}, []), complain).filled(root))
+    return json_value(Substitution({"HOME": 1}, SubstitutionContext({}, []), complain).apply(root))
 
 
 def is_same(one: Any, other: Any) -> bool:

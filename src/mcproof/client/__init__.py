@@ -1,1 +1,1 @@
-"""Talking to a running server: transports, both protocol eras, and the evidence of what it really sent."""
+"""The MCP client: transports, both protocol eras, sessions, captures, and the redaction of secrets."""

@@ -1,4 +1,4 @@
-"""A live server as a capture: the catalog that it serves, and what the connection showed."""
+"""Capture live servers: list their catalogs and collect the facts of the connections."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     from mcproof.exchange.connection_facts import ProcessEnd
 
 AT_ONCE = 8
-"""How many servers are asked at the same time."""
+"""How many servers are captured concurrently."""
 
 _LARGEST_FLOAT = 1.7976931348623157e308
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Capture(NamedTuple):
-    """What a server serves, as the text of a snapshot, and what its connection showed."""
+    """The catalog of a server as the text of a snapshot, and the facts of its connection."""
 
     text: str
     connection: ConnectionFacts
 
 
 async def capture(server: Endpoint, options: ConnectOptions) -> Capture:
-    """Connect, list everything, disconnect. Raises ConnectError, with no secret in it."""
+    """Connect, list everything, disconnect. Raises ConnectError, without secrets."""
     try:
         async with asyncio.timeout(options.limits.total):
             return await _capture(server, options)
@@ -52,9 +52,9 @@ async def capture(server: Endpoint, options: ConnectOptions) -> Capture:
 
 
 async def capture_session(session: Session) -> Capture:
-    """List everything and leave the session open for calls. Raises ConnectError, with no secret in it.
+    """List everything and leave the session open. Raises ConnectError, without secrets.
 
-    A server that did not answer every request is closed: the next request of the session starts another.
+    If a request got no response, the session is closed, and its next request starts another process.
     """
     server, limits = session.server, session.limits
     try:
@@ -85,21 +85,21 @@ async def capture_over(server: Endpoint, connection: Connection) -> Capture:
 
 def _captured(server: Endpoint, connection: Connection, listing: Listing, ending: ProcessEnd | None) -> Capture:
     hide = hiding(server.secrets)
-    wire = ConnectionFacts(
-        connection.transport.name,
-        connection.era,
-        connection.requested,
-        None if connection.agreed is None else hide(cropped(connection.agreed)),
-        connection.seconds_to_answer,
-        tuple(each._replace(detail=hide(each.detail)) for each in connection.transport.peer.anomalies),
-        tuple((method, hide(what)) for method, what in listing.unserved),
-        ending,
+    facts = ConnectionFacts(
+        transport=connection.transport.name,
+        era=connection.era,
+        requested=connection.requested,
+        agreed=None if connection.agreed is None else hide(cropped(connection.agreed)),
+        seconds_to_response=connection.seconds_to_response,
+        anomalies=tuple(each._replace(detail=hide(each.detail)) for each in connection.transport.peer.anomalies),
+        unserved=tuple((method, hide(what)) for method, what in listing.unserved),
+        ending=ending,
     )
-    return Capture(_document(server, connection, listing), wire)
+    return Capture(_document(server, connection, listing), facts)
 
 
 def _document(server: Endpoint, connection: Connection, listing: Listing) -> str:
-    """What the server serves, as JSON that any reader reads."""
+    """The catalog as portable JSON."""
     key = "discover" if connection.era == "stateless" else "initialize"
     served = {key: connection.introduction, **listing.lists}
     _clean(served, hiding_in_catalogs(server.named_secrets))
@@ -107,15 +107,15 @@ def _document(server: Endpoint, connection: Connection, listing: Listing) -> str
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False)
     except RecursionError:
-        try:  # without an indent, the encoder is the one that goes as deep as the parser
+        try:  # the encoder in C, which is used without indentation, allows deeper nesting
             text = json.dumps(document, ensure_ascii=False)
         except RecursionError:
-            raise ConnectError("what the server lists is nested too deeply to be checked") from None
+            raise ConnectError("the catalog is nested too deeply") from None
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def _clean(document: dict[str, Any], hide: Callable[[str], str]) -> None:
-    """Hide secrets in every text, and make numbers finite that are too large for Python."""
+    """Hide secrets in every string, and replace infinite numbers by the largest finite ones."""
     waiting: list[Any] = [document]
 
     def cleaned(value: Any) -> Any:
@@ -135,7 +135,7 @@ def _clean(document: dict[str, Any], hide: Callable[[str], str]) -> None:
             members: dict[str, Any] = {}
             for key, value in holder.items():
                 shown = hide(key)
-                while shown in members:  # two that look alike now stay two
+                while shown in members:  # keys that became equal stay separate
                     shown += "*"
                 members[shown] = cleaned(value)
             holder.clear()
@@ -143,16 +143,16 @@ def _clean(document: dict[str, Any], hide: Callable[[str], str]) -> None:
 
 
 class Captures(NamedTuple):
-    """What several servers gave: a capture, the reason why there is none, or nothing where an interrupt came first."""
+    """For each server a capture, an error, or None if an interrupt came first."""
 
     results: list[Capture | ConnectError | None]
     interrupted: bool
 
 
 def capture_all(servers: Iterable[Endpoint], options: ConnectOptions, done: Callable[[Endpoint], None]) -> Captures:
-    """Capture several servers at once.
+    """Capture several servers concurrently.
 
-    An interrupt, or a request to terminate, ends them all, leaves no process behind, and keeps what was there by then.
+    An interrupt ends all processes and keeps the captures made so far.
     """
     listed = list(servers)
     results: list[Capture | ConnectError | None] = [None] * len(listed)
@@ -164,7 +164,7 @@ def capture_all(servers: Iterable[Endpoint], options: ConnectOptions, done: Call
                 results[number] = await capture(listed[number], options)
             except ConnectError as error:
                 results[number] = error
-            except Exception as error:  # one server must not take the others down with it
+            except Exception as error:  # one server must not fail the others
                 message = f"internal error, please report it: {type(error).__name__}"
                 results[number] = ConnectError(message, file=listed[number].label)
             done(listed[number])

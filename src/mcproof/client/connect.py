@@ -1,4 +1,4 @@
-"""How a server is reached: started or connected to, as patiently and in the revision that was asked for."""
+"""Connect to an endpoint: start its command, or open its URL."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER", "USERNAME")
-"""What a child gets of our environment without being told: what it takes to run, and nothing that is secret."""
+"""The environment variables that a server inherits: what it needs to run, and nothing secret."""
 
 
 class ConnectOptions(NamedTuple):
-    """How servers are asked."""
+    """How to connect."""
 
     limits: Limits = Limits()
     protocol: str | None = None
+    """The only protocol revision to use; None to detect the era."""
 
 
 async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
-    """A connection to a server. Raises ConnectError or LostError, and leaves nothing running then."""
+    """Connect to a server. Raises ConnectError or LostError, with no process left running."""
     if isinstance(server, UrlEndpoint):
         return await connect_http(server.url, dict(server.headers), options.limits, options.protocol)
     return await connect_stdio(lambda: _process(server), options.limits, options.protocol)
@@ -44,7 +45,7 @@ def _process(server: CommandEndpoint) -> Transport:
 async def open_transport(
     server: Endpoint, transport: str, revision: str | None, limit: float
 ) -> AsyncIterator[Transport]:
-    """A connection on which nothing was said yet; over HTTP with the headers of a revision of the stateless era."""
+    """An open transport without any message sent; `revision` adds the HTTP headers of the stateless era."""
     opened: Any
     if isinstance(server, CommandEndpoint):
         opened = _process(server)

@@ -1,8 +1,8 @@
-"""A connection in whichever protocol era the server speaks.
+"""A connection in the protocol era that the server supports.
 
-Servers up to revision 2025-11-25 want a handshake, later ones are asked what they are and told the revision with
-every request. Which it is shows in the first answer; a server that ignores what it does not know costs a moment,
-not a timeout.
+Revisions up to 2025-11-25 begin with the `initialize` handshake. Later ones are stateless: the client calls
+`server/discover` and sends the revision with every request. The era is detected by trying both, the newer first; a
+server that ignores unknown methods costs a short delay, not a timeout.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 STATELESS = ("2026-07-28",)
-"""The revisions of each era, the newest first."""
+"""The revisions of each era, newest first."""
 
 REVISIONS = (*STATELESS, *HANDSHAKE)
 CLIENT = {"name": "mcproof", "version": __version__}
@@ -35,37 +35,45 @@ _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
 PATIENCE = 10
-"""How many times the grace a server gets that has refused the handshake, to answer in the newer era after all."""
+"""How many times the grace period to wait for `server/discover` after a server has refused the handshake."""
 
 
 class Limits(NamedTuple):
-    """How long things may take, in seconds."""
+    """Time limits, in seconds."""
 
     start: float = 60.0
-    """Until the first answer; real servers take their time."""
+    """Until the first response; real servers are slow to start."""
     request: float = 30.0
     total: float = 600.0
     grace: float = 1.0
-    """How long to wait for an answer in the newer era before the older is tried as well."""
+    """How long to wait for `server/discover` before also trying the handshake."""
 
 
 class Transport(Protocol):
-    """How messages get to a server and back."""
+    """Carries messages to a server and back."""
 
     name: str
     peer: Peer
 
     async def open(self) -> None: ...
 
-    async def send_bytes(self, data: bytes) -> None: ...
+    async def send_bytes(self, data: bytes) -> None:
+        """Send data that need not be a message."""
 
-    def kill(self) -> None: ...
+    def last_words(self) -> str:
+        """The last line of stderr as the end of an error message; empty if there is none."""
+
+    def last_lines(self) -> str:
+        """The last lines of stderr if there is more than one; else empty."""
+
+    def kill(self) -> None:
+        """End the process at once, if there is one."""
 
     async def close(self) -> ProcessEnd | None: ...
 
 
 class Connection:
-    """A server that has answered, and what it said of itself."""
+    """An initialized connection to a server."""
 
     def __init__(self, transport: Transport, limits: Limits) -> None:
         self.transport = transport
@@ -73,16 +81,16 @@ class Connection:
         self.era = "handshake"
         self.requested = HANDSHAKE[0]
         self.introduction: dict[str, Any] = {}
-        """The raw answer to `initialize` or `server/discover`."""
-        self.seconds_to_answer = 0.0
+        """The result of `initialize` or `server/discover`."""
+        self.seconds_to_response = 0.0
 
     def settle(self, era: str, revision: str, introduction: dict[str, Any]) -> None:
-        """Go on in this era."""
+        """Continue in this era."""
         self.era, self.requested, self.introduction = era, revision, introduction
 
     @property
     def agreed(self) -> str | None:
-        """The revision that both sides speak, as the server sees it."""
+        """The negotiated revision, as reported by the server."""
         if self.era == "stateless":
             return self.requested
         revision = self.introduction.get("protocolVersion")
@@ -91,7 +99,7 @@ class Connection:
     async def request(
         self, method: str, params: dict[str, Any] | None = None, *, limit: float | None = None
     ) -> RpcResponse:
-        """Send a request as the era asks for. Raises TimeoutError where no answer comes in time."""
+        """Send a request in the form that the era requires. Raises TimeoutError, ConnectError and LostError."""
         async with asyncio.timeout(limit or self.limits.request):
             return await self.transport.peer.request(method, self._parameters(params))
 
@@ -99,7 +107,7 @@ class Connection:
         return {**(params or {}), "_meta": meta_of(self.requested)} if self.era == "stateless" else params
 
     def protocol_headers(self, message: dict[str, Any]) -> dict[str, str]:
-        """The headers that go with a message over HTTP."""
+        """The HTTP headers for a message."""
         if self.era == "stateless":
             return stateless_headers(self.requested, message)
         agreed = self.agreed or ""
@@ -108,7 +116,7 @@ class Connection:
 
 
 def meta_of(revision: str) -> dict[str, Any]:
-    """What the stateless era wants to be told with every request."""
+    """The `_meta` of every request in the stateless era."""
     return {
         f"{_META}/protocolVersion": revision,
         f"{_META}/clientInfo": CLIENT,
@@ -117,7 +125,7 @@ def meta_of(revision: str) -> dict[str, Any]:
 
 
 def stateless_headers(revision: str, message: dict[str, Any]) -> dict[str, str]:
-    """The headers that the stateless era wants with a message."""
+    """The HTTP headers of a message in the stateless era."""
     headers = {"MCP-Protocol-Version": revision}
     method = message.get("method")
     if isinstance(method, str):
@@ -129,7 +137,7 @@ def stateless_headers(revision: str, message: dict[str, Any]) -> dict[str, str]:
 
 
 def _header_value(text: str) -> str:
-    """A text as the protocol puts it into a header: as it is, or coded where a header could not carry it."""
+    """A header value as the protocol defines it: plain, or base64 if it has other than visible ASCII characters."""
     is_plain = text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?base64?")
     if is_plain:
         return text
@@ -139,7 +147,7 @@ def _header_value(text: str) -> str:
 
 
 async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol: str | None) -> Connection:
-    """Start a server and find out which era it speaks. Raises ConnectError, and leaves nothing running then."""
+    """Start a server and detect its era. Raises ConnectError or LostError, with no process left running."""
     connection = Connection(make(), limits)
     start = perf_counter()
     try:
@@ -150,47 +158,41 @@ async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol:
             except LostError:
                 if protocol is not None:
                     raise
-                # It may have died of a question that it did not know: once more, in the older era.
+                # The unknown method may have crashed it: retry with the handshake only.
                 await connection.transport.close()
                 connection.transport = make()
                 await connection.transport.open()
                 await _handshake(connection, HANDSHAKE[0])
     except TimeoutError:
-        # Before it has more to say about being ended.
-        error = ConnectError(f"no answer within {in_seconds(limits.start)}{_signs(connection.transport)}")
-        error.last_lines = _last_lines(connection.transport)
+        # Read stderr before the process is closed, which may write more to it.
+        error = ConnectError(f"no response within {in_seconds(limits.start)}{_evidence(connection.transport)}")
+        error.last_lines = connection.transport.last_lines()
         await connection.transport.close()
         raise error from None
     except (ConnectError, LostError) as error:
-        error.last_lines = _last_lines(connection.transport)
+        error.last_lines = connection.transport.last_lines()
         await connection.transport.close()
         raise
     except BaseException:
         await connection.transport.close()
         raise
-    connection.seconds_to_answer = perf_counter() - start
+    connection.seconds_to_response = perf_counter() - start
     return connection
-
-
-def _last_lines(transport: Transport) -> str:
-    lines: str = transport.last_lines() if hasattr(transport, "last_lines") else ""
-    return lines
 
 
 def in_seconds(limit: float) -> str:
     return "1 second" if limit == 1 else f"{limit:g} seconds"
 
 
-def _signs(transport: Transport) -> str:
-    """What a server that gave no answer did send."""
+def _evidence(transport: Transport) -> str:
+    """What a server that did not respond sent instead."""
     first = next(iter(transport.peer.anomalies), None)
-    sent = f"; what it sent begins: {first.detail}" if first is not None else ""
-    words: str = transport.last_words() if hasattr(transport, "last_words") else ""
-    return f"{sent}{words}"
+    sent = f"; its output begins: {first.detail}" if first is not None else ""
+    return f"{sent}{transport.last_words()}"
 
 
 async def _introduce(connection: Connection, protocol: str | None) -> None:
-    """Find out which era a server speaks by options it in both, the newer first, and settle it."""
+    """Detect the era of a server by trying both, the newer first."""
     if protocol in HANDSHAKE:
         await _handshake(connection, protocol)
     elif protocol is not None:
@@ -220,9 +222,9 @@ async def _introduce(connection: Connection, protocol: str | None) -> None:
 async def _first_success(
     discovery: asyncio.Task[dict[str, Any] | str], handshake: asyncio.Task[dict[str, Any]], patience: float
 ) -> None:
-    """Wait until one of the two questions is answered, or neither will be.
+    """Wait until one of the two requests succeeds or both have failed.
 
-    A server of the newer era may refuse the handshake before it has answered what came first.
+    A stateless server may refuse the handshake before it has responded to `server/discover`.
     """
     await asyncio.wait([discovery, handshake], return_when=asyncio.FIRST_COMPLETED)
     if not handshake.done() and isinstance(discovery.result(), str):
@@ -239,44 +241,44 @@ async def _settle_by_discovery(connection: Connection, revision: str) -> None:
 
 
 def _not_spoken(revision: str, reason: str) -> ConnectError:
-    return ConnectError(f"the server does not speak revision {revision}: {reason}")
+    return ConnectError(f"the server does not support revision {revision}: {reason}")
 
 
 async def _discover(connection: Connection, revision: str) -> dict[str, Any] | str:
-    """What a server of the newer era says of itself, or why it seems to be none."""
-    answer = await connection.transport.peer.request("server/discover", {"_meta": meta_of(revision)})
-    if answer.error is None:
-        if isinstance(answer.result, dict) and "supportedVersions" in answer.result:
-            return answer.result
-        return "its answer to `server/discover` has no `supportedVersions`"
-    if answer.error.get("code") != _UNSUPPORTED_VERSION:
-        return f"it answers `server/discover` with {answer.complaint}"
-    data = answer.error.get("data")
+    """The result of `server/discover`, or why the server does not seem to support it."""
+    response = await connection.transport.peer.request("server/discover", {"_meta": meta_of(revision)})
+    if response.error is None:
+        if isinstance(response.result, dict) and "supportedVersions" in response.result:
+            return response.result
+        return "its `server/discover` result has no `supportedVersions`"
+    if response.error.get("code") != _UNSUPPORTED_VERSION:
+        return f"it responds to `server/discover` with {response.description}"
+    data = response.error.get("data")
     supported = data.get("supported") if isinstance(data, dict) else None
     listed = [each for each in supported if isinstance(each, str)] if isinstance(supported, list) else []
-    spoken = cropped(", ".join(listed)) or "none that it names"
+    supports = f"supports {cropped(', '.join(listed))}" if listed else "does not list any"
     if not any(each in HANDSHAKE for each in listed):
-        raise ConnectError(f"no common protocol revision: the server speaks {spoken}")
-    return f"it speaks {spoken}"
+        raise ConnectError(f"no common protocol revision: the server {supports}")
+    return f"it {supports}"
 
 
 async def _handshake(connection: Connection, revision: str) -> None:
-    """Introduce ourselves to a server of the older era, and settle it."""
+    """Initialize a connection with the handshake."""
     connection.settle("handshake", revision, await _initialize(connection, revision))
     await connection.transport.peer.notify("notifications/initialized")
 
 
 async def _initialize(connection: Connection, revision: str) -> dict[str, Any]:
-    """What a server of the older era says of itself."""
+    """The result of `initialize`."""
     params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
-    answer = await connection.transport.peer.request("initialize", params)
-    if answer.error is not None:
-        raise ConnectError(f"the server refuses `initialize`: {answer.complaint}")
-    return answer.result if isinstance(answer.result, dict) else {}
+    response = await connection.transport.peer.request("initialize", params)
+    if response.error is not None:
+        raise ConnectError(f"the server refuses `initialize`: {response.description}")
+    return response.result if isinstance(response.result, dict) else {}
 
 
 async def connect_http(url: str, headers: dict[str, str], limits: Limits, protocol: str | None) -> Connection:
-    """Reach a server at a URL: in the newer era, else with a handshake, else over the older transport."""
+    """Connect to a URL: stateless, else with the handshake, else over the older SSE transport."""
     from mcproof.client.transports.http import HttpStatusError, LegacySse, StreamableHttp
 
     start = perf_counter()
@@ -289,21 +291,21 @@ async def connect_http(url: str, headers: dict[str, str], limits: Limits, protoc
                 connection.transport = LegacySse(url, headers, limits.start)
                 try:
                     await connection.transport.open()
-                except HttpStatusError:  # no such transport either
+                except HttpStatusError:  # not an SSE endpoint either
                     raise refusal from None
                 await _handshake(connection, protocol if protocol in HANDSHAKE else HANDSHAKE[-1])
     except TimeoutError:
         await connection.transport.close()
-        raise ConnectError(f"no answer within {in_seconds(limits.start)}") from None
+        raise ConnectError(f"no response within {in_seconds(limits.start)}") from None
     except BaseException:
         await connection.transport.close()
         raise
-    connection.seconds_to_answer = perf_counter() - start
+    connection.seconds_to_response = perf_counter() - start
     return connection
 
 
 async def _introduce_http(connection: Connection, protocol: str | None) -> ConnectError | None:
-    """Speak to one endpoint in either era; what it answers where it is no such endpoint."""
+    """Initialize a Streamable HTTP connection in either era; return the error if the URL is not such an endpoint."""
     from mcproof.client.transports.http import HttpStatusError, StreamableHttp
 
     transport = connection.transport
@@ -321,13 +323,13 @@ async def _introduce_http(connection: Connection, protocol: str | None) -> Conne
             raise
         return refusal
     except ConnectError:
-        # It may be of the newer era after all, and have taken its time to start.
+        # It may be a stateless server that was slow to start.
         patience = PATIENCE * connection.limits.grace
         if protocol is None and await _is_stateless(connection, transport, None, patience):
             return None
         raise
     transport.protocol_headers = connection.protocol_headers
-    with contextlib.suppress(TimeoutError):  # nobody needs the answer to a notification
+    with contextlib.suppress(TimeoutError):  # a notification needs no response
         async with asyncio.timeout(2 * connection.limits.grace):
             await transport.peer.notify("notifications/initialized")
     return None
@@ -336,7 +338,7 @@ async def _introduce_http(connection: Connection, protocol: str | None) -> Conne
 async def _is_stateless(
     connection: Connection, transport: StreamableHttp, protocol: str | None, patience: float | None = None
 ) -> bool:
-    """Ask in the newer era, and settle it where the answer is one. Raises where no other era is allowed."""
+    """Call `server/discover`; whether the server supports it. Raises if no other era is allowed."""
     from mcproof.client.transports.http import HttpStatusError
 
     revision = protocol or STATELESS[0]

@@ -1,4 +1,4 @@
-"""Which server is meant: a command to start, or a URL to reach; and what may be said about it."""
+"""Endpoints: the command or the URL of a server, with its secrets and a description without them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class CommandEndpoint(NamedTuple):
-    """A server to start."""
+    """A server that is started by a command."""
 
     words: tuple[str, ...]
     environment: Mapping[str, str]
-    """What it gets beyond the minimum."""
+    """Variables in addition to the inherited ones."""
     directory: str | None = None
     filled: tuple[str, ...] = ()
-    """Values of variables that stand in the words, whatever those look like."""
+    """Values of variables in the words: secret, whatever they look like."""
 
     @property
     def label(self) -> str:
@@ -28,12 +28,12 @@ class CommandEndpoint(NamedTuple):
 
     @property
     def secrets(self) -> list[str]:
-        """What no report may repeat."""
+        """Values that no report may contain."""
         return [*self.environment.values(), *self.filled, *secrets_of_command(self.words)]
 
     @property
     def named_secrets(self) -> list[tuple[str, str]]:
-        """The same, each with the name that it goes by."""
+        """The secrets with their names."""
         values = [*self.filled, *secrets_of_command(self.words)]
         return [*self.environment.items(), *(("token", value) for value in values)]
 
@@ -44,12 +44,12 @@ class CommandEndpoint(NamedTuple):
 
 
 class UrlEndpoint(NamedTuple):
-    """A server to reach."""
+    """A server at a URL."""
 
     url: str
     headers: Mapping[str, str]
     filled: tuple[str, ...] = ()
-    """Values of variables that stand in the URL, wherever that may be."""
+    """Values of variables in the URL: secret, whatever they look like."""
 
     @property
     def label(self) -> str:
@@ -57,13 +57,13 @@ class UrlEndpoint(NamedTuple):
 
     @property
     def secrets(self) -> list[str]:
-        """What no report may repeat."""
+        """Values that no report may contain."""
         values = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
         return [*values, *self.filled, *secrets_of_url(self.url)]
 
     @property
     def named_secrets(self) -> list[tuple[str, str]]:
-        """The same, each with the name that it goes by."""
+        """The secrets with their names."""
         return [("token", value) for value in self.secrets]
 
     @property

@@ -1,4 +1,4 @@
-"""Why a connection could not be made or did not last."""
+"""Errors of connecting to a server and of losing the connection."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from mcproof.errors import McproofError
 
 
 class ConnectError(McproofError):
-    """The server could not be started or reached, or does not speak the protocol."""
+    """The server cannot be started or reached, or does not support the protocol."""
 
     last_lines: str = ""
-    """The end of what it wrote to its standard error, where that is more than the message has."""
+    """The last lines of its stderr, if the message does not have them all."""
 
 
 class LostError(McproofError):
-    """The server went away while an answer was due."""
+    """The server ended, or closed the connection, while a response was pending."""
 
     last_lines: str = ""
-    """The end of what it wrote to its standard error, where that is more than the message has."""
+    """The last lines of its stderr, if the message does not have them all."""
 
 
 class UnsentError(LostError):
-    """The server had gone before a request was sent."""
+    """The server had ended before the request was sent."""
 
 
 class NoMessageError(LostError):
-    """An answer came, and it is no JSON-RPC."""
+    """The response is not JSON-RPC."""

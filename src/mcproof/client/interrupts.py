@@ -1,4 +1,4 @@
-"""Work that an interrupt ends in order: what was found is kept, and nothing is left running."""
+"""Interruptible work: a signal cancels it cleanly, keeps what was found and leaves no process running."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 class Interruptible:
-    """Work that goes on until it is done, or until the user wants to stop."""
+    """Runs jobs in an event loop until they are done or a signal cancels them."""
 
     def __init__(self, runner: asyncio.Runner | None = None) -> None:
         self._runner = runner
         """The event loop to use, if it must survive one run."""
         self.is_interrupted = False
-        """Whether the user wanted to stop; known to the work itself as soon as it is so."""
+        """Whether a signal has arrived; set before the jobs are cancelled."""
 
     def run(self, *jobs: Callable[[], Coroutine[Any, Any, None]]) -> bool:
-        """Do these jobs at once, where an error in one ends the others; whether no interrupt came first."""
+        """Run jobs concurrently; False if a signal cancelled them. An error in one cancels the others."""
         try:
             if self._runner is not None:
                 self._runner.run(self._run(jobs))
             else:
                 asyncio.run(self._run(jobs))
-        except KeyboardInterrupt:  # before or after the signals were ours
+        except KeyboardInterrupt:  # before or after the handlers were installed
             self.is_interrupted = True
         return not self.is_interrupted
 
@@ -47,12 +47,12 @@ class Interruptible:
 
 
 async def all_of(*jobs: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Do these jobs at once, as a part of work that minds interrupts; an error in one ends the others."""
+    """Run jobs concurrently in the current event loop; an error in one cancels the others."""
     await _done([asyncio.create_task(job()) for job in jobs])
 
 
 async def _done(tasks: list[asyncio.Task[None]]) -> None:
-    """Wait for tasks of which any may have been cancelled; an error in one ends the others."""
+    """Wait for tasks, of which some may be cancelled; an error in one cancels the others."""
     try:
         if tasks:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
@@ -68,9 +68,9 @@ async def _done(tasks: list[asyncio.Task[None]]) -> None:
 
 @contextlib.contextmanager
 def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C and a request to terminate cancel tasks, which then leave nothing running.
+    """Call `interrupt` on every signal that asks the process to end.
 
-    Asked again, they do not wait for servers to end by themselves any more.
+    A second signal cancels the cleanup of the first, so that servers are killed without a grace period.
     """
     loop = asyncio.get_running_loop()
     handled = []
@@ -79,7 +79,7 @@ def _on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
         with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
             number = getattr(signal, name)
             before = signal.getsignal(number)
-            if before in (None, signal.SIG_IGN):  # as `nohup` wants it
+            if before in (None, signal.SIG_IGN):  # ignored by `nohup`
                 continue
             loop.add_signal_handler(number, interrupt)
             handled.append((number, before))

@@ -1,9 +1,10 @@
-"""Everything that a server lists, page by page, as far as its capabilities promise it."""
+"""List everything that a server offers, page by page, for each capability that it declares."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.client.connection import in_seconds
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.text.jsontext import kind_of
 
@@ -15,18 +16,18 @@ if TYPE_CHECKING:
 MOST_PAGES = 1_000
 MOST_ITEMS = 200_000
 MOST_BYTES = 256 * 1024 * 1024
-"""How much one list may have: of pages, of items, and of everything that its answers say."""
+"""Limits of one list: pages, items, and bytes of all responses."""
 
 
 class Listed(NamedTuple):
-    """A method that lists something."""
+    """A method that lists items."""
 
     capability: str
     method: str
     key: str
-    """Where the items stand in an answer, and in a capture."""
+    """The member of the result, and of a capture, that holds the items."""
     is_optional: bool = False
-    """Whether a server with the capability may not know the method."""
+    """Whether a server with the capability need not implement the method."""
 
 
 METHODS = (
@@ -39,17 +40,17 @@ _METHOD_NOT_FOUND = -32601
 
 
 class Listing:
-    """The lists of one server, and the methods that did not serve what was promised."""
+    """The lists of one server, and the methods that failed though their capability is declared."""
 
     def __init__(self) -> None:
         self.lists: dict[str, list[Any]] = {}
         self.unserved: list[tuple[str, str]] = []
         self.is_complete = True
-        """Whether every request was answered; if not, a late response may still arrive, or the server has ended."""
+        """Whether every request got a response; if not, a late one may arrive, or the server has ended."""
 
 
 async def list_everything(connection: Connection, methods: Iterable[Listed] = METHODS) -> Listing:
-    """Ask for every list, or some, that the capabilities declare; without any capabilities, for the tools."""
+    """Request every list that the capabilities declare; without capabilities, the tools."""
     capabilities = connection.introduction.get("capabilities")
     declared = set(capabilities) if isinstance(capabilities, dict) else {"tools"}
     listing = Listing()
@@ -67,34 +68,34 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
     note = connection.transport.peer.note
     for _ in range(MOST_PAGES):
         try:
-            answer = await connection.request(listed.method, None if cursor is None else {"cursor": cursor})
+            response = await connection.request(listed.method, None if cursor is None else {"cursor": cursor})
         except TimeoutError:
-            listing.unserved.append((listed.method, f"no answer within {connection.limits.request:g} seconds"))
+            listing.unserved.append((listed.method, f"no response within {in_seconds(connection.limits.request)}"))
             listing.is_complete = False
             break
-        except (ConnectError, LostError) as problem:  # what was listed so far is worth keeping
+        except (ConnectError, LostError) as problem:  # keep what was listed so far
             listing.unserved.append((listed.method, problem.message))
             listing.is_complete = False
             break
-        read += len(answer.raw)
-        error = answer.error
+        read += len(response.raw)
+        error = response.error
         if error is not None:
             if not (listed.is_optional and error.get("code") == _METHOD_NOT_FOUND):
-                listing.unserved.append((listed.method, answer.complaint))
+                listing.unserved.append((listed.method, response.description))
             break
-        page = answer.result.get(listed.key) if isinstance(answer.result, dict) else None
+        page = response.result.get(listed.key) if isinstance(response.result, dict) else None
         if not isinstance(page, list):
-            listing.unserved.append((listed.method, _instead(answer.result, listed.key)))
+            listing.unserved.append((listed.method, _instead(response.result, listed.key)))
             break
         items += page
-        cursor = answer.result.get("nextCursor")
+        cursor = response.result.get("nextCursor")
         if cursor is None:
             break
         if not isinstance(cursor, str):
             note("bad-cursor", f"`nextCursor` is {kind_of(cursor)}", listed.method)
             break
         if cursor in cursors:
-            note("cursor-loop", f"the cursor {cursor!r} comes again", listed.method)
+            note("cursor-loop", f"the cursor {cursor!r} is repeated", listed.method)
             break
         cursors.add(cursor)
         if len(items) > MOST_ITEMS:
@@ -109,7 +110,7 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
 
 
 def _instead(result: Any, key: str) -> str:
-    """What an answer holds in the place of a list."""
+    """What a result has instead of a list."""
     if not isinstance(result, dict):
         return f"the result is {kind_of(result)}"
     return f"`{key}` is {kind_of(result[key])}" if key in result else f"the result has no `{key}`"

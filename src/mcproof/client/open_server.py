@@ -45,11 +45,11 @@ class OpenServer:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether the user wanted to stop during `run()`."""
+        """Whether a signal interrupted `run()`."""
         return self._work.is_interrupted
 
     def capture(self) -> Capture:
-        """Connect and list everything. Raises ConnectError, and KeyboardInterrupt."""
+        """Connect and list everything. Raises ConnectError and KeyboardInterrupt."""
         captured: list[Capture] = []
 
         async def capture() -> None:
@@ -61,14 +61,14 @@ class OpenServer:
         return captured[0]
 
     def run(self, *jobs: Callable[[], Coroutine[Any, Any, None]]) -> bool:
-        """Run these jobs concurrently; False if an interrupt ended them."""
+        """Run jobs concurrently; False if a signal cancelled them."""
         return self._work.run(*jobs)
 
     def close(self) -> ConnectionFacts | None:
-        """Close the session and return the facts of its connection, those that the end of the process shows included.
+        """Close the session and return the facts of its connection, including how the process ended.
 
-        If a call ended the process, another is started, to see how it ends by itself. After an interrupt the process
-        is killed, so its end shows nothing.
+        If a call has ended the process, another one is started to see how it exits. After an interrupt the process is
+        killed, so how it would exit is unknown.
         """
         if self.is_interrupted:
             self._kill()

@@ -1,7 +1,7 @@
-"""JSON-RPC from the client's side, for servers that may not keep to it.
+"""The client side of JSON-RPC, tolerant of servers that violate it.
 
-Whatever arrives is judged, recorded and, wherever it can be, understood: a wrong id or a missing `jsonrpc` is
-evidence, not a reason to wait until the time is up.
+Every violation is recorded as an anomaly, and the message is used anyway if its meaning is clear: a response with a
+wrong id or without `jsonrpc` should not end in a timeout.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 METHOD_NOT_FOUND = -32601
 PATIENCE = 0.3
-"""How long an answer with a foreign id waits for one with the right id, in seconds."""
+"""How long a response with a wrong id is held back in case one with the right id arrives, in seconds."""
 MOST_ANOMALIES = 1_000
-"""How many are kept; a server that floods is known by then."""
+"""How many anomalies are kept of a server that sends nothing else."""
 
-MOST_REPLIES = 100
-"""How many answers to a server may be under way; one that asks and does not listen gets no more."""
+MOST_PENDING_RESPONSES = 100
+"""How many responses to the server's own requests may be pending, in case it does not read them."""
 
 _SHOWN = 400
-"""How many bytes of a message are looked at for evidence."""
+"""How many bytes of a message are kept as evidence."""
 
 _NOTHING: Any = object()
 _BYTE_ORDER_MARK = "\ufeff"
 
 
 class RpcResponse(NamedTuple):
-    """What came back for a request."""
+    """A response as received."""
 
     raw: bytes
     envelope: dict[str, Any]
@@ -47,43 +47,43 @@ class RpcResponse(NamedTuple):
 
     @property
     def error(self) -> dict[str, Any] | None:
-        """The error, if the answer is one."""
+        """The error, if the response is not a result."""
         error = self.envelope.get("error")
         if error is None and "result" not in self.envelope:
             return {"code": None, "message": "neither a result nor an error"}
         return error if isinstance(error, dict) or error is None else {"code": None, "message": error}
 
     @property
-    def complaint(self) -> str:
-        """The error in words."""
+    def description(self) -> str:
+        """The error as a phrase: `error -32601: Method not found`."""
         error = self.error or {}
-        code, message = error.get("code"), _spelt(error.get("message"))
-        return cropped(f"error {_spelt(code)}: {message}" if code is not None else message)
+        code, message = error.get("code"), _as_text(error.get("message"))
+        return cropped(f"error {_as_text(code)}: {message}" if code is not None else message)
 
 
 class Peer:
-    """The other end of a connection: requests go out, answers find back to them."""
+    """The server as seen by the client: matches responses to requests."""
 
     def __init__(self, send: Callable[[bytes], Awaitable[None]]) -> None:
         self._send = send
         self._pending: dict[int, tuple[str, asyncio.Future[RpcResponse]]] = {}
         self._abandoned: set[int] = set()
-        self._replies: set[asyncio.Task[None]] = set()
+        self._responding: set[asyncio.Task[None]] = set()
         self._last_id = 0
         self._lost: Exception | None = None
         self._candidates: dict[int, tuple[asyncio.TimerHandle, bytes]] = {}
-        """Answers with foreign ids, by the request that each may be for."""
-        self._answered: int | None = None
-        """The request that the message at hand is known to answer."""
+        """Responses with wrong ids, by the request that each may belong to."""
+        self._expected: int | None = None
+        """The request that the current message is known to respond to, whatever its id."""
         self.anomalies: list[Anomaly] = []
 
     def note(self, kind: str, detail: str, method: str | None = None) -> None:
-        """Record something that should not have been sent."""
+        """Record an anomaly."""
         if len(self.anomalies) < MOST_ANOMALIES:
             self.anomalies.append(Anomaly(kind, cropped(detail), method))
 
     async def request(self, method: str, params: dict[str, Any] | None) -> RpcResponse:
-        """Send a request and wait for its answer. Whoever waits sets the limit; giving up tells the server."""
+        """Send a request and wait for its response. The caller sets the time limit; cancelling notifies the server."""
         if isinstance(self._lost, LostError):
             raise UnsentError(self._lost.message)
         if self._lost is not None:
@@ -96,17 +96,17 @@ class Peer:
             await self._send(encoded({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
             return await future
         except asyncio.CancelledError:
-            if number in self._pending:  # else its answer came between our giving up and here
+            if number in self._pending:  # else its response arrived just after the cancellation
                 self._abandoned.add(number)
-            if method not in ("initialize", "server/discover"):  # which the protocol does not let one cancel
-                await self._tell_cancelled(number)
+            if method not in ("initialize", "server/discover"):  # the protocol does not allow cancelling these
+                await self._notify_cancelled(number)
             raise
         finally:
             self._pending.pop(number, None)
             if future.done() and not future.cancelled():
-                future.exception()  # where sending has failed as well, nobody else asks for it
+                future.exception()  # retrieved here, in case sending failed as well
 
-    async def _tell_cancelled(self, number: int) -> None:
+    async def _notify_cancelled(self, number: int) -> None:
         with contextlib.suppress(OSError, RuntimeError, McproofError):
             async with asyncio.timeout(1):
                 await self.notify("notifications/cancelled", {"requestId": number, "reason": "took too long"})
@@ -115,26 +115,26 @@ class Peer:
         await self._send(encoded({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def awaits(self, number: Any) -> bool:
-        """Whether the answer to this request is still due."""
+        """Whether the response to this request is still pending."""
         pending = self._pending.get(number) if isinstance(number, int) else None
         return pending is not None and not pending[1].done()
 
     def fail(self, error: Exception) -> None:
-        """Let everybody who waits, or will ask later, know that nothing will come."""
+        """Fail all pending and future requests."""
         self._lost = error
         for _, future in self._pending.values():
             if not future.done():
                 future.set_exception(error)
 
     async def close(self) -> None:
-        """Stop answering the server."""
-        for task in self._replies:
+        """Stop responding to the server."""
+        for task in self._responding:
             task.cancel()
-        await asyncio.gather(*self._replies, return_exceptions=True)
+        await asyncio.gather(*self._responding, return_exceptions=True)
 
-    def receive(self, raw: bytes, *, answers: int | None = None) -> None:
-        """Take what a server sent as one message; it may be known which request it answers, whatever its id."""
-        self._answered = answers
+    def receive(self, raw: bytes, *, responds_to: int | None = None) -> None:
+        """Process one message; over HTTP the request that it responds to is known, whatever its id."""
+        self._expected = responds_to
         value = self._read(raw)
         if isinstance(value, list):
             self.note("batch", _shown(raw))
@@ -144,7 +144,7 @@ class Peer:
             self._take(value, raw)
 
     def refuse(self, number: int, raw: bytes) -> bool:
-        """Take the error that came instead of an answer, whose id says nothing; whether it is one."""
+        """Process the JSON-RPC error of an HTTP error response, whose id may be anything; whether it is one."""
         value = self._read(raw)
         if not isinstance(value, dict) or "error" not in value or not self.awaits(number):
             return False
@@ -152,7 +152,7 @@ class Peer:
         return True
 
     def _read(self, raw: bytes) -> Any:
-        """The JSON in a message; what is wrong with it is noted, and mended where that leaves no doubt."""
+        """The parsed message; problems are recorded, and fixed if the meaning is clear."""
         if not raw.strip():
             return _NOTHING
         try:
@@ -171,7 +171,7 @@ class Peer:
                 return json.loads(text, object_pairs_hook=self._object, parse_constant=self._constant)
             except json.JSONDecodeError:
                 raise
-            except ValueError:  # an integer of more digits than Python converts, which JSON allows
+            except ValueError:  # an integer with more digits than Python converts, which is valid JSON
                 return json.loads(
                     text, object_pairs_hook=self._object, parse_constant=self._constant, parse_int=_long_int
                 )
@@ -186,12 +186,11 @@ class Peer:
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
         if len(members) != len(pairs):
-            seen: set[str] = set()
-            self.note("duplicate-key", next(name for name, _ in pairs if name in seen or seen.add(name)))  # type: ignore[func-returns-value]
+            self.note("duplicate-key", _first_duplicate(pairs))
         return members
 
     def _constant(self, word: str) -> None:
-        """What JavaScript writes for a number that is none."""
+        """Replace `NaN` and `Infinity`, which are not JSON, by null."""
         self.note("not-a-number", word)
 
     def _take(self, message: Any, raw: bytes) -> None:
@@ -206,32 +205,32 @@ class Peer:
             return
         asked = self._pending.get(message["id"]) if isinstance(message["id"], int) else None
         if asked is not None and asked[0] == message["method"]:
-            self.fail(ConnectError("it sends back what it was sent; this is no MCP server"))
+            self.fail(ConnectError("not an MCP server: it echoes its input"))
             return
-        self._answer(message["id"], message["method"])
+        self._respond(message["id"], message["method"])
 
     def _check_version(self, message: dict[str, Any], raw: bytes) -> None:
         if message.get("jsonrpc") != "2.0":
             self.note("no-jsonrpc", _shown(raw))
 
-    def _answer(self, number: Any, method: str) -> None:
-        """Answer a request of the server's: a ping is a ping, and nothing else was offered.
+    def _respond(self, number: Any, method: str) -> None:
+        """Respond to a request of the server: `ping` is the only method that this client offers.
 
-        Reading goes on meanwhile: a server may write until it is heard, and listen only then.
+        A task sends the response, so that reading continues: the server may read only after it has written everything.
         """
-        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": number if isinstance(number, (str, int)) else None}
+        response: dict[str, Any] = {"jsonrpc": "2.0", "id": number if isinstance(number, (str, int)) else None}
         if method == "ping":
-            reply["result"] = {}
+            response["result"] = {}
         else:
             self.note("unexpected-request", method)
-            reply["error"] = {"code": METHOD_NOT_FOUND, "message": "this client has no such method"}
-        if len(self._replies) < MOST_REPLIES:
-            task = asyncio.create_task(self._reply(encoded(reply)))
-            self._replies.add(task)
-            task.add_done_callback(self._replies.discard)
+            response["error"] = {"code": METHOD_NOT_FOUND, "message": "this client has no such method"}
+        if len(self._responding) < MOST_PENDING_RESPONSES:
+            task = asyncio.create_task(self._send_response(encoded(response)))
+            self._responding.add(task)
+            task.add_done_callback(self._responding.discard)
 
-    async def _reply(self, message: bytes) -> None:
-        with contextlib.suppress(McproofError):  # a server that has gone needs none
+    async def _send_response(self, message: bytes) -> None:
+        with contextlib.suppress(McproofError):  # the server has ended
             await self._send(message)
 
     def _resolve(self, message: dict[str, Any], raw: bytes) -> None:
@@ -248,7 +247,7 @@ class Peer:
             self.note("not-an-object", _shown(raw))  # such as a line of a log, which may well have an `error`
             return
         number = self._guess(given, message) if asked is None else None
-        if number is not None and given is not None and given != str(number) and number != self._answered:
+        if number is not None and given is not None and given != str(number) and number != self._expected:
             self._settle_later(number, message, raw)
             return
         if number is None:
@@ -260,11 +259,11 @@ class Peer:
         self._settle(number, message, raw)
 
     def _was_given_up(self, number: int) -> bool:
-        """Whether nobody waits for an answer that was asked for; who gave up may not have been told so yet."""
+        """Whether a request was cancelled; its task may not have run since."""
         return number in self._abandoned or (number in self._pending and self._pending[number][1].cancelled())
 
     def _settle_later(self, number: int, message: dict[str, Any], raw: bytes) -> None:
-        """Take an answer with a foreign id for this request's, unless the right one comes in a moment."""
+        """Use a response with a wrong id for this request, unless the right one arrives shortly."""
         given = _quoted(message.get("id"))
 
         def settle() -> None:
@@ -279,18 +278,18 @@ class Peer:
             self._candidates[number] = (asyncio.get_running_loop().call_later(PATIENCE, settle), raw)
 
     def _guess(self, given: Any, message: dict[str, Any]) -> int | None:
-        """The request that an answer with a wrong id is for."""
+        """The request that a response with a wrong id probably belongs to."""
         waiting = [number for number, (_, future) in self._pending.items() if not future.done()]
         for number in waiting:
             if given == str(number):
                 return number
-        # Two wait only while the era is being found out: whoever errs has not understood the first question,
-        # and whoever has a result and left that one open has understood the second.
-        place = -1 if "result" in message else 0
-        return waiting[place] if waiting else None
+        # Two requests are pending only while the era is detected: an error is probably for the first one, which a
+        # server of the older era does not know, and a result for the second.
+        index = -1 if "result" in message else 0
+        return waiting[index] if waiting else None
 
     def _settle(self, number: int, message: dict[str, Any], raw: bytes) -> None:
-        if number in self._candidates:  # it was another's, or nobody's
+        if number in self._candidates:  # the response held back belongs to another request, or to none
             timer, stray = self._candidates.pop(number)
             timer.cancel()
             self.note("unmatched-id", _shown(stray))
@@ -322,15 +321,25 @@ def _shown(raw: bytes) -> str:
     return raw[:_SHOWN].decode(errors="replace")
 
 
-def _spelt(value: Any) -> str:
-    """What a server sent where a text or a number belongs; a structure may be of any size and depth."""
+def _first_duplicate(pairs: list[tuple[str, Any]]) -> str:
+    """The first name that occurs twice; empty if there is none."""
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""
+
+
+def _as_text(value: Any) -> str:
+    """A value that should be a string or a number; an object or a list, of any size, is only named."""
     if isinstance(value, str):
         return value
     return kind_of(value) if isinstance(value, (dict, list)) else json.dumps(value)
 
 
 def _quoted(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else _spelt(value)
+    return f'"{value}"' if isinstance(value, str) else _as_text(value)
 
 
 def _long_int(digits: str) -> int | float:
@@ -338,6 +347,6 @@ def _long_int(digits: str) -> int | float:
 
 
 def encoded(message: dict[str, Any]) -> bytes:
-    """A message on one line; absent parameters are left out."""
+    """A message as one line of JSON; `params` is omitted if None."""
     present = {key: value for key, value in message.items() if key != "params" or value is not None}
     return json.dumps(present, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")

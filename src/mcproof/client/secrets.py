@@ -1,4 +1,4 @@
-"""Names for targets that give nothing away: what a report may say about a command or a URL."""
+"""Redaction of secrets in commands, URLs and texts from servers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 HIDDEN = "***"
 LONGEST_EVIDENCE = 2_000
-"""What is longer was not cropped, so nothing in it was cut off."""
+"""Longer texts are not cropped evidence, so no secret in them is cut off."""
 SHORTEST = 4
-"""What is shorter is no secret, and hiding it would hide half of every text."""
+"""Shorter values are not secrets; hiding them would hide half of every text."""
 
 _WORDS = (
     r"api[-_.]?key|access[-_.]?key|key|token|secret|pass|passphrase|password|passwd|pwd|pat|auth|authorization|"
@@ -22,7 +22,7 @@ _SECRET_WORD = re.compile(rf"(^|[-_.=\s]|(?<=[a-z])(?=[A-Z]))(?i:{_WORDS})s?([-_
 _ASSIGNED = re.compile(
     rf"(?i)((?:^|[^A-Za-z0-9])(?:{_WORDS})s?[\"']?\s?[=:]\s?[\"']?)([^\s\"';,&]{{4,}})",
 )
-"""A name and its value inside a word, as in `Server=x;Password=y` or `sh -c 'TOKEN=z server'`."""
+"""A name and its value inside a word, such as `Server=x;Password=y` or `sh -c 'TOKEN=z server'`."""
 _SECRET_SHAPE = re.compile(
     r"(?<![A-Za-z0-9])(?:[spr]k[-_]|ghp|gho|ghs|github_pat|glpat|xox[abps]|AKIA|AIza|ey[JK])[-_A-Za-z0-9.]{12,}"
     r"|[A-Fa-f0-9]{32,}|[-_A-Za-z0-9+/]{40,}={0,2}"
@@ -31,12 +31,12 @@ _URL = re.compile(r"[A-Za-z][-+.A-Za-z0-9]*+://[^\s\"'<>]++")
 
 
 def redacted_command(command: Sequence[str]) -> list[str]:
-    """A command without the values that look like secrets."""
+    """A command with every value that looks like a secret replaced."""
     return _redacted_command(command, lambda _: None)
 
 
 def secrets_of_command(command: Sequence[str]) -> list[str]:
-    """What `redacted_command` hides."""
+    """The values that `redacted_command` replaces."""
     found: list[str] = []
     _redacted_command(command, found.append)
     return found
@@ -65,7 +65,7 @@ def _redacted_command(command: Sequence[str], found: Callable[[str], None]) -> l
 
 
 def _named(word: str) -> tuple[str, str, str]:
-    """A word as a name and a value: `--name=value`, `NAME=value`, `Name: value`, or `--header=Name: value`."""
+    """Split into name, separator and value: `--name=value`, `NAME=value`, `Name: value`, `--header=Name: value`."""
     name, sign, value = word.partition("=")
     inner, colon, rest = value.partition(": ")
     if sign and colon and _SECRET_WORD.search(inner):
@@ -76,7 +76,7 @@ def _named(word: str) -> tuple[str, str, str]:
 
 
 def redacted_text(text: str) -> str:
-    """A text without what has the shape of a secret and the secret parts of URLs; paths and plain words stay."""
+    """A text without strings shaped like secrets and without the secret parts of URLs."""
     return _redacted_text(text, lambda _: None)
 
 
@@ -109,7 +109,7 @@ def redacted_url(url: str) -> str:
 
 
 def secrets_of_url(url: str) -> list[str]:
-    """What `redacted_url` hides, in each way that a server may repeat it."""
+    """The values that `redacted_url` replaces, in each encoding that a server may repeat them in."""
     from base64 import b64encode
     from urllib.parse import unquote, unquote_plus, urlsplit
 
@@ -144,7 +144,7 @@ def _redacted_url(url: str, found: Callable[[str], None]) -> str:
 
 
 def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
-    """What hides known secrets in evidence, wherever a server may repeat them: whole, in part, escaped, or cut off."""
+    """Return a function that hides secrets in evidence: whole, in parts, encoded or cut off."""
     longest_first = _longest_first(part for secret in secrets for part in _parts(secret))
 
     def hide(text: str) -> str:
@@ -160,15 +160,15 @@ def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
 
 
 def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]:
-    """What hides secrets in a catalog: only what is one by its name or its looks, and only whole.
+    """Return a function that hides secrets in a catalog: only values secret by name or shape, and only whole.
 
-    `MODE=production` is a setting; hiding it would rewrite what the server says.
+    `MODE=production` is a setting; hiding `production` would change the catalog.
     """
     return hiding_whole(plain_secrets(named))
 
 
 def hiding_whole(secrets: Iterable[str]) -> Callable[[str], str]:
-    """What hides known secrets where they stand as they are."""
+    """Return a function that hides secrets that occur unchanged."""
     longest_first = _longest_first(secrets)
 
     def hide(text: str) -> str:
@@ -181,7 +181,7 @@ def hiding_whole(secrets: Iterable[str]) -> Callable[[str], str]:
 
 
 def plain_secrets(named: Iterable[tuple[str, str]]) -> list[str]:
-    """The values that are secret by their name or their looks, as opposed to settings."""
+    """The values that are secret by name or shape, as opposed to settings."""
     return [value for name, value in named if _is_secret(name, value)]
 
 
@@ -197,13 +197,13 @@ def _longest_first(secrets: Iterable[str]) -> list[str]:
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """A secret in the ways that a server may repeat it."""
+    """A secret, its parts and its encodings."""
     import json
     from base64 import b64encode, urlsafe_b64encode
     from urllib.parse import quote
 
     whole = (secret, secret.strip(), *_long_lines(secret))
-    inside = [part for part in re.split(r"[\s;,=]+", secret) if len(part) >= 8]  # the parts of a cookie, say
+    inside = [part for part in re.split(r"[\s;,=]+", secret) if len(part) >= 8]  # such as the parts of a cookie
     urls = secrets_of_url(secret) if "://" in secret else []
     for part in (*whole, *inside, *urls):
         yield part
@@ -217,13 +217,13 @@ def _parts(secret: str) -> Iterator[str]:
 
 
 def _long_lines(secret: str) -> list[str]:
-    """The lines of a key file, say; a server may write them one by one."""
+    """The lines of a multi-line secret, such as a key file; a server may print them one by one."""
     lines = secret.splitlines()
     return [line.strip() for line in lines if len(line.strip()) >= 8] if len(lines) > 1 else []
 
 
 def _without_cut(text: str, secret: str) -> str:
-    """A text whose evidence was cropped in the middle of a secret, without the beginning that is left."""
+    """A cropped text without the beginning of a secret that was cut off at its end."""
     first = secret[:SHORTEST]
     at = text.find(first)
     while at >= 0:

@@ -1,4 +1,4 @@
-"""A live server that is called again and again, and started anew where it has gone."""
+"""A session: repeated requests to one server, which is restarted if it has ended."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
     from mcproof.exchange.connection_facts import Anomaly, ProcessEnd
     from mcproof.exchange.probe_facts import Outcome
 
-NOT_AN_ANSWER = frozenset(
+MALFORMED = frozenset(
     {"no-jsonrpc", "result-and-error", "no-result", "result-not-object", "malformed-error", "wrong-id", "not-a-number"}
     | {"not-utf8", "content-type"}
 )
-"""Anomalies of an answer that make it none."""
+"""Anomalies that make a response malformed."""
 _NOISE = frozenset({"not-json", "not-an-object", "truncated", "line-too-long", "not-utf8", "batch"})
 _NO_MESSAGE = frozenset({"not-json", "not-an-object", "not-utf8"})
 _TOO_LARGE = 413
 _TRUE = (True, "true", "True")
-"""What is meant by true; that a text is none is another finding."""
-_ASKED_FOR_INPUT = "input_required"
+"""Values of `isError` that mean true; that a string is not a boolean is another finding."""
+_INPUT_REQUIRED = "input_required"
 
 
 class Response(NamedTuple):
-    """What came of one request."""
+    """The response to one request, or why there is none."""
 
     outcome: Outcome
     message: RpcResponse | None
     why: str = ""
-    """What there is to say where no answer came, or none that is one."""
+    """Why there is no response, or why it is malformed."""
     arrived: bool = True
-    """Whether the request reached the server; not where that had gone before."""
+    """Whether the request reached the server; False if the server had ended before."""
 
     @property
     def result(self) -> dict[str, Any]:
-        """The result of a call that was answered; empty where there is none."""
+        """The result; empty if there is none."""
         result = self.message.result if self.message is not None else None
         return result if isinstance(result, dict) else {}
 
@@ -60,43 +60,52 @@ class Response(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The answer as it came but for its number, cropped, or why there is none."""
+        """The raw message without its id, cropped; or why there is none."""
         if self.message is None or self.why:
             return self.why
         raw = self.message.raw[: 4 * LONGEST_EXCERPT].decode(errors="replace")
-        text = _without_number(raw, self.message)
+        text = _without_id(raw, self.message)
         length = len(self.message.raw) - len(raw) + len(text)
         if length <= LONGEST_EXCERPT:
             return text
         size = f"… ({length:,} bytes)"
-        return f"{text[: LONGEST_EXCERPT - len(size)]}{size}"  # so that nobody crops it again
+        return f"{text[: LONGEST_EXCERPT - len(size)]}{size}"  # short enough not to be cropped again
 
 
 Request = tuple[str, dict[str, Any] | None]
 """A method and its parameters."""
 
 
+class Batch(NamedTuple):
+    """The responses to requests that were sent concurrently, each with its seconds."""
+
+    responses: list[tuple[Response, float]] | None
+    """None if something went wrong: it cannot be attributed to one of the requests."""
+    problem: str = ""
+    """What went wrong; empty for mere noise."""
+
+
 class Session:
-    """One server, and the process or the connection that stands for it at the moment."""
+    """One server, and its current process or connection."""
 
     def __init__(self, server: Endpoint, options: ConnectOptions, limit: float) -> None:
         self.server = server
         self.limit = limit
-        """How long an answer may take, in seconds."""
+        """Seconds until a response is due."""
         self.starts = 0
-        """How often it was started or connected to."""
+        """How often the server was started or connected to."""
         self._options = options
         self._connection: Connection | None = None
         self._hide = hiding(server.secrets)
         self._is_noisy = False
-        self.has_asked = False
-        """Whether a request was sent over the current connection, other than to list what the server offers."""
+        self.has_sent = False
+        """Whether a request other than a listing was sent over the current connection."""
         self.noise = ""
-        """The first line of a server's output that is no message, without secrets; empty while there is none."""
+        """The first line of output that is not a message, without secrets."""
 
     @property
     def can_restart(self) -> bool:
-        """Whether it is ours to start anew."""
+        """Whether the server is a command; one at a URL is not ours to restart."""
         return not isinstance(self.server, UrlEndpoint)
 
     @property
@@ -112,7 +121,7 @@ class Session:
         return Session(self.server, self._options, self.limit)
 
     async def connection(self) -> Connection:
-        """The connection, made where there is none. Raises ConnectError, with no secret in it."""
+        """Return the connection, or connect. Raises ConnectError, without secrets."""
         if self._connection is None:
             try:
                 self._connection = await connect(self.server, self._options)
@@ -121,51 +130,48 @@ class Session:
                 hidden.last_lines = self._hide(error.last_lines)
                 raise hidden from None
             self.starts += 1
-            self._listen(self._connection)
+            self._record_noise(self._connection)
         return self._connection
 
-    def _listen(self, connection: Connection) -> None:
-        """Keep what was sent beside messages, before it is forgotten."""
+    def _record_noise(self, connection: Connection) -> None:
         anomalies = connection.transport.peer.anomalies
         if anomalies and not self.noise and self.can_restart:
             strays = (each.detail for each in anomalies if each.kind in _NO_MESSAGE)
             self.noise = self._hide(next(strays, ""))
 
     def _begin(self, connection: Connection) -> list[Anomaly]:
-        """Record that a request is sent now; the anomalies that arrive from here on."""
-        self._listen(connection)
-        self.has_asked = True
+        """Return the list that collects the anomalies from now on."""
+        self._record_noise(connection)
+        self.has_sent = True
         anomalies = connection.transport.peer.anomalies
         anomalies.clear()
         return anomalies
 
     async def send(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Response:
-        """Send a request and see what comes of it. Raises ConnectError where there is no server to send it to."""
+        """Send a request and return its response. Raises ConnectError if the server cannot be reached."""
         connection = await self.connection()
         anomalies = self._begin(connection)
         try:
-            answer = await connection.request(method, params, limit=limit or self.limit)
+            message = await connection.request(method, params, limit=limit or self.limit)
         except TimeoutError:
-            return self._nothing(connection, limit or self.limit)
+            return self._timed_out(connection, limit or self.limit)
         except NoMessageError as error:
             return Response("malformed", None, self._hide(error.message))
         except (ConnectError, LostError) as error:
             return await self._lost(error)
         if anomalies:
-            wrong = next((each for each in anomalies if each.kind in NOT_AN_ANSWER), None)
+            wrong = next((each for each in anomalies if each.kind in MALFORMED), None)
             self._is_noisy = self._is_noisy or any(each.kind in _NOISE for each in anomalies)
             if wrong is not None:
-                detail = _without_number(wrong.detail, answer)
-                return Response("malformed", answer, self._hide(f"{wrong.kind.replace('-', ' ')}: {detail}"))
-        return Response("rejected" if is_refusal(answer) else "accepted", answer)
+                detail = _without_id(wrong.detail, message)
+                return Response("malformed", message, self._hide(f"{wrong.kind.replace('-', ' ')}: {detail}"))
+        return Response("rejected" if is_refusal(message) else "accepted", message)
 
-    async def send_together(self, requests: list[Request]) -> list[tuple[Response, float]] | str:
-        """Replies to requests that are under way at once, each with its seconds; or why not all is well.
+    async def send_together(self, requests: list[Request]) -> Batch:
+        """Send requests concurrently. Raises ConnectError if the server cannot be reached.
 
-        The seconds are those since the answer before, so that nobody is charged for waiting while the server is at
-        the call of another; together they are what all took.
-        Nobody could say whose fault it is that something went wrong; nothing is said of mere noise. The connection is
-        given up where some answers may still be on their way. Raises ConnectError where there is no server to ask.
+        The seconds of a response count from the response before it, so that a request is not charged for the time
+        that the server spends on others; their sum is the total. The connection is closed if responses may be pending.
         """
         connection = await self.connection()
         anomalies = self._begin(connection)
@@ -173,25 +179,25 @@ class Session:
 
         async def one(method: str, params: dict[str, Any] | None) -> tuple[Response, float]:
             nonlocal last
-            answer = await connection.request(method, params, limit=self.limit)
+            message = await connection.request(method, params, limit=self.limit)
             before, last = last, perf_counter()
-            return Response("rejected" if is_refusal(answer) else "accepted", answer), last - before
+            return Response("rejected" if is_refusal(message) else "accepted", message), last - before
 
         try:
             responses = await asyncio.gather(*(one(*each) for each in requests))
         except (TimeoutError, ConnectError, LostError) as error:
             await self.close(at_once=True)
             if isinstance(error, TimeoutError):
-                return f"no answer within {in_seconds(self.limit)}"
-            return "" if isinstance(error, NoMessageError) else self._hide(error.message)
-        return "" if anomalies else responses
+                return Batch(None, f"no response within {in_seconds(self.limit)}")
+            return Batch(None, "" if isinstance(error, NoMessageError) else self._hide(error.message))
+        return Batch(None if anomalies else responses)
 
-    def _nothing(self, connection: Connection, limit: float) -> Response:
-        """No answer came in time, unless what came instead was meant to be one."""
+    def _timed_out(self, connection: Connection, limit: float) -> Response:
+        """A hang, or a malformed response if output arrived that was probably meant to be one."""
         noise = next((each for each in connection.transport.peer.anomalies if each.kind in _NOISE), None)
         if noise is not None and not self._is_noisy:
-            return Response("malformed", None, self._hide(f"what came is no JSON-RPC: {noise.detail}"))
-        return Response("hang", None, f"no answer within {in_seconds(limit)}")
+            return Response("malformed", None, self._hide(f"not JSON-RPC: {noise.detail}"))
+        return Response("hang", None, f"no response within {in_seconds(limit)}")
 
     async def _lost(self, error: ConnectError | LostError) -> Response:
         status = getattr(error, "status", None)
@@ -203,41 +209,41 @@ class Session:
         return Response("rejected" if status == _TOO_LARGE else "malformed", None, why)
 
     async def ping_failure(self, limit: float | None = None) -> Response | None:
-        """What shows that the server is not there any more; None while it answers, whatever it says."""
+        """Ping the server; None if it responds, whatever the response."""
         connection = await self.connection()
         method = "tools/list" if connection.era == "stateless" else "ping"
         response = await self.send(method, None, limit)
         return response if response.outcome in ("hang", "crash") else None
 
     async def close(self, *, at_once: bool = False) -> ProcessEnd | None:
-        """End the connection, and the process behind it, which may be over already; the next request starts another."""
+        """Close the connection and end the process; the next request starts another."""
         connection, self._connection = self._connection, None
-        self.has_asked = False
+        self.has_sent = False
         if connection is None:
             return None
-        self._listen(connection)
+        self._record_noise(connection)
         if at_once:
             connection.transport.kill()
         return await connection.transport.close()
 
     def redacted(self, text: str) -> str:
-        """A text of the server's without the secrets that it was given, as much of it as a report keeps."""
+        """A text from the server without secrets, cropped for a report."""
         return self._hide(excerpt(text))
 
 
-def _without_number(text: str, answer: RpcResponse) -> str:
-    """The text of an answer with 0 for the number of its request: that is ours, and tells what else was asked."""
-    number = answer.envelope.get("id")
+def _without_id(text: str, message: RpcResponse) -> str:
+    """The text of a message with the id 0: real ids depend on how many requests were sent before."""
+    number = message.envelope.get("id")
     if type(number) is not int or abs(number) >= 10**18:
         return text
     return re.sub(rf'("id"\s{{0,9}}:\s{{0,9}}){number}(?!\d)', r"\g<1>0", text, count=1)
 
 
-def is_refusal(answer: RpcResponse) -> bool:
-    """Whether an answer is an error, of the protocol or of the tool; one that asks for more has done nothing yet."""
-    if answer.error is not None:
+def is_refusal(message: RpcResponse) -> bool:
+    """Whether a response is an error of the protocol or of the tool, or asks for more input."""
+    if message.error is not None:
         return True
-    result = answer.result
+    result = message.result
     if not isinstance(result, dict):
         return False
-    return result.get("isError") in _TRUE or result.get("resultType") == _ASKED_FOR_INPUT
+    return result.get("isError") in _TRUE or result.get("resultType") == _INPUT_REQUIRED

@@ -1,52 +1,52 @@
-"""Facts: what a live connection showed, beside the catalog that came out of it."""
+"""Connection facts: what a live connection showed besides the catalog, for the rules to judge."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 CROP = 200
-"""How much of what a server sent is kept as evidence, in characters."""
+"""How many characters of evidence are kept."""
 
 
 class Anomaly(NamedTuple):
-    """Something on the wire that the protocol does not allow, and that a client may stumble over."""
+    """A violation of the protocol in what the server sent."""
 
     kind: str
-    """Such as `not-json`; each is the business of one rule."""
+    """Such as `not-json`; each kind belongs to one rule."""
     detail: str
-    """What was seen, cropped."""
+    """The evidence, cropped."""
     method: str | None = None
-    """The request that was being answered, where that is known."""
+    """The method of the request that it responds to, if known."""
 
 
 class ProcessEnd(NamedTuple):
-    """How a server's process came to its end."""
+    """How the process of a server ended."""
 
     how: str
-    """`by-itself` after its input was closed, `terminated`, `killed`, or `died` before it was asked to end."""
+    """`by-itself` after its stdin was closed, `terminated`, `killed`, or `died` before that."""
     exit_code: int | None
 
 
 class ConnectionFacts(NamedTuple):
-    """What a connection showed from its start to its end."""
+    """What a connection showed from start to end."""
 
     transport: str
     """`stdio`, `http` or `sse`."""
     era: str
     """`handshake` or `stateless`."""
     requested: str
-    """The protocol revision that was asked for."""
+    """The requested protocol revision."""
     agreed: str | None
-    """The one that the server answered with."""
-    seconds_to_answer: float
-    """From the start to the first answer."""
+    """The revision in the server's response."""
+    seconds_to_response: float
+    """From the start to the first response."""
     anomalies: tuple[Anomaly, ...]
     unserved: tuple[tuple[str, str], ...]
-    """Methods that the capabilities promise, each with what came instead."""
+    """Methods that the capabilities declare but that failed, each with the reason."""
     ending: ProcessEnd | None
-    """None where there is no process."""
+    """None if there is no process, or if it has not ended."""
 
 
 def cropped(text: str) -> str:
-    """What a server sent, as much of it as evidence needs."""
+    """A text cropped to the length of evidence."""
     return text if len(text) <= CROP else f"{text[:CROP]}…"

@@ -49,7 +49,7 @@ class Sender:
         self.unexplained: list[Response] = []
         """Ends of the server that no single request explains: how, and why it is not known which did it."""
         self._recent: deque[NumberedRequest] = deque(maxlen=SUSPECTS)
-        self._is_own = not session.has_asked
+        self._is_own = not session.has_sent
         """Whether all requests of this connection are among the recent ones; listing harms no server."""
         self._last = 0
 

@@ -1,1 +1,1 @@
-"""Suites: tests of MCP servers in YAML. Read, checked before anything starts, run."""
+"""Suites: tests of MCP servers in YAML, validated before any server starts."""

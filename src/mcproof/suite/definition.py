@@ -1,4 +1,4 @@
-"""A suite as values: what is tested, on which server, and what must come of it."""
+"""The suite model: servers, tests, steps and expectations."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.suite.matchers import Matcher
-    from mcproof.suite.value_paths import Target
+    from mcproof.suite.value_paths import ValuePath
 
 BLOCKS = ("tools", "resources", "prompts", "tool_quality")
-"""The lists of tests that a suite may have."""
+"""The lists of tests in a suite."""
 
 KEYS = ("servers", "variables", "imports", "setup", "teardown", *BLOCKS)
-"""What a suite may have."""
+"""The top-level keys of a suite."""
 
 METHODS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
-"""What may stand for the name of a tool, to look at a list of the server's."""
+"""List methods that a test may name instead of a tool."""
 
 
-class Place(NamedTuple):
-    """Where something stands."""
+class SuiteLocation(NamedTuple):
+    """A position in a suite file."""
 
     file: str
     line: int
@@ -31,51 +31,51 @@ class Place(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """One value, and what it must be."""
+    """A value path and the matcher for its value."""
 
-    target: Target
+    path: ValuePath
     matcher: Matcher
     message: str
-    """What the author has to say where it is something else."""
-    place: Place
+    """The author's explanation, shown if the value does not match."""
+    location: SuiteLocation
     snapshot: str = ""
-    """The name that a snapshot is stored by; empty for every other matcher."""
+    """The name of the stored snapshot; empty for other matchers."""
     mask: Mask = Mask()
 
 
 class Expect(NamedTuple):
-    """All that must come of something; a suite that says nothing leaves it to a default."""
+    """An `expect` block."""
 
     assertions: tuple[Expectation, ...] = ()
     max_duration_ms: int | None = None
 
 
 class ServerEntry(NamedTuple):
-    """A server as a suite names it."""
+    """An entry of `servers`: a command or a URL."""
 
     name: str
-    place: Place
+    location: SuiteLocation
     command: tuple[str, ...] = ()
     url: str = ""
     environment: Mapping[str, str] = {}
     headers: Mapping[str, str] = {}
     directory: str | None = None
     timeout_ms: int | None = None
-    """How long an answer may take."""
+    """Time limit of a response."""
     protocol: str | None = None
 
 
-class NegativePath(NamedTuple):
-    """Requests that must be refused."""
+class NegativePathBlock(NamedTuple):
+    """A `negative_path` block: probes that the server must reject."""
 
     checks: tuple[str, ...]
     expect: Expect | None
     are_named: bool = False
-    """Whether the suite names the checks, and does not mean whichever apply."""
+    """Whether the suite lists the checks; otherwise those that apply are run."""
 
 
-class Fuzz(NamedTuple):
-    """Generated calls."""
+class FuzzBlock(NamedTuple):
+    """A `fuzz` block: generated calls."""
 
     seed: int = 0
     cases: int = 200
@@ -84,34 +84,36 @@ class Fuzz(NamedTuple):
 
 
 class SuiteTest(NamedTuple):
-    """One entry of a list of tests."""
+    """A test: one entry of a list in BLOCKS."""
 
+    number: int
+    """Position in the suite; identifies the test during a run."""
     block: str
-    """Which list: one of BLOCKS."""
+    """One of BLOCKS."""
     name: str
     server: str
-    place: Place
+    location: SuiteLocation
     subject: str = ""
-    """The tool or the prompt by its name, or the resource by its URI."""
+    """The name of the tool or prompt, or the URI of the resource."""
     arguments: Mapping[str, Any] | None = None
     expect: Expect | None = None
     tags: tuple[str, ...] = ()
     timeout_ms: int | None = None
-    negative_path: NegativePath | None = None
-    fuzz: Fuzz | None = None
+    negative_path: NegativePathBlock | None = None
+    fuzz: FuzzBlock | None = None
 
     @property
-    def is_called(self) -> bool:
-        """Whether the call itself is part of the test, and not only a block in it."""
+    def makes_call(self) -> bool:
+        """Whether the test calls its subject, apart from `negative_path` and `fuzz`."""
         return self.expect is not None or (self.negative_path is None and self.fuzz is None)
 
 
 class Step(NamedTuple):
-    """Something that is done before the first test or after the last."""
+    """A step of `setup` or `teardown`: a program to run or a tool to call."""
 
-    place: Place
+    location: SuiteLocation
     command: tuple[str, ...] = ()
-    """A program to run; empty where a tool is called."""
+    """The program to run; empty for a tool call."""
     server: str = ""
     tool: str = ""
     arguments: Mapping[str, Any] = {}
@@ -119,12 +121,12 @@ class Step(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What it does, in words."""
+        """The name of the step in results."""
         return f"run {self.command[0]}" if self.command else f"call {self.tool} of {self.server}"
 
 
 class Suite(NamedTuple):
-    """Everything in a suite and what it imports."""
+    """A suite, including everything it imports."""
 
     file: str
     servers: Mapping[str, ServerEntry] = {}
@@ -132,8 +134,8 @@ class Suite(NamedTuple):
     setup: tuple[Step, ...] = ()
     teardown: tuple[Step, ...] = ()
     secrets: tuple[str, ...] = ()
-    """Values from the environment, which no report may repeat."""
+    """Values from the environment; hidden in all output."""
     folder: str = ""
-    """Where the suite stands, for programs that it runs."""
+    """The working directory of programs in `setup` and `teardown`."""
     files: tuple[str, ...] = ()
-    """The suite and what it imports."""
+    """The suite file and the files it imports."""

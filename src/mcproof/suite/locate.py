@@ -1,4 +1,4 @@
-"""Which suites are meant where none is named."""
+"""Find the suites to run."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import os
 
 from mcproof.errors import InputError
 
-USUAL = ("mcproof.yaml", "mcproof.yml", "mcptest.yaml", "mcptest.yml")
-"""The names that are looked for, the first that is there wins."""
+DEFAULT_NAMES = ("mcproof.yaml", "mcproof.yml", "mcptest.yaml", "mcptest.yml")
+"""Default suite files; the first that exists is used."""
 
 
 def suite_files(named: list[str]) -> list[str]:
-    """The suites that were named, each once, or the usual one here. Raises InputError where there is none."""
+    """Return the named suites without duplicates, or the default suite. Raises InputError if there is none."""
     if named:
         for name in named:
             if os.path.isdir(name):
                 raise InputError("is a folder; name the suites in it", file=name)
         return list(dict.fromkeys(named))
-    for name in USUAL:
+    for name in DEFAULT_NAMES:
         if os.path.isfile(name):
             return [name]
-    raise InputError(f"no suite here: there is none of {', '.join(USUAL)}; name one, as in `mcproof run SUITE.yaml`")
+    raise InputError(f"no suite found (tried {', '.join(DEFAULT_NAMES)}); name one: `mcproof run SUITE.yaml`")

@@ -1,4 +1,4 @@
-"""Values that were right once: stored beside the suite, compared with what comes now, volatile parts masked."""
+"""Snapshots: store values beside the suite and compare them, with volatile parts masked."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client.secrets import HIDDEN, hiding_whole
 from mcproof.errors import InputError, UsageError, nearest, reason_of
 from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
-from mcproof.suite.value_paths import EVERY, TargetError, parse_target
+from mcproof.suite.value_paths import EVERY, ValuePathError, parse_value_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from mcproof.suite.definition import Suite
-    from mcproof.suite.value_paths import Step, Target
+    from mcproof.suite.value_paths import PathStep, ValuePath
 
 MASK = "<masked>"
 MAX_BYTES = 64_000_000
@@ -26,49 +26,49 @@ _MASKED_VALUES = {
     "uuids": re.compile(r"(?i)(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"),
 }
 KINDS = tuple(_MASKED_VALUES)
-"""What can be masked wherever it stands."""
+"""Kinds of values that can be masked anywhere."""
 
 
 class Mask(NamedTuple):
-    """What a snapshot does not compare."""
+    """The parts of a value that a snapshot ignores."""
 
     kinds: tuple[str, ...] = ()
-    paths: tuple[Target, ...] = ()
+    paths: tuple[ValuePath, ...] = ()
 
-    def of(self, value: Any, steps: tuple[Step, ...]) -> Any:
-        """A copy of the value at these steps with everything masked that is volatile."""
-        copy = _rewritten(value, self._text)
+    def apply(self, value: Any, steps: tuple[PathStep, ...]) -> Any:
+        """Return a masked copy of the value found at `steps`."""
+        copy = map_texts(value, self._mask_text)
         for path in self.paths:
             if path.steps[: len(steps)] == steps:
-                copy = _masked(copy, path.steps[len(steps) :])
+                copy = _mask_path(copy, path.steps[len(steps) :])
         return copy
 
-    def _text(self, text: str) -> str:
+    def _mask_text(self, text: str) -> str:
         for kind in self.kinds:
             text = _MASKED_VALUES[kind].sub(f"<{kind[:-1]}>", text)
         return text
 
 
 def mask_of(words: list[str]) -> Mask:
-    """What a suite's `mask` lists. Raises TargetError for what is none."""
+    """Parse a `mask` list. Raises ValuePathError."""
     kinds = tuple(word for word in words if word in KINDS)
-    return Mask(kinds, tuple(_masked_path(word) for word in words if word not in KINDS))
+    return Mask(kinds, tuple(_parse_mask_path(word) for word in words if word not in KINDS))
 
 
-def _masked_path(word: str) -> Target:
+def _parse_mask_path(word: str) -> ValuePath:
     try:
-        path = parse_target(word, allows_every=True)
-    except TargetError as error:
-        raise TargetError(f"`{word[:60]}` {error}") from None
+        path = parse_value_path(word, allows_every=True)
+    except ValuePathError as error:
+        raise ValuePathError(f"`{word[:60]}` {error}") from None
     if path.root not in ("result", "error"):
-        what = f"`{word[:60]}` leads nowhere{nearest(word, list(KINDS))}"
+        hint = nearest(word, list(KINDS))
         known = " or ".join(f"`{kind}`" for kind in KINDS)
-        raise TargetError(f"{what}; a mask is a path from `result` or `error`, or {known}")
+        raise ValuePathError(f"unknown mask `{word[:60]}`{hint}; expected a path from `result` or `error`, or {known}")
     return path
 
 
-def _rewritten(value: Any, change: Callable[[str], str]) -> Any:
-    """A copy of a JSON value with every text changed, keys as well; depth costs no recursion."""
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a copy of a JSON value with every string and key changed. Not recursive."""
     root: list[Any] = [value]
     waiting: list[tuple[Any, Any]] = [(root, 0)]
     while waiting:
@@ -83,55 +83,50 @@ def _rewritten(value: Any, change: Callable[[str], str]) -> Any:
             members: dict[str, Any] = {}
             holder[at] = members
             for key, member in found.items():
-                members[_free(change(key), members)] = member
+                members[_unused_key(change(key), members)] = member
             waiting += [(members, key) for key in members]
     return root[0]
 
 
-def _free(key: str, members: dict[str, Any]) -> str:
-    """A key that is not taken: two that look alike now stay two."""
+def _unused_key(key: str, members: dict[str, Any]) -> str:
+    """Return an unused key, so that keys that became equal stay separate."""
     while key in members:
         key += "*"
     return key
 
 
-def hidden(value: Any, hide: Callable[[str], str]) -> Any:
-    """A copy of a JSON value without secrets in its texts."""
-    return _rewritten(value, hide)
-
-
-def _masked(copy: Any, steps: tuple[Step, ...]) -> Any:
-    """The value, of which nobody else knows yet, with what the steps lead to masked."""
+def _mask_path(value: Any, steps: tuple[PathStep, ...]) -> Any:
+    """Mask the values at `steps` in place and return the value."""
     if not steps:
         return MASK
-    places: list[Any] = [copy]
+    holders: list[Any] = [value]
     for step in steps[:-1]:
-        places = [found for place in places for found in _children(place, step)]
+        holders = [child for holder in holders for child in _children(holder, step)]
     last = steps[-1]
-    for place in places:
-        if isinstance(place, list) and last == EVERY:
-            place[:] = [MASK] * len(place)
-        elif isinstance(place, dict) and last == EVERY:
-            place.update(dict.fromkeys(place, MASK))
-        elif _children(place, last):
-            place[last] = MASK
-    return copy
+    for holder in holders:
+        if isinstance(holder, list) and last == EVERY:
+            holder[:] = [MASK] * len(holder)
+        elif isinstance(holder, dict) and last == EVERY:
+            holder.update(dict.fromkeys(holder, MASK))
+        elif _children(holder, last):
+            holder[last] = MASK
+    return value
 
 
-def _children(place: Any, step: Step) -> list[Any]:
+def _children(holder: Any, step: PathStep) -> list[Any]:
     if step == EVERY:
-        return list(place) if isinstance(place, list) else list(place.values()) if isinstance(place, dict) else []
-    if isinstance(place, dict):
-        return [place[step]] if step in place else []
-    if isinstance(place, list) and isinstance(step, int):
-        return [place[step]] if step < len(place) else []
+        return list(holder) if isinstance(holder, list) else list(holder.values()) if isinstance(holder, dict) else []
+    if isinstance(holder, dict):
+        return [holder[step]] if step in holder else []
+    if isinstance(holder, list) and isinstance(step, int):
+        return [holder[step]] if step < len(holder) else []
     return []
 
 
-def _as_stored(stored: Any, value: Any) -> Any:
-    """A copy of the value in which texts are the stored ones that differ only in what is hidden in either.
+def _with_stored_secrets(stored: Any, value: Any) -> Any:
+    """Return a copy of the value in which strings that differ from the stored ones only in hidden parts are equal.
 
-    A snapshot is made where a variable is set, and compared where it may not be, or is something else.
+    A snapshot may be written with an environment variable set and compared without it, or with another value.
     """
     root: list[Any] = [value]
     waiting: list[tuple[Any, Any, Any]] = [(root, 0, stored)]
@@ -139,7 +134,9 @@ def _as_stored(stored: Any, value: Any) -> Any:
         holder, at, kept = waiting.pop()
         found = holder[at]
         if isinstance(kept, str) and isinstance(found, str):
-            if (HIDDEN in kept and _fits(kept, found)) or (HIDDEN in found and _fits(found, kept)):
+            if (HIDDEN in kept and _equals_redacted(kept, found)) or (
+                HIDDEN in found and _equals_redacted(found, kept)
+            ):
                 holder[at] = kept
         elif isinstance(kept, list) and isinstance(found, list):
             holder[at] = list(found)
@@ -150,14 +147,14 @@ def _as_stored(stored: Any, value: Any) -> Any:
     return root[0]
 
 
-def _fits(kept: str, found: str) -> bool:
-    """Whether a text is the kept one with anything in place of what is hidden in that."""
-    first, *between, last = kept.split(HIDDEN)
-    if not found.startswith(first) or not found.endswith(last) or len(found) < len(first) + len(last):
+def _equals_redacted(redacted: str, text: str) -> bool:
+    """Whether a text equals a redacted one; hidden parts match anything."""
+    first, *between, last = redacted.split(HIDDEN)
+    if not text.startswith(first) or not text.endswith(last) or len(text) < len(first) + len(last):
         return False
-    at, end = len(first), len(found) - len(last)
+    at, end = len(first), len(text) - len(last)
     for part in between:
-        at = found.find(part, at, end)
+        at = text.find(part, at, end)
         if at < 0:
             return False
         at += len(part)
@@ -165,21 +162,21 @@ def _fits(kept: str, found: str) -> bool:
 
 
 def refuse_update(environment: Mapping[str, str], *, is_allowed: bool, prefix: str = "--") -> None:
-    """Raise a UsageError where snapshots would be renewed by a machine that nobody watches."""
+    """Raise a UsageError if snapshots would be updated in a CI job."""
     if environment.get("CI", "").lower() not in ("", "0", "false") and not is_allowed:
         raise UsageError(
-            f"{prefix}update-snapshots: this is a CI job, where whatever comes would be taken for right; "
-            f"{prefix}allow-update-in-ci does it all the same"
+            f"{prefix}update-snapshots is disabled in CI jobs, where it would accept any result; "
+            f"use {prefix}allow-update-in-ci to update anyway"
         )
 
 
 def snapshot_file(suite: str) -> str:
-    """Where the snapshots of a suite are stored."""
+    """Return the file that stores the snapshots of a suite."""
     return f"{suite.removesuffix('.yaml').removesuffix('.yml')}.snapshots.json"
 
 
 def snapshot_names(suite: Suite) -> set[str]:
-    """The names of all snapshots that a suite compares with."""
+    """Return the names of all snapshots that a suite uses."""
     expects = [
         each
         for test in suite.tests
@@ -191,7 +188,7 @@ def snapshot_names(suite: Suite) -> set[str]:
 
 
 class SnapshotStore:
-    """The snapshots of one suite, in one file beside it; a prefix says how the option that renews them begins."""
+    """The snapshots of one suite, in one file beside it. `prefix` starts the update option named in messages."""
 
     def __init__(self, suite: str, *, updates: bool, prefix: str = "--") -> None:
         self.file = snapshot_file(suite)
@@ -199,23 +196,23 @@ class SnapshotStore:
         self._option = f"{prefix}update-snapshots"
         self._stored: dict[str, Any] | None = None
         self.changed: dict[str, Any] = {}
-        """Those that are new or different."""
-        self._forgotten: list[str] = []
+        """New or changed snapshots."""
+        self._removed: list[str] = []
 
     @property
     def written(self) -> int:
-        """How many are new or different."""
+        """The number of new or changed snapshots."""
         return len(self.changed)
 
-    def strays(self, names: Collection[str]) -> list[str]:
-        """The stored ones that have none of these names; where snapshots are renewed, they will be gone."""
+    def orphans(self, names: Collection[str]) -> list[str]:
+        """Return the stored snapshots not in `names`; an update removes them."""
         found = [name for name in self._stored or {} if name not in names]
         if self._updates:
-            self._forgotten = found
+            self._removed = found
         return found
 
     def read(self) -> None:
-        """Read the stored ones. Raises InputError where the file is damaged."""
+        """Read the stored snapshots. Raises InputError if the file is damaged."""
         self._stored = self._read()
 
     def _read(self) -> dict[str, Any]:
@@ -230,42 +227,42 @@ class SnapshotStore:
             raise InputError(f"cannot be read: {reason_of(error)}", file=self.file) from None
         except (ValueError, RecursionError):
             raise InputError(
-                f"these are no snapshots: not JSON; `{self._option}` after deleting it", file=self.file
+                f"not a snapshot file: not JSON; delete it and use {self._option}", file=self.file
             ) from None
         stored = document.get("snapshots") if isinstance(document, dict) else None
         if not isinstance(stored, dict):
-            raise InputError("these are no snapshots: there is no `snapshots` in it", file=self.file)
+            raise InputError("not a snapshot file: no `snapshots` object", file=self.file)
         return stored
 
-    def judge(self, name: str, value: Any) -> Mismatch | None:
-        """Compare a masked value with the stored one, or store it."""
+    def compare(self, name: str, value: Any) -> Mismatch | None:
+        """Compare a masked value with the stored one; in an update, store it instead."""
         if self._stored is None:
             self.read()
         stored = self._stored if self._stored is not None else {}
         if name in stored:
-            value = _as_stored(stored[name], value)
+            value = _with_stored_secrets(stored[name], value)
             if next(differences(stored[name], value), None) is None:
                 return None
         if self._updates:
             stored[name] = self.changed[name] = value
             return None
         if name not in stored:
-            return Mismatch(f"no snapshot is stored yet; {self._option} stores it", "a snapshot", shown(value))
-        told = "; ".join(list(differences(stored[name], value))[:MOST_DIFFERENCES])
+            return Mismatch(f"no stored snapshot; use {self._option} to store it", "a snapshot", shown(value))
+        listed = "; ".join(list(differences(stored[name], value))[:MOST_DIFFERENCES])
         return Mismatch(
-            f"is not as stored: {told}; {self._option} takes it as right", shown(stored[name]), shown(value)
+            f"differs from the snapshot: {listed}; use {self._option} to accept it", shown(stored[name]), shown(value)
         )
 
     def save(self) -> None:
-        """Write the file, where something changed."""
-        if not self.changed and not self._forgotten:
+        """Write the file if anything changed."""
+        if not self.changed and not self._removed:
             return
         from mcproof.text.atomic import write_file
 
         if self._stored is None:
             self.read()
         snapshots = {**(self._stored or {}), **self.changed}
-        for name in self._forgotten:
+        for name in self._removed:
             snapshots.pop(name, None)
         document = {"schema_version": 1, "snapshots": dict(sorted(snapshots.items()))}
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"

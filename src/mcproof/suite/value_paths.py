@@ -1,4 +1,4 @@
-"""Which value is meant: dotted paths such as `result.content[0].text` or `tool["find book"].score`."""
+"""Value paths: dotted paths into a result, such as `result.content[0].text` or `tool["find book"].score`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mcproof.errors import nearest
 from mcproof.text.yamltext import DEEPEST
 
 LONGEST = 1_000
-"""The length of a target, in characters."""
+"""Maximum length of a path, in characters."""
 
 _STEP = re.compile(
     r"""\.(?P<name>[^\s.\[\]"'*]++)
@@ -23,7 +23,7 @@ _STEP = re.compile(
 )
 
 CALL: Final = ("result", "error", "duration_ms")
-"""What an answer is looked at for."""
+"""Roots of paths into the response to a call."""
 NEGATIVE_PATH: Final = ("checks_run", "failures", "gate_passed")
 FUZZ: Final = ("cases_run", "crashes", "hangs", "protocol_violations", "leaks", "accepted", "gate_passed")
 QUALITY: Final = (
@@ -35,44 +35,44 @@ QUALITY: Final = (
     "schema_warnings",
 )
 BLOCKS: Final = {"negative_path": NEGATIVE_PATH, "fuzz": FUZZ}
-"""The numbers that a block of a tool test comes to."""
+"""The numbers that each block of a tool test reports."""
 
 
 class Every(NamedTuple):
-    """Every item of a list, or every member of an object; only in masks."""
+    """The `[*]` step: every item of a list or member of an object; only in masks."""
 
 
 EVERY = Every()
-Step = str | int | Every
-"""A key, an index, or all of them."""
+PathStep = str | int | Every
+"""A key, an index, or `[*]`."""
 
 
-class Missing(NamedTuple):
-    """There is nothing where a target leads, and where it stops leading anywhere."""
+class MissingValue(NamedTuple):
+    """The result of a path that has no value."""
 
     reached: str
-    """As far as it leads."""
+    """The longest prefix of the path that has a value."""
     why: str
 
 
-class Target(NamedTuple):
-    """A path that was read."""
+class ValuePath(NamedTuple):
+    """A parsed path."""
 
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
 
     @property
     def root(self) -> str:
         return str(self.steps[0])
 
     def value_in(self, facts: dict[str, Any]) -> Any:
-        """The value in what is known, or a Missing."""
+        """Return the value of the path in `facts`, or a MissingValue."""
         value: Any = facts
         for done, step in enumerate(self.steps):
             if isinstance(step, str) and isinstance(value, dict):
                 if step not in value:
                     if step == "isError" and self.steps[:done] == ("result",):
-                        return False  # a server that does not say so means no
+                        return False  # an absent `isError` means false
                     return self._missing(done, _has(value))
             elif isinstance(step, int) and isinstance(value, list):
                 if step >= len(value):
@@ -82,12 +82,12 @@ class Target(NamedTuple):
             value = value[step]
         return value
 
-    def _missing(self, done: int, why: str) -> Missing:
-        return Missing(spelt(self.steps[:done]), why)
+    def _missing(self, done: int, why: str) -> MissingValue:
+        return MissingValue(path_text(self.steps[:done]), why)
 
 
 def kind_of(value: Any) -> str:
-    """What a JSON value is, in words."""
+    """Return the type of a JSON value, with its article, for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -95,7 +95,7 @@ def kind_of(value: Any) -> str:
     if isinstance(value, int | float):
         return "a number"
     if isinstance(value, str):
-        return "a text"
+        return "a string"
     return "a list" if isinstance(value, list) else "an object"
 
 
@@ -105,8 +105,8 @@ def _has(value: dict[str, Any]) -> str:
     return f"has {names}{more}" if value else "is empty"
 
 
-def spelt(steps: tuple[Step, ...], before: str = "") -> str:
-    """Steps as they are written in a suite."""
+def path_text(steps: tuple[PathStep, ...], before: str = "") -> str:
+    """Return steps in the syntax of suites."""
     for step in steps:
         if isinstance(step, Every):
             before += "[*]"
@@ -119,29 +119,29 @@ def spelt(steps: tuple[Step, ...], before: str = "") -> str:
     return before
 
 
-class TargetError(ValueError):
-    """A target that is none; the text says why."""
+class ValuePathError(ValueError):
+    """Text that is not a value path; the message is the reason."""
 
 
 @lru_cache(1_000)
-def parse_target(text: str, *, allows_every: bool = False) -> Target:
-    """A target as it is written. Raises TargetError. Suites say the same few again and again."""
+def parse_value_path(text: str, *, allows_every: bool = False) -> ValuePath:
+    """Parse a path. Raises ValuePathError. Cached, since suites repeat the same few paths."""
     if len(text) > LONGEST:
-        raise TargetError(f"longer than {LONGEST:,} characters")
-    source, at, steps = f".{text}", 0, list[Step]()
+        raise ValuePathError(f"is longer than {LONGEST:,} characters")
+    source, at, steps = f".{text}", 0, list[PathStep]()
     while at < len(source):
         found = _STEP.match(source, at)
         if found is None or (found["every"] and not allows_every):
             shown = source[at:][:40] if at else text[:40]
-            raise TargetError(f"cannot be read from `{shown}` on; a path is such as `result.content[0].text`")
+            raise ValuePathError(f"has a syntax error at `{shown}`; a path looks like `result.content[0].text`")
         steps.append(_step(found))
         at = found.end()
     if len(steps) > DEEPEST:
-        raise TargetError(f"has more than {DEEPEST} steps")
-    return Target(text, tuple(steps))
+        raise ValuePathError(f"has more than {DEEPEST} steps")
+    return ValuePath(text, tuple(steps))
 
 
-def _step(found: re.Match[str]) -> Step:
+def _step(found: re.Match[str]) -> PathStep:
     if found["name"] is not None:
         return found["name"]
     if found["index"] is not None:
@@ -154,41 +154,41 @@ def _step(found: re.Match[str]) -> Step:
     try:
         return str(json.loads(quoted))
     except ValueError:
-        raise TargetError(f"{quoted[:40]} is no text in quotes") from None
+        raise ValuePathError(f"has an invalid quoted key {quoted[:40]}") from None
 
 
-def refusal(target: Target, known: tuple[str, ...], blocks: tuple[str, ...] = ()) -> str | None:
-    """Why nothing of a test can be meant by a target; None where something is."""
-    root = target.root
+def refusal(path: ValuePath, known: tuple[str, ...], blocks: tuple[str, ...] = ()) -> str | None:
+    """Return why a test has no such path; None if it has."""
+    root = path.root
     if root in blocks:
         names = BLOCKS[root]
-        if len(target.steps) == 2 and target.steps[1] in names:
+        if len(path.steps) == 2 and path.steps[1] in names:
             return None
-        word = str(target.steps[1]) if len(target.steps) > 1 else ""
+        word = str(path.steps[1]) if len(path.steps) > 1 else ""
         listed = ", ".join(f"{root}.{name}" for name in names)
-        return f"unknown target `{target.text}`{_hint(word, names, f'{root}.')}; there are {listed}"
-    if root in BLOCKS and len(target.steps) > 1:
-        return f"the target `{target.text}` needs a `{root}` block in the same test"
+        return f"unknown target `{path.text}`{_hint(word, names, f'{root}.')}; expected one of {listed}"
+    if root in BLOCKS and len(path.steps) > 1:
+        return f"the target `{path.text}` needs a `{root}` block in the same test"
     if root in known:
-        return None if len(target.steps) == 1 or root in ("result", "error") else f"`{root}` is a number; end there"
+        return None if len(path.steps) == 1 or root in ("result", "error") else f"`{root}` is a number and has no parts"
     shown = [*known, *(f"{block}.{name}" for block in blocks for name in BLOCKS[block])]
-    return f"unknown target `{target.text}`{nearest(root, shown)}; there are {', '.join(shown)}"
+    return f"unknown target `{path.text}`{nearest(root, shown)}; expected one of {', '.join(shown)}"
 
 
-def quality_refusal(target: Target) -> str | None:
-    """Why a target means nothing of the quality of tools."""
-    steps = target.steps
+def quality_refusal(path: ValuePath) -> str | None:
+    """Return why `tool_quality` has no such path; None if it has."""
+    steps = path.steps
     if steps[0] == "tool" and len(steps) == 3 and isinstance(steps[1], str) and steps[2] == "score":
         return None
     if len(steps) == 1 and steps[0] in QUALITY:
         return None
     listed = ", ".join((*QUALITY, 'tool["NAME"].score'))
-    return f"unknown target `{target.text}`{nearest(target.text, list(QUALITY))}; there are {listed}"
+    return f"unknown target `{path.text}`{nearest(path.text, list(QUALITY))}; expected one of {listed}"
 
 
-def is_number(target: Target) -> bool:
-    """Whether a target can be nothing but a number."""
-    return target.root in (*BLOCKS, *QUALITY, "duration_ms", "tool")
+def is_number(path: ValuePath) -> bool:
+    """Whether the value of a path is always a number."""
+    return path.root in (*BLOCKS, *QUALITY, "duration_ms", "tool")
 
 
 def _hint(word: str, names: tuple[str, ...], before: str) -> str:

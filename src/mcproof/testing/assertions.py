@@ -1,4 +1,4 @@
-"""What must be true of a server, or of tools: an AssertionError says everything that is not."""
+"""Assertions about the schemas and error handling of a server."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def assert_schema_strict(
     *,
     ignore: Iterable[str] = (),
 ) -> None:
-    """Assert that the strict rules, those of `mcproof schema-lint`, find nothing in the input schemas.
+    """Assert that the strict rules (those of `mcproof schema-lint`) find nothing in the input schemas.
 
-    Of a server, a list of tools, or an object with `tools`; of all tools, or the one that is named. `ignore` names
-    rules that need not hold, by id or name.
+    Takes a server, a list of tools, or an object with `tools`. `tool` limits the check to one tool; `ignore` lists
+    rules to skip, by id or name.
     """
     __tracebackhide__ = True
     from mcproof.console import Style, plural
@@ -41,16 +41,18 @@ def assert_schema_strict(
     catalog = _catalog(server_or_tools)
     names = [each.name for each in catalog.tools]
     if not names:
-        raise AssertionError("there are no tools, so there is nothing to judge")
+        raise AssertionError("there are no tools to check")
     if tool is not None and tool not in names:
         raise AssertionError(f"there is no tool `{tool}`{nearest(tool, names)}")
     found = [each for each in check(catalog, rules) if tool is None or each.item.name == tool]
     if found:
         style = Style()
-        said = [f"{each.level}[{each.rule.id}] {style.text(each.sentence)}" for each in report_findings(catalog, found)]
-        more = [f"and {len(said) - _MOST_SHOWN:,} more"] if len(said) > _MOST_SHOWN else []
-        head = f"{plural(len(said), 'finding')} in the input schemas of {style.text(catalog.name)}"
-        raise AssertionError("\n  ".join([head, *said[:_MOST_SHOWN], *more]))
+        lines = [
+            f"{each.level}[{each.rule.id}] {style.text(each.sentence)}" for each in report_findings(catalog, found)
+        ]
+        more = [f"and {len(lines) - _MOST_SHOWN:,} more"] if len(lines) > _MOST_SHOWN else []
+        head = f"{plural(len(lines), 'finding')} in the input schemas of {style.text(catalog.name)}"
+        raise AssertionError("\n  ".join([head, *lines[:_MOST_SHOWN], *more]))
 
 
 def _catalog(source: McpServer | Sequence[Any] | Mapping[str, Any]) -> Catalog:
@@ -58,10 +60,10 @@ def _catalog(source: McpServer | Sequence[Any] | Mapping[str, Any]) -> Catalog:
     from mcproof.targets.snapshot import read_snapshot
 
     if isinstance(source, McpServer):
-        return source.run(source.host.catalog)
+        return source.run(source.caller.server.catalog)
     document = {"tools": list(source)} if not hasattr(source, "keys") else dict(source)
     if document.get("tools") == []:
-        raise AssertionError("there are no tools, so there is nothing to judge")
+        raise AssertionError("there are no tools to check")
     return read_snapshot(json.dumps(document).encode(), "the tools")
 
 
@@ -73,49 +75,61 @@ def assert_negative_path(
     checks: Iterable[str] | None = None,
     timeout: float | None = None,
 ) -> None:
-    """Assert that a tool refuses what it should: the probes of a suite's `negative_path`, in a process of their own.
+    """Assert that a tool rejects invalid calls: the probes of `negative_path` in suites, sent to a separate process.
 
-    `args` are the valid call that the probes start from; without them, one is made from the schema. `checks` names
-    some of unknown_tool, missing_required, wrong_type, extra_field and oversized; without it, all are sent.
+    `args` are valid arguments to vary; by default they are generated from the schema. `checks` selects probes:
+    unknown_tool, missing_required, wrong_type, extra_field and oversized; all by default.
     """
     __tracebackhide__ = True
     from mcproof.console import Style
     from mcproof.prove.proving import WEAK
     from mcproof.report.suite_tests import reasons
-    from mcproof.suite.run.execute_test import run_part
+    from mcproof.suite.run.execute_test import execute_part
     from mcproof.suite.snapshots import SnapshotStore
 
     test = _negative_test(tool, args, checks, timeout)
-    nothing_stored = SnapshotStore("", updates=False)
-    result = server.run(lambda: run_part(test, "negative_path", server.host, nothing_stored))
+    no_snapshots = SnapshotStore("", updates=False)
+    result = server.run(lambda: execute_part(test, "negative_path", server.caller, no_snapshots))
     if result.outcome == "error":
         raise ServerError(result.message)
     if result.outcome == "failed":
-        said = [f"  {line}" for line in reasons(result._replace(line=None), Style())]
-        raise AssertionError("\n".join([f"the negative path of `{tool}`:", *said]))
+        lines = [f"  {line}" for line in reasons(result._replace(line=None), Style())]
+        raise AssertionError("\n".join([f"the negative path of `{tool}`:", *lines]))
     if result.outcome == "not_applicable":
         raise AssertionError(f"the negative path of `{tool}`: {result.message}")
     if WEAK in result.message:
         from warnings import warn
 
-        warn(f"assert_negative_path of `{tool}`: {WEAK}; `args` gives a better one", stacklevel=2)
+        warn(f"assert_negative_path of `{tool}`: {WEAK}; pass valid `args`", stacklevel=2)
 
 
 def _negative_test(
     tool: str, args: Mapping[str, Any] | None, checks: Iterable[str] | None, timeout: float | None
 ) -> SuiteTest:
-    """What a suite would have in its place."""
+    """Return the equivalent test of a suite."""
     from mcproof.exchange.probe_facts import CHECKS
-    from mcproof.suite.definition import NegativePath, Place, SuiteTest
+    from mcproof.suite.definition import NegativePathBlock, SuiteLocation, SuiteTest
 
     __tracebackhide__ = True
     wanted = CHECKS if checks is None else tuple(checks)
     for check in wanted:
         if check not in CHECKS:
-            raise ValueError(f"unknown check `{check}`{nearest(check, list(CHECKS))}; there are {', '.join(CHECKS)}")
+            raise ValueError(
+                f"unknown check `{check}`{nearest(check, list(CHECKS))}; expected one of {', '.join(CHECKS)}"
+            )
     if not wanted:
-        raise ValueError("`checks` is empty; leave it out to send every probe")
+        raise ValueError("`checks` is empty; omit it to send every probe")
     arguments = None if args is None else dict(args)
     limit = None if timeout is None else max(1, round(timeout * 1000))
-    block = NegativePath(tuple(check for check in CHECKS if check in wanted), None, are_named=checks is not None)
-    return SuiteTest("tools", tool, NAME, Place("", 1, 1), tool, arguments, timeout_ms=limit, negative_path=block)
+    block = NegativePathBlock(tuple(check for check in CHECKS if check in wanted), None, are_named=checks is not None)
+    return SuiteTest(
+        number=0,
+        block="tools",
+        name=tool,
+        server=NAME,
+        location=SuiteLocation("", 1, 1),
+        subject=tool,
+        arguments=arguments,
+        timeout_ms=limit,
+        negative_path=block,
+    )

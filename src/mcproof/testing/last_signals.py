@@ -1,6 +1,6 @@
-"""What ends a process without asking, as a CI job that is cancelled does: servers are ended with it.
+"""End servers when a signal terminates the process, as in a cancelled CI job.
 
-Only where nobody else minds the signal, and only in the process that has started the servers, not in a fork of it.
+Only for signals without another handler, and only in the process that started the servers, not in its forks.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
-from mcproof.client.transports.stdio import kill_all_started
+from mcproof.client.transports.started import STARTED
 
 if TYPE_CHECKING:
     from types import FrameType
 
 _NAMES = ("SIGTERM", "SIGHUP")
 _owner: int | None = None
-"""The process that the signals are minded in."""
+"""The process that installed the handlers."""
 
 
-def mind_signals() -> None:
-    """Let a signal that ends this process end all servers first."""
-    global _owner  # noqa: PLW0603 (signals are the whole process's)
+def handle_signals() -> None:
+    """End all servers before a signal terminates this process."""
+    global _owner  # noqa: PLW0603 (signal handlers are process-wide)
     if threading.current_thread() is not threading.main_thread():
-        return  # where Python does not let one
+        return  # Python allows signal handlers only in the main thread
     for name in _NAMES:
         number = getattr(signal, name, None)  # not on Windows
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
@@ -35,8 +35,8 @@ def mind_signals() -> None:
 
 
 def _end(number: int, _: FrameType | None) -> None:
-    """End the servers, and then this process as it would have ended."""
+    """End the servers, then let the default handler end this process."""
     if os.getpid() == _owner:
-        kill_all_started()
+        STARTED.kill_all()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

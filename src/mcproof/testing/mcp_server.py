@@ -1,4 +1,4 @@
-"""A live server for tests that are written as plain functions."""
+"""A live server for synchronous tests."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.secrets import plain_secrets
 from mcproof.console import safe
 from mcproof.errors import McproofError
-from mcproof.suite.definition import Place, ServerEntry, Suite
+from mcproof.suite.definition import ServerEntry, Suite, SuiteLocation
 from mcproof.suite.matchers import cropped
-from mcproof.suite.run.execute_test import unanswered
-from mcproof.suite.server_under_test import Host, UnableError, unreachable
+from mcproof.suite.run.caller import Caller
+from mcproof.suite.run.execute_test import no_response
+from mcproof.suite.run.server_under_test import CannotRunError, ServerUnderTest, unreachable
 from mcproof.testing.background import Background
-from mcproof.testing.results import CallResult, PromptResult, ReadResult
+from mcproof.testing.call_results import CallResult, PromptResult, ReadResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -28,29 +29,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 NAME = "server"
-"""What the one server is called where a suite would have several."""
-_LONGEST_SAID = 1_000
+"""The name of the server in results."""
+_LONGEST_MESSAGE = 1_000
 
 
 class ServerError(McproofError):
-    """No answer: the server cannot be reached, ended, took too long, or sent something else than JSON-RPC."""
+    """No valid response: the server is unreachable, ended, timed out, or sent something other than JSON-RPC."""
 
 
 class McpError(Exception):
-    """The server answered with a JSON-RPC error."""
+    """The server returned a JSON-RPC error."""
 
-    def __init__(self, code: int | None, message: str, data: Any, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, code: int | None, message: str, data: Any, text: str) -> None:
+        super().__init__(text)
         self.code = code
         self.message = message
         self.data = data
 
 
 class McpServer:
-    """A server that is started or reached when it is needed first, and again where it has ended.
+    """A server, started or connected to on first use, and restarted if it has ended.
 
-    The command is a list of words, or one text that is split as a shell would; an address that begins with http is
-    reached instead. A started server gets no more of the environment than it takes to run, and `env`.
+    `command` is a list, a string that is split like a shell command, or an HTTP URL. A started server gets a minimal
+    environment and `env`.
     """
 
     def __init__(
@@ -64,13 +65,14 @@ class McpServer:
         protocol: str | None = None,
     ) -> None:
         entry = _entry(command, env or {}, cwd, headers or {}, timeout, protocol)
-        self.host = Host(entry, Suite("", secrets=tuple(_secrets(entry.environment))), None)
+        suite = Suite("", secrets=tuple(_secrets(entry.environment)))
+        self.caller = Caller(ServerUnderTest(entry, suite, None))
         self._turn = asyncio.Lock()
         self._is_warned = False
         self._background = Background(self._leave)
 
     def __repr__(self) -> str:
-        return f"McpServer({self.host.server.label!r})"
+        return f"McpServer({self.caller.server.endpoint.label!r})"
 
     def __enter__(self) -> McpServer:
         __tracebackhide__ = True
@@ -81,31 +83,31 @@ class McpServer:
         self.close()
 
     def start(self) -> None:
-        """Make sure that the server is there. Raises ServerError."""
+        """Start or connect to the server. Raises ServerError."""
         __tracebackhide__ = True
-        self.run(self.host.connect)
+        self.run(self.caller.server.connect)
 
     def close(self) -> None:
-        """End the server, and all that it has started."""
+        """End the server and its child processes."""
         self._background.close()
 
     async def _leave(self, at_once: bool) -> None:
-        await self.host.session.close(at_once=at_once)
+        await self.caller.server.session.close(at_once=at_once)
 
-    # What a server is asked
+    # Requests
 
     def call(
         self, tool: str, arguments: Mapping[str, Any] | None = None, *, timeout: float | None = None
     ) -> CallResult:
-        """Call a tool. Raises McpError and ServerError; a tool that says itself that it failed is a result."""
+        """Call a tool. Raises McpError and ServerError; a result with `isError` is returned."""
         __tracebackhide__ = True
         params = {"name": tool, "arguments": dict(arguments or {})}
-        return CallResult(self.request("tools/call", params, timeout=timeout), self.host.hide_whole)
+        return CallResult(self.request("tools/call", params, timeout=timeout), self.caller.server.hide_whole)
 
     def read(self, uri: str, *, timeout: float | None = None) -> ReadResult:
         """Read a resource. Raises McpError and ServerError."""
         __tracebackhide__ = True
-        return ReadResult(self.request("resources/read", {"uri": uri}, timeout=timeout), self.host.hide_whole)
+        return ReadResult(self.request("resources/read", {"uri": uri}, timeout=timeout), self.caller.server.hide_whole)
 
     def prompt(
         self, name: str, arguments: Mapping[str, str] | None = None, *, timeout: float | None = None
@@ -113,54 +115,54 @@ class McpServer:
         """Get a prompt. Raises McpError and ServerError."""
         __tracebackhide__ = True
         params = {"name": name, **({} if arguments is None else {"arguments": dict(arguments)})}
-        return PromptResult(self.request("prompts/get", params, timeout=timeout), self.host.hide_whole)
+        return PromptResult(self.request("prompts/get", params, timeout=timeout), self.caller.server.hide_whole)
 
     def request(
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None
     ) -> dict[str, Any]:
-        """The result of any request. Raises McpError and ServerError."""
+        """Send a request and return its result. Raises McpError and ServerError."""
         __tracebackhide__ = True
         sent = _json(params)
         reply = self.run(lambda: self._ask(method, sent, timeout))
         if reply.outcome not in ("accepted", "rejected") or reply.message is None:
-            raise ServerError(self._shown(f"{_subject(method, sent)}: {_trouble(reply)}"))
+            raise ServerError(self._shown(f"{_subject(method, sent)}: {_failure(reply)}"))
         error = reply.message.error
         if error is None:
             return reply.result
         code, message = error.get("code"), error.get("message")
-        said = self._shown(f"{_subject(method, sent)}: {reply.message.complaint}")
-        raise McpError(code if isinstance(code, int) else None, str(message), error.get("data"), said)
+        text = self._shown(f"{_subject(method, sent)}: {reply.message.description}")
+        raise McpError(code if isinstance(code, int) else None, str(message), error.get("data"), text)
 
     def tools(self) -> list[Any]:
-        """The tools as the server lists them, all pages. Raises ServerError."""
+        """List the tools, all pages. Raises ServerError."""
         __tracebackhide__ = True
         return self._listed("tools")
 
     def resources(self) -> list[Any]:
-        """The resources as the server lists them, all pages. Raises ServerError."""
+        """List the resources, all pages. Raises ServerError."""
         __tracebackhide__ = True
         return self._listed("resources")
 
     def resource_templates(self) -> list[Any]:
-        """The templates of resources as the server lists them, all pages. Raises ServerError."""
+        """List the resource templates, all pages. Raises ServerError."""
         __tracebackhide__ = True
         return self._listed("resourceTemplates")
 
     def prompts(self) -> list[Any]:
-        """The prompts as the server lists them, all pages. Raises ServerError."""
+        """List the prompts, all pages. Raises ServerError."""
         __tracebackhide__ = True
         return self._listed("prompts")
 
-    # How
+    # Internals
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do something with the server in the background. Raises ServerError."""
+        """Run a coroutine in the background event loop. Raises ServerError."""
         __tracebackhide__ = True
         if self._background.is_closed:
             raise ServerError("the server was closed")
         try:
             done = self._background.run(work())
-        except UnableError as error:
+        except CannotRunError as error:
             why = str(error)
         except (ConnectError, LostError) as error:
             why = unreachable(error.message)
@@ -170,15 +172,15 @@ class McpServer:
         raise ServerError(self._shown(why))
 
     def _warn_of_noise(self) -> None:
-        if self.host.noise and not self._is_warned:
+        if self.caller.server.noise and not self._is_warned:
             self._is_warned = True
-            warn(self._shown(f"{self.host.server.label} {self.host.noise}"), stacklevel=4)
+            warn(self._shown(f"{self.caller.server.endpoint.label} {self.caller.server.noise}"), stacklevel=4)
 
     async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Response:
         async with self._turn:
-            reply, _ = await self.host.ask(None, (method, params), timeout)
-            ended = await self.host.end_after_answer() if reply.message is not None else None
-            return reply if ended is None else reply._replace(outcome="crash", why=f"it was answered, and then {ended}")
+            reply, _ = await self.caller.ask(None, (method, params), timeout)
+            ended = await self.caller.server.crash_after_response() if reply.message is not None else None
+            return reply if ended is None else reply._replace(outcome="crash", why=f"after the response, {ended}")
 
     def _listed(self, key: str) -> list[Any]:
         __tracebackhide__ = True
@@ -188,21 +190,21 @@ class McpServer:
         return items
 
     async def _list(self, key: str) -> tuple[list[Any], str]:
-        """The items of a list, and why they are not all."""
+        """Return the items of a list, and why some are missing."""
         async with self._turn:
-            await self.host.connect()
-            connection = await self.host.session.connection()
+            await self.caller.server.connect()
+            connection = await self.caller.server.session.connection()
             listing = await list_everything(connection, [each for each in METHODS if each.key == key])
             if listing.unserved:
-                await self.host.session.close(at_once=True)
+                await self.caller.server.session.close(at_once=True)
             return listing.lists.get(key, []), "; ".join(f"{method}: {why}" for method, why in listing.unserved)
 
     def _shown(self, text: str) -> str:
-        return safe(cropped(self.host.hide(text), _LONGEST_SAID))
+        return safe(cropped(self.caller.server.hide(text), _LONGEST_MESSAGE))
 
 
 class ServerStarter:
-    """Starts servers, and ends all of them when its own time is over."""
+    """Starts servers, and ends them all on exit."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -233,9 +235,9 @@ class ServerStarter:
         return server
 
     def hide(self, text: str) -> str:
-        """A text without the secrets of any server that was started."""
+        """Hide the secrets of all started servers in a text."""
         for server in self._started:
-            text = server.host.hide_whole(text)
+            text = server.caller.server.hide_whole(text)
         return text
 
 
@@ -250,21 +252,22 @@ def _entry(
     from mcproof.client.connection import REVISIONS
 
     if protocol is not None and protocol not in REVISIONS:
-        raise ValueError(f"unknown protocol revision {protocol!r}; there are {', '.join(REVISIONS)}")
+        raise ValueError(f"unknown protocol revision {protocol!r}; expected one of {', '.join(REVISIONS)}")
     if timeout is not None and not timeout > 0:
-        raise ValueError("a timeout is a number of seconds, more than 0")
-    place, limit = Place("", 1, 1), None if timeout is None else max(1, round(timeout * 1000))
+        raise ValueError("`timeout` must be a positive number of seconds")
+    limit = None if timeout is None else max(1, round(timeout * 1000))
+    entry = ServerEntry(NAME, SuiteLocation("", 1, 1), timeout_ms=limit, protocol=protocol)
     if isinstance(command, str) and command.lower().startswith(("http://", "https://")):
         if env or cwd is not None:
-            raise ValueError("`env` and `cwd` are for a server that is started, and this one is at an address")
-        return ServerEntry(NAME, place, (), command, {}, dict(headers), None, limit, protocol)
+            raise ValueError("`env` and `cwd` apply only to a command, not to a URL")
+        return entry._replace(url=command, headers=dict(headers))
     if headers:
-        raise ValueError("`headers` are for a server at an address, and this one is started")
+        raise ValueError("`headers` apply only to a URL, not to a command")
     words = tuple(_split(command) if isinstance(command, str) else map(str, command))
     if not words:
         raise ValueError("the command is empty")
     folder = None if cwd is None else os.fspath(cwd)
-    return ServerEntry(NAME, place, words, "", dict(env), {}, folder, limit, protocol)
+    return entry._replace(command=words, environment=dict(env), directory=folder)
 
 
 def _split(command: str) -> list[str]:
@@ -273,35 +276,35 @@ def _split(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise ValueError(f"the command cannot be split into words: {error}") from None
+        raise ValueError(f"cannot split the command: {error}") from None
 
 
 def _secrets(environment: Mapping[str, str]) -> list[str]:
-    """What a server is given and nobody may repeat: secrets by their name or looks, and what our environment has."""
+    """Return values of `env` to hide: likely secrets, and values copied from our own environment."""
     ours = {value for value in os.environ.values() if len(value) >= 8}
     return [*plain_secrets(environment.items()), *(value for value in environment.values() if value in ours)]
 
 
 def _json(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Parameters as they are sent. Raises TypeError where they are no JSON."""
+    """Return parameters as a dict. Raises TypeError if they are not JSON."""
     __tracebackhide__ = True
     if params is None:
         return None
     try:
         json.dumps(dict(params))
     except (TypeError, ValueError) as error:
-        raise TypeError(f"these are no arguments in JSON: {error}") from None
+        raise TypeError(f"not JSON arguments: {error}") from None
     return dict(params)
 
 
-def _trouble(reply: Response) -> str:
-    """Why a reply is not to be relied on."""
+def _failure(reply: Response) -> str:
+    """Return why a response is missing or invalid."""
     if not reply.arrived:
-        return f"the server had ended before: {reply.why}"
-    return unanswered(reply) if reply.message is None else reply.why
+        return f"the server had already ended: {reply.why}"
+    return no_response(reply) if reply.message is None else reply.why
 
 
 def _subject(method: str, params: dict[str, Any] | None) -> str:
-    """What was asked for, in front of what came of it."""
+    """Return the method and the name or URI it concerns, for messages."""
     named = (params or {}).get("uri" if method == "resources/read" else "name")
     return f"{method} {named}" if isinstance(named, str) else method

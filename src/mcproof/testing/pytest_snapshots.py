@@ -1,4 +1,4 @@
-"""Snapshots in tests: what a server gave once and was right, in one file beside the module."""
+"""Snapshots in pytest tests, stored in one file beside the test module."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.errors import InputError
-from mcproof.suite.snapshots import hidden, mask_of
-from mcproof.suite.value_paths import TargetError
-from mcproof.testing.results import CallResult, PromptResult, ReadResult
+from mcproof.suite.snapshots import map_texts, mask_of
+from mcproof.suite.value_paths import ValuePathError
+from mcproof.testing.call_results import CallResult, PromptResult, ReadResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,19 +27,19 @@ class McpSnapshot:
         self._unnamed = 0
 
     def __call__(self, value: Any, name: str = "", *, mask: Iterable[str] = ()) -> None:
-        """Assert that a result, or any JSON, is as it was stored.
+        """Assert that a result, or any JSON value, equals its stored snapshot.
 
-        `mask` names what is not compared: paths from `result`, which is the value, with `[*]` for every item; and
-        `timestamps` and `uuids` wherever they stand. A test with several snapshots may give them names.
+        `mask` lists parts to ignore: paths from `result` (the value), with `[*]` for every item; `timestamps` and
+        `uuids` mask these anywhere. Several snapshots in a test can be told apart by name.
         """
         __tracebackhide__ = True
         key = self._key(name)
         try:
             mismatch = self._mismatch(key, value, mask)
-        except (InputError, TargetError, TypeError) as error:
+        except (InputError, ValuePathError, TypeError) as error:
             raise AssertionError(f"snapshot `{key}`: {error}") from None
         if mismatch is not None:
-            raise AssertionError(f"snapshot `{key}`: {_said(mismatch)}")
+            raise AssertionError(f"snapshot `{key}`: {_described(mismatch)}")
 
     def _key(self, name: str) -> str:
         if name:
@@ -49,20 +49,20 @@ class McpSnapshot:
 
     def _mismatch(self, key: str, value: Any, mask: Iterable[str]) -> Mismatch | None:
         if isinstance(value, CallResult | PromptResult | ReadResult):
-            value = hidden(value.raw, value.hide)
-        masked = mask_of(list(mask)).of(hidden(_json(value), self._hide), ("result",))
-        return self._store.judge(key, masked)
+            value = map_texts(value.raw, value.hide)
+        masked = mask_of(list(mask)).apply(map_texts(_json(value), self._hide), ("result",))
+        return self._store.compare(key, masked)
 
 
 def _json(value: Any) -> Any:
-    """A value as JSON has it: tuples are lists. Raises TypeError."""
+    """Return a value as parsed JSON: tuples become lists. Raises TypeError."""
     try:
         return json.loads(json.dumps(value, allow_nan=False))
     except (ValueError, RecursionError) as error:
-        raise TypeError(f"the value is no JSON: {error}") from None
+        raise TypeError(f"not a JSON value: {error}") from None
 
 
-def _said(mismatch: Mismatch) -> str:
+def _described(mismatch: Mismatch) -> str:
     from mcproof.console import Style
 
     style = Style()

@@ -1,1 +1,1 @@
-"""How bytes travel to a server and back: standard streams, Streamable HTTP, HTTP with SSE."""
+"""The transports: stdio, Streamable HTTP, and HTTP with SSE."""

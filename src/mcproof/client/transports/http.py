@@ -1,6 +1,6 @@
-"""A server at a URL: Streamable HTTP, and the older transport of two streams.
+"""The transports of a server at a URL: Streamable HTTP, and the older HTTP with SSE.
 
-Nothing is sent anywhere but to the origin that the user named, and no answer is read beyond its limit.
+Requests go only to the origin that the user named, and no response is read beyond a size limit.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ LARGEST_BODY = 64 * 1024 * 1024
 _ACCEPT = "application/json, text/event-stream"
 _REDIRECTS = range(300, 400)
 _FORBIDDEN = (401, 403)
+_BAD_HEADER = "a header has characters that HTTP does not allow"
 
 
 class HttpStatusError(ConnectError):
-    """An HTTP status that is no answer."""
+    """An HTTP error status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -38,24 +39,43 @@ class HttpStatusError(ConnectError):
 
     @property
     def is_final(self) -> bool:
-        """Whether it would be the same for any other question."""
+        """Whether every other request would get the same status."""
         return self.status in _FORBIDDEN or self.status in _REDIRECTS
 
 
-class StreamableHttp:
-    """The transport of one endpoint: every message is a POST, answered by JSON or by a stream of events."""
-
-    name = "http"
+class _HttpTransport:
+    """What both transports share."""
 
     def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
         self._url = url
         self._headers = headers
         self._connect = connect
         self._client: httpx2.AsyncClient | None = None
-        self.session: str | None = None
         self.protocol_headers: Callable[[dict[str, Any]], dict[str, str]] = lambda _: {}
-        """The headers that the protocol asks for with a message, which depend on its revision."""
+        """The headers that the protocol revision requires for a message."""
         self.peer = Peer(self._post)
+
+    async def _post(self, message: bytes) -> None:
+        raise NotImplementedError
+
+    def last_words(self) -> str:
+        return ""
+
+    def last_lines(self) -> str:
+        return ""
+
+    def kill(self) -> None:
+        """Do nothing: the process is not ours."""
+
+
+class StreamableHttp(_HttpTransport):
+    """Streamable HTTP: every message is a POST; the response is JSON or a stream of events."""
+
+    name = "http"
+
+    def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
+        super().__init__(url, headers, connect)
+        self.session: str | None = None
 
     async def open(self) -> None:
         self._client = _client(self._headers, self._connect)
@@ -76,7 +96,7 @@ class StreamableHttp:
             await self._take(response, envelope)
 
     async def send_bytes(self, data: bytes) -> None:
-        """Send something that need not be a message; whatever the server says to it is not waited for."""
+        """Send data that need not be a message, and ignore the response."""
         assert self._client is not None  # noqa: S101
         headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self.protocol_headers({})}
         if self.session is not None:
@@ -85,7 +105,7 @@ class StreamableHttp:
             pass
 
     async def _take(self, response: httpx2.Response, sent: dict[str, Any]) -> None:
-        """Hand what an answer holds to the peer. A notification, or an answer of ours, needs none."""
+        """Pass the messages of a response to the peer; only a request needs one."""
         _refuse_redirect(response)
         if not ("id" in sent and "method" in sent):
             return
@@ -99,13 +119,12 @@ class StreamableHttp:
                 raise _refusal(response, body)
             return
         if not body.strip():
-            raise NoMessageError(f"the server answered {response.status_code} without a body")
+            raise NoMessageError(f"HTTP {response.status_code} without a body")
         if kind != "application/json":
             self.peer.note("content-type", kind or "none", sent["method"])
-        self.peer.receive(body, answers=sent["id"])
+        self.peer.receive(body, responds_to=sent["id"])
         if self.peer.awaits(sent["id"]):
-            said = cropped(body.decode(errors="replace"))
-            raise NoMessageError(f"the server's answer is no JSON-RPC message: {said}")
+            raise NoMessageError(f"the response is not JSON-RPC: {cropped(body.decode(errors='replace'))}")
 
     async def _take_events(self, response: httpx2.Response, number: Any) -> None:
         parser = EventParser()
@@ -116,11 +135,8 @@ class StreamableHttp:
                 if not self.peer.awaits(number):
                     return
         if parser.is_incomplete:
-            self.peer.note("truncated", "the stream of events ended inside one")
-        raise LostError("the stream of events ended without the answer")
-
-    def kill(self) -> None:
-        """Nothing: whoever started the server ends it."""
+            self.peer.note("truncated", "the event stream ended inside an event")
+        raise LostError("the event stream ended without the response")
 
     async def close(self) -> ProcessEnd | None:
         await self.peer.close()
@@ -133,29 +149,24 @@ class StreamableHttp:
         return None
 
     async def _end_session(self, client: httpx2.AsyncClient, headers: dict[str, str]) -> None:
-        """Tell the server that nobody comes back; whether it likes that is its own business."""
+        """End the session on the server, and ignore errors."""
         with contextlib.suppress(ConnectError, LostError, TimeoutError):
             async with asyncio.timeout(2), _sent(client, "DELETE", self._url, headers):
                 pass
 
 
-class LegacySse:
-    """The transport of two streams: events come on one, messages go where its first event says."""
+class LegacySse(_HttpTransport):
+    """HTTP with SSE: one stream carries all events, and its first event names the URL to post messages to."""
 
     name = "sse"
 
     def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
-        self._url = url
-        self._headers = headers
-        self._connect = connect
-        self._client: httpx2.AsyncClient | None = None
+        super().__init__(url, headers, connect)
         self._endpoint: asyncio.Future[str] | None = None
         self._task: asyncio.Task[None] | None = None
-        self.protocol_headers: Callable[[dict[str, Any]], dict[str, str]] = lambda _: {}
-        self.peer = Peer(self._post)
 
     async def open(self) -> None:
-        """Open the stream and wait for the endpoint."""
+        """Open the stream and wait for the `endpoint` event."""
         self._client = _client(self._headers, self._connect)
         self._endpoint = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._listen())
@@ -186,8 +197,8 @@ class LegacySse:
             if parser.dropped:
                 raise LostError(f"an event is larger than {LONGEST_EVENT:,} bytes")
         if parser.is_incomplete:
-            self.peer.note("truncated", "the stream of events ended inside one")
-        raise LostError("the server ended its stream of events")
+            self.peer.note("truncated", "the event stream ended inside an event")
+        raise LostError("the server closed its event stream")
 
     def _resolved(self, endpoint: str) -> str:
         import httpx2
@@ -196,13 +207,13 @@ class LegacySse:
         try:
             url = base.join(endpoint)
         except (httpx2.InvalidURL, ValueError):
-            raise ConnectError(f"the server's endpoint is no URL: {cropped(endpoint)}") from None
+            raise ConnectError(f"the server's `endpoint` event is not a URL: {cropped(endpoint)}") from None
         if (url.scheme, url.host, url.port) != (base.scheme, base.host, base.port):
-            raise ConnectError(f"the server sends messages to another host, {redacted_url(str(url))}; nothing was sent")
+            raise ConnectError(f"the server redirects messages to another host, {redacted_url(str(url))}; not followed")
         return str(url)
 
     async def send_bytes(self, data: bytes) -> None:
-        """Send something that need not be a message; however the server takes it."""
+        """Send data that need not be a message, and ignore an error status."""
         with contextlib.suppress(HttpStatusError):
             await self._post(data)
 
@@ -213,9 +224,6 @@ class LegacySse:
             _refuse_redirect(response)
             if not response.is_success:
                 raise _refusal(response, await _body(response))
-
-    def kill(self) -> None:
-        """Nothing: whoever started the server ends it."""
 
     async def close(self) -> ProcessEnd | None:
         await self.peer.close()
@@ -235,7 +243,7 @@ def _client(headers: dict[str, str], connect: float) -> httpx2.AsyncClient:
     import httpx2
 
     try:
-        # The whole of a request is limited by whoever waits for it; only connecting has a limit of its own.
+        # The caller limits the time of a whole request; only connecting has its own limit.
         return httpx2.AsyncClient(
             headers={"User-Agent": "mcproof", **headers},
             timeout=httpx2.Timeout(None, connect=connect),
@@ -243,31 +251,31 @@ def _client(headers: dict[str, str], connect: float) -> httpx2.AsyncClient:
             trust_env=False,
         )
     except ValueError:
-        raise ConnectError("a header has characters that HTTP does not allow") from None
+        raise ConnectError(_BAD_HEADER) from None
 
 
 @contextlib.asynccontextmanager
 async def _sent(
     client: httpx2.AsyncClient, method: str, url: str, headers: dict[str, str], content: bytes | None = None
 ) -> AsyncIterator[httpx2.Response]:
-    """The response to a request, its errors as ours."""
+    """The response to a request; HTTP errors are raised as ConnectError and LostError."""
     import httpx2
 
     try:
         request = client.build_request(method, url, content=content, headers=headers)
         response = await client.send(request, stream=True)
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):
-        raise ConnectError("the server cannot be reached: this is no URL of HTTP") from None
+        raise ConnectError("the server cannot be reached: not an HTTP URL") from None
     except httpx2.ConnectTimeout:
-        raise ConnectError("the server cannot be reached: connecting took too long") from None
+        raise ConnectError("the server cannot be reached: connecting timed out") from None
     except httpx2.ConnectError as error:
         raise ConnectError(f"the server cannot be reached: {str(error) or 'connecting failed'}".rstrip(".")) from None
     except httpx2.LocalProtocolError:
-        raise ConnectError("a header has characters that HTTP does not allow") from None
+        raise ConnectError(_BAD_HEADER) from None
     except httpx2.HTTPError as error:
         raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
-    except (OSError, OverflowError, ExceptionGroup):  # such as a port that does not exist
-        raise ConnectError("the server cannot be reached: there is no such address") from None
+    except (OSError, OverflowError, ExceptionGroup):  # such as a port out of range
+        raise ConnectError("the server cannot be reached: invalid address") from None
     try:
         yield response
     except httpx2.HTTPError as error:
@@ -282,12 +290,12 @@ def _content_type(response: httpx2.Response) -> str:
 
 
 async def _chunks(response: httpx2.Response, *, limited: bool = True) -> AsyncIterator[bytes]:
-    """The body as it comes, decoded, and no more of it than anybody needs."""
+    """The decoded body, up to the size limit."""
     read = 0
     async for chunk in response.aiter_bytes():
         read += len(chunk)
         if limited and read > LARGEST_BODY:
-            raise NoMessageError(f"the answer is larger than {LARGEST_BODY:,} bytes")
+            raise NoMessageError(f"the response is larger than {LARGEST_BODY:,} bytes")
         yield chunk
 
 
@@ -296,7 +304,7 @@ async def _body(response: httpx2.Response) -> bytes:
 
 
 def _is_error(body: bytes) -> bool:
-    """Whether the body of an error is one of JSON-RPC, and not a page or another API's."""
+    """Whether the body of an HTTP error is a JSON-RPC error."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -319,8 +327,8 @@ def _refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
         challenge = response.headers.get("www-authenticate")
         asks = f" ({cropped(challenge)})" if challenge else ""
         how = "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite"
-        return HttpStatusError(status, f"the server asks for authorisation: HTTP {status}{asks}; {how}")
+        return HttpStatusError(status, f"the server requires authorization: HTTP {status}{asks}; {how}")
     kind = response.headers.get("content-type", "no content type").partition(";")[0]
     text = " ".join(body[:2000].decode(errors="replace").split())
-    said = f": {cropped(text)}" if text else ""
-    return HttpStatusError(status, f"the server answers HTTP {status} ({kind}){said}")
+    excerpt = f": {cropped(text)}" if text else ""
+    return HttpStatusError(status, f"the server returns HTTP {status} ({kind}){excerpt}")

@@ -1,4 +1,4 @@
-"""Server-sent events, read from bytes as they come."""
+"""An incremental parser for server-sent events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Event(NamedTuple):
 
 
 class EventParser:
-    """Bytes in, events out. A line ends at LF, CR LF or CR; what is not finished is not an event."""
+    """Parses chunks of bytes into events. A line ends with LF, CR LF or CR; an unfinished event is not returned."""
 
     def __init__(self, longest: int | None = None) -> None:
         self._longest = LONGEST_EVENT if longest is None else longest
@@ -29,11 +29,11 @@ class EventParser:
         self._is_blank = True
         self._is_dropped = False
         self.dropped = 0
-        """How many events were longer than the limit, which is all that is kept of them."""
+        """How many events exceeded the size limit."""
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether the stream, if it ended here, would end inside an event."""
+        """Whether the stream so far ends inside an event."""
         return bool(self._data) or self._line.startswith(b"data") or self._is_dropped
 
     def feed(self, chunk: bytes) -> list[Event]:
@@ -78,7 +78,7 @@ class EventParser:
             event = Event(self._type or "message", b"\n".join(self._data)) if self._data else None
             self._data, self._type, self._length, self._is_dropped = [], "", 0, False
             return event
-        self._length += 1  # so that many short lines count as well
+        self._length += 1  # so that many empty lines reach the limit, too
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data" and not self._is_dropped:

@@ -23,7 +23,7 @@ def register(domain: McpDomain, server: ServerValue, kind: str, value: Any, give
     """Register a function, a tool object, a callable object or a class on a server."""
     run = domain.run
     doubtful = run.doubt > server.doubt or domain.is_doubtful(value)
-    if isinstance(value, Function) and value.face().wrapped is UNKNOWN:
+    if isinstance(value, Function) and value.exposed().wrapped is UNKNOWN:
         value = UNKNOWN
     enabled = given.get("enabled")
     if enabled is False:

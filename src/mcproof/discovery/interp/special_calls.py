@@ -1,4 +1,4 @@
-"""Functions from outside whose calls mean something here: `getattr`, `map`, `functools.partial` and their like."""
+"""Calls of external functions that the interpreter models: `getattr`, `map`, `functools.partial` and others."""
 
 from __future__ import annotations
 
@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any
 from mcproof.discovery.interp import builtin_calls, parameters
 from mcproof.discovery.interp.assignments import set_attribute
 from mcproof.discovery.interp.attributes import attribute
-from mcproof.discovery.interp.branches import joined
-from mcproof.discovery.interp.builtin_values import doubtful_positions, is_settled, items_of, unwrapped
+from mcproof.discovery.interp.branches import join
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import (
+    EXACT,
+    SourceDict,
+    SourceList,
+    doubtful_positions,
+    extent_of,
+    is_certain,
+    is_unordered,
+)
 from mcproof.discovery.interp.expressions import LONGEST_LOOP
 from mcproof.discovery.interp.imports import ModuleValue
 from mcproof.discovery.interp.values import (
@@ -24,8 +33,6 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    PlacedDict,
-    PlacedList,
     truth,
 )
 
@@ -39,18 +46,18 @@ def _getattr(run: Interpreter, call: Call) -> Any:
     if len(call.args) < 2 or not isinstance(call.args[1], str):
         return UNKNOWN
     holder, name = call.args[:2]
-    found = run.settle(attribute(run, holder, name))
+    found = run.resolve(attribute(run, holder, name))
     if len(call.args) < 3:
         return found
     if isinstance(holder, (Function, Instance)) and name not in holder.attributes:
         has_it = isinstance(holder, Instance) and holder.cls.attribute(name) is not MISSING
         if not has_it and (found is UNKNOWN or isinstance(found, Method)):
             return call.args[2]
-    return joined(run, found, call.args[2]) if _is_doubtful(holder, name) else found
+    return join(run, found, call.args[2]) if _is_doubtful(holder, name) else found
 
 
 def _is_doubtful(holder: Any, name: str) -> bool:
-    """Whether an object has an attribute only under a condition."""
+    """Whether an instance only has an attribute under a condition."""
     return isinstance(holder, Instance) and name in holder.doubtful and holder.cls.attribute(name) is MISSING
 
 
@@ -75,7 +82,7 @@ def _hasattr(_: Interpreter, call: Call) -> Any:
 
 
 def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list[Any] | None:
-    """The items sorted as Python does, with `key` and `reverse`; None where nobody knows their order."""
+    """The items sorted by `key` and `reverse`; None if their order is unknown."""
     key, backwards = options.get("key"), options.get("reverse", False)
     if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
         return None
@@ -93,8 +100,8 @@ def _sorted(run: Interpreter, call: Call) -> Any:
     if items is None:
         return UNKNOWN
     in_order = ordered(run, items, call.kwargs)
-    made = PlacedList(items if in_order is None else in_order)
-    made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    made = SourceList(items if in_order is None else in_order)
+    made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     made.unordered = in_order is None
     return made
 
@@ -103,9 +110,9 @@ def _map(run: Interpreter, call: Call) -> Any:
     items = items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
-    made = PlacedList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
-    made.incomplete = len(items) > LONGEST_LOOP
-    return made.take_over(call.args[1], doubtful_positions(call.args[1]))
+    made = SourceList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
+    made.mark_open(len(items) > LONGEST_LOOP)
+    return made.inherit_doubt(call.args[1], doubtful_positions(call.args[1]))
 
 
 def _filter(run: Interpreter, call: Call) -> Any:
@@ -119,9 +126,9 @@ def _filter(run: Interpreter, call: Call) -> Any:
             return UNKNOWN
         if known:
             kept.append(each)
-    made = PlacedList(kept)
-    made.incomplete = len(items) > LONGEST_LOOP
-    return made.take_over(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
+    made = SourceList(kept)
+    made.mark_open(len(items) > LONGEST_LOOP)
+    return made.inherit_doubt(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
 
 
 def _partial(_: Interpreter, call: Call) -> Any:
@@ -136,14 +143,14 @@ def _partial(_: Interpreter, call: Call) -> Any:
 def _import_module(run: Interpreter, call: Call) -> Any:
     name = call.args[0] if call.args else None
     if not isinstance(name, str) or call.scope is None or not name:
-        if os.path.isfile(run.modules.top):  # of a folder, every module is followed, whoever imports it
+        if os.path.isfile(run.modules.top):  # in a folder, every module is followed anyway
             run.domain.import_unresolved(call.module, call.node)
         return UNKNOWN
     level = len(name) - len(name.lstrip("."))
     path = run.modules.import_paths.find(call.scope.module.path, name.lstrip("."), level)
     if path is None:
         return External(name) if not level else UNKNOWN
-    run.reach(path, call.scope.module)
+    run.import_file(path, call.scope.module)
     return ModuleValue(path)
 
 
@@ -170,7 +177,7 @@ def _callable(_: Interpreter, call: Call) -> Any:
 
 
 def _is_function(_: Interpreter, call: Call) -> Any:
-    """`inspect.isfunction` and its like; whether a function is bound is not told apart."""
+    """`inspect.isfunction` and `inspect.isroutine`; bound methods count as functions."""
     known = call.args[0] if len(call.args) == 1 else UNKNOWN
     if isinstance(known, Function):
         return True
@@ -194,10 +201,10 @@ def _is_class(_: Interpreter, call: Call) -> Any:
 
 
 def _defaultdict(_: Interpreter, call: Call) -> Any:
-    made = PlacedDict(call.kwargs)
+    made = SourceDict(call.kwargs)
     if len(call.args) > 1 and isinstance(call.args[1], dict):
         made.merge(call.args[1])
-    made.incomplete = not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict))
+    made.mark_open(not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict)))
     made.factory = call.args[0] if call.args else None
     return made
 
@@ -240,28 +247,24 @@ def _iter(_: Interpreter, call: Call) -> Any:
     items = items_of(call.args[0]) if len(call.args) == 1 else None
     if items is None:
         return UNKNOWN
-    made = PlacedList(items).take_over(call.args[0], doubtful_positions(call.args[0]))
+    made = SourceList(items).inherit_doubt(call.args[0], doubtful_positions(call.args[0]))
     made.is_iterator = True
     return made
 
 
 def _next(run: Interpreter, call: Call) -> Any:
     first = call.args[0] if call.args else None
-    if isinstance(first, PlacedList) and first.is_iterator and first:
-        if not run.doubt and is_settled(first):
+    if isinstance(first, SourceList) and first.is_iterator and first:
+        if not run.doubt and is_certain(first):
             return first.pop(0)
-        first.incomplete = True
-        first.doubtful = set(range(len(first)))
+        first.mark_open()
+        first.doubt_all()
         return UNKNOWN
     items = items_of(first)
     if items:
         first_is_known = 0 not in doubtful_positions(call.args[0])
-        return items[0] if first_is_known and not getattr(call.args[0], "unordered", False) else UNKNOWN
-    return (
-        call.args[1]
-        if items is not None and len(call.args) > 1 and not getattr(call.args[0], "incomplete", False)
-        else UNKNOWN
-    )
+        return items[0] if first_is_known and not is_unordered(call.args[0]) else UNKNOWN
+    return call.args[1] if items is not None and len(call.args) > 1 and extent_of(call.args[0]) is EXACT else UNKNOWN
 
 
 def _pass_on(_: Interpreter, call: Call) -> Any:
@@ -269,7 +272,7 @@ def _pass_on(_: Interpreter, call: Call) -> Any:
 
 
 def _apply(run: Interpreter, call: Call) -> Any:
-    """`asyncio.run(main())` has run it already; `anyio.run(main, 1)` is a call still to make."""
+    """`asyncio.run(main())` passes a result; `anyio.run(main, 1)` passes a function to call."""
     if call.args and isinstance(call.args[0], Function):
         return run.call(call.args[0], Call(call.args[1:], {}))
     return call.args[0] if call.args else UNKNOWN

@@ -1,4 +1,4 @@
-"""The JSON Schema that Pydantic makes of a type."""
+"""Generate the JSON Schema of a type as Pydantic does."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -15,13 +16,12 @@ from mcproof.discovery.interp.values import (
     External,
     ExternalCall,
     Generic,
-    PlacedDict,
     Scope,
     TypeAlias,
     UnionOf,
 )
 from mcproof.discovery.pydantic import aliases, class_schema, constraints, defaults, dynamic_types
-from mcproof.discovery.pydantic.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SETS, TRANSPARENT, WRITTEN
+from mcproof.discovery.pydantic.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SERIALIZED, SETS, TRANSPARENT
 from mcproof.discovery.pydantic.schema_nodes import Schema, common_type, ordered, references, title, with_names
 from mcproof.text.pointers import escape, unescape
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
 
 _JSON_VALUE = object()
-"""Whatever stands for Pydantic's `JsonValue` among the definitions."""
+"""The identity of Pydantic's `JsonValue` among the definitions."""
 DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
-"""How many types one schema may be made of: a type that holds another twice, and so on, doubles with every step."""
+"""The maximum number of types in one schema; shared types count each time."""
 
 
 class Field(NamedTuple):
@@ -45,27 +45,27 @@ class Field(NamedTuple):
 
 
 class SchemaGenerator:
-    """Makes one schema; definitions and what stayed unknown gather here."""
+    """Generates one schema; collects definitions and the pointers of unknown parts."""
 
-    def __init__(self, run: Interpreter, *, is_written: bool = False) -> None:
+    def __init__(self, run: Interpreter, *, for_serialization: bool = False) -> None:
         self.run = run
-        self.is_written = is_written
-        """Whether it describes what is written, not what is read: so fastmcp has results, and without aliases."""
+        self.for_serialization = for_serialization
+        """Whether the schema is for serialization, as fastmcp's output schemas; these do not use aliases."""
         self.definitions: dict[str, Schema] = {}
         self.unknown: set[str] = set()
         self._names: dict[int, str] = {}
         self._namesakes: dict[str, list[tuple[str, Any]]] = {}
-        """For each name the definitions that would have it: what they are known by here, and what they are of."""
+        """By name, the definitions that would have it: their key in `definitions`, and their type."""
         self._depth = self._made = 0
         self.variables: dict[str, Any] = {}
         self.lengths: Schema = {}
-        """The bounds of every string, where a model sets some."""
+        """The bounds of all strings, if a model configures them."""
         self.generics: dict[tuple[Any, ...], object] = {}
-        """What each generic model with these parameters is known by."""
+        """The identity of each parametrized generic model."""
 
     @contextmanager
-    def standing_for(self, variables: dict[str, Any], lengths: Schema | None = None) -> Iterator[None]:
-        """While this lasts, type variables stand for these types, and strings have these bounds."""
+    def type_context(self, variables: dict[str, Any], lengths: Schema | None = None) -> Iterator[None]:
+        """Within this context, type variables have these values, and strings these bounds."""
         outer = self.variables, self.lengths
         self.variables, self.lengths = variables, lengths or {}
         try:
@@ -78,25 +78,25 @@ class SchemaGenerator:
         return {}
 
     def schema(self, kind: Any, scope: Scope, at: str) -> Schema:
-        """The schema of a type, as evaluated; empty and marked where it is not known."""
+        """The schema of an evaluated type; empty, and recorded as unknown, if it is unknown."""
         self._depth += 1
         self._made += 1
         try:
             if self._depth > DEEPEST_TYPE or self._made > MOST_TYPES:
                 return self.unknown_at(at)
-            return self._schema(self.resolved(kind, scope), scope, at)
+            return self._schema(self.parsed_type(kind, scope), scope, at)
         finally:
             self._depth -= 1
 
-    def resolved(self, kind: Any, scope: Scope) -> Any:
-        """A type that is written as a string, read."""
+    def parsed_type(self, kind: Any, scope: Scope) -> Any:
+        """Evaluate a type that is written as a string."""
         steps = 0
         while isinstance(kind, str) and steps < 5:
             try:
                 node = ast.parse(kind.strip(), mode="eval").body
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return UNKNOWN
-            kind, steps = self.run.settle(evaluate(self.run, node, scope)), steps + 1
+            kind, steps = self.run.resolve(evaluate(self.run, node, scope)), steps + 1
         return kind
 
     def _schema(self, kind: Any, scope: Scope, at: str) -> Schema:
@@ -117,7 +117,7 @@ class SchemaGenerator:
         return self.unknown_at(at)
 
     def _alias(self, kind: TypeAlias, at: str) -> Schema:
-        value = self.run.settle(evaluate(self.run, kind.node, kind.scope))
+        value = self.run.resolve(evaluate(self.run, kind.node, kind.scope))
         return self.schema(value, kind.scope, at)
 
     def _external(self, kind: External, scope: Scope, at: str) -> Schema:
@@ -139,7 +139,7 @@ class SchemaGenerator:
         if name in BASIC:
             if name in ("str", "StrictStr") and self.lengths:
                 return self._bounded_string(at)
-            return dict(WRITTEN[name]) if self.is_written and name in WRITTEN else dict(BASIC[name])
+            return dict(SERIALIZED[name]) if self.for_serialization and name in SERIALIZED else dict(BASIC[name])
         return self.unknown_at(at)
 
     def _bounded_string(self, at: str) -> Schema:
@@ -179,7 +179,7 @@ class SchemaGenerator:
         if name in ("type", "Type"):
             return {}
         if name == "Json":
-            if self.is_written:
+            if self.for_serialization:
                 return self.schema(args[0], scope, at)
             return {**BASIC[name], "contentSchema": self.schema(args[0], scope, f"{at}/contentSchema")}
         return self.unknown_at(at)
@@ -193,7 +193,7 @@ class SchemaGenerator:
         return {"maxItems": len(items), "minItems": len(items), "prefixItems": items, "type": "array"}
 
     def _mapping(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        if len(args) == 1:  # what a counter counts
+        if len(args) == 1:  # a counter
             args = (*args, External("builtins.int"))
         values = self.schema(args[1], scope, f"{at}/additionalProperties")
         unsure = f"{at}/additionalProperties" in self.unknown
@@ -222,10 +222,10 @@ class SchemaGenerator:
         return {**made, **common_type(values)}
 
     def union(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        """`anyOf`, flattened and each branch once, null at the end."""
+        """`anyOf`: flattened, without duplicates, null last."""
         arms: list[Any] = []
         for each in args:
-            arg = self.resolved(each, scope)
+            arg = self.parsed_type(each, scope)
             if constraints.is_skipped(arg):
                 continue
             if isinstance(arg, UnionOf):
@@ -250,7 +250,7 @@ class SchemaGenerator:
         return {"anyOf": branches}
 
     def annotated(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        """A type with what `Annotated` says about it."""
+        """A type with the metadata of its `Annotated`."""
         made = self.schema(args[0], scope, at)
         for extra in args[1:]:
             made = constraints.apply(self, made, extra, at)
@@ -264,7 +264,7 @@ class SchemaGenerator:
             return self._variable(kind, scope, at)
         if name == "TypeAliasType" and len(kind.args) > 1 and isinstance(kind.args[0], str):
             return self.defined(kind, kind.args[0], lambda place: self.schema(kind.args[1], scope, place))
-        if dynamic_types.is_made_type(kind):
+        if dynamic_types.is_dynamic_type(kind):
             return dynamic_types.reference(self, kind, scope, at)
         base = constraints.CONSTRAINED.get(name)
         if base is not None:
@@ -280,14 +280,14 @@ class SchemaGenerator:
         return self.schema(self._limit_of(kind), scope, at)
 
     def _limit_of(self, variable: ExternalCall) -> Any:
-        """What a type variable means where it stands for nothing."""
+        """The type of a variable without a value: its default, bound or constraints."""
         for said in ("default", "bound"):
             if said in variable.kwargs:
                 return variable.kwargs[said]
         return UnionOf(tuple(variable.args[1:])) if variable.args[1:] else External("typing.Any")
 
     def defined(self, kind: Any, name: str, make: Any) -> Schema:
-        """A reference to a definition, made once."""
+        """A reference to a definition, which is made once."""
         known = self._names.get(id(kind))
         if known is None:
             namesakes = self._namesakes.setdefault(name, [])
@@ -300,8 +300,8 @@ class SchemaGenerator:
             self.definitions[known].update(make(f"/$defs/{escape(known)}"))
         return {"$ref": f"#/$defs/{known}"}
 
-    def told_apart(self, schema: Schema) -> Schema:
-        """A schema in which definitions of the same name are known by their modules, as Pydantic has them."""
+    def qualify_names(self, schema: Schema) -> Schema:
+        """Qualify definitions with the same name by their modules, as Pydantic does."""
         renamed: dict[str, str] = {}
         for namesakes in (each for each in self._namesakes.values() if len(each) > 1):
             named = [(known, kind) for known, kind in namesakes if isinstance(kind, (Class, TypeAlias))]
@@ -314,18 +314,18 @@ class SchemaGenerator:
         made: Schema = ordered(with_names(schema, renamed))
         return made
 
-    def alias(self, kind: Any, default: Any, scope: Scope, *, is_written: bool = False) -> str | None:
-        """The alias that a parameter or a field is given, to read its value or to write it."""
+    def alias(self, kind: Any, default: Any, scope: Scope, *, for_serialization: bool = False) -> str | None:
+        """The alias of a parameter or field, for validation or serialization."""
         infos = [
-            *constraints.fields_of(self.resolved(kind, scope)),
+            *constraints.fields_of(self.parsed_type(kind, scope)),
             *([default] if constraints.is_field(default) else []),
         ]
-        found = (aliases.alias_of(each, is_written=is_written) for each in reversed(infos))
+        found = (aliases.alias_of(each, for_serialization=for_serialization) for each in reversed(infos))
         return next((each for each in found if each is not None), None)
 
     def field(self, name: str, kind: Any, default: Any, scope: Scope, at: str) -> Field:
-        """A parameter or a field under the name that it has in the schema, with default and title."""
-        kind = self.resolved(kind, scope)
+        """A parameter or field with default and title, under its name in the schema."""
+        kind = self.parsed_type(kind, scope)
         made = self.schema(kind, scope, at)
         info = default if constraints.is_field(default) else None
         infos = [*constraints.fields_of(kind), *([info] if info is not None else [])]
@@ -338,12 +338,12 @@ class SchemaGenerator:
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
             if f"{at}/anyOf/0" in self.unknown and len(made.get("anyOf", ())) == 2:
-                self.unknown.add(f"{at}/title")  # a class that is not known may have its own
+                self.unknown.add(f"{at}/title")  # an unknown class may have its own title
             else:
                 made = {**made, "title": title(name)}
         if default is not MISSING and default is not constraints.FACTORY:
-            is_other = self.is_written and constraints.is_rewritten(kind)
-            encoded = UNKNOWN if is_other else defaults.fitted(defaults.encode(default, self), kind)
+            is_other = self.for_serialization and constraints.has_serializer(kind)
+            encoded = UNKNOWN if is_other else defaults.in_type_order(defaults.encode(default, self), kind)
             if encoded is UNKNOWN:
                 self.unknown.add(f"{at}/default")
             else:
@@ -351,15 +351,15 @@ class SchemaGenerator:
         return Field(made, required)
 
     def has_title(self, kind: Any, scope: Scope) -> bool:
-        """Whether Pydantic titles a field of this type: not where it refers to a definition with a title of its own."""
-        kind = self.resolved(kind, scope)
+        """Whether Pydantic adds a title to a field of this type; definitions have their own."""
+        kind = self.parsed_type(kind, scope)
         if isinstance(kind, ExternalCall) and kind.func.last == "TypeVar" and kind.args:
             name = kind.args[0]
-            kind = self.resolved(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
+            kind = self.parsed_type(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
         if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
             return False
-        if isinstance(kind, ExternalCall) and (kind.func.last == "TypeAliasType" or dynamic_types.is_made_type(kind)):
-            return False
+        if isinstance(kind, ExternalCall):
+            return kind.func.last != "TypeAliasType" and not dynamic_types.is_dynamic_type(kind)
         if isinstance(kind, Generic):
             if isinstance(kind.base, Class):
                 return False
@@ -377,8 +377,8 @@ class SchemaGenerator:
         arms = [arg for arg in args if arg is not None]
         return len(arms) != 1 or self.has_title(arms[0], scope)
 
-    def moved(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
-        """Tell that a definition stands somewhere else: what is not known in it is not known there."""
+    def move_unknown(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
+        """Adapt the pointers of unknown parts to a definition that moves to another place."""
         below = f"/$defs/{escape(name)}"
         found = {place for place in self.unknown if place == below or place.startswith(f"{below}/")}
         self.unknown |= {f"{to}{place.removeprefix(below)}" for place in found}
@@ -386,11 +386,11 @@ class SchemaGenerator:
             self.unknown -= found
 
     def is_referenced(self, name: str) -> bool:
-        """Whether one of the definitions refers to the definition of this name."""
+        """Whether a definition refers to the definition of this name."""
         return any(f"#/$defs/{name}" in references(each) for each in self.definitions.values())
 
-    def whole(self, made: Schema) -> Schema:
-        """A schema with the definitions that it needs, keys in Pydantic's order."""
+    def with_definitions(self, made: Schema) -> Schema:
+        """A schema with its definitions, keys in Pydantic's order."""
         if self.definitions:
             made = {"$defs": dict(self.definitions), **made}
         whole: Schema = ordered(made)
@@ -398,7 +398,7 @@ class SchemaGenerator:
 
 
 def qualified_name(kind: Class | TypeAlias) -> str:
-    """The name of a definition with that of its module, and of all that it stands in."""
+    """The name of a definition with its module and enclosing scopes."""
     path = [kind.name]
     if isinstance(kind, Class):
         path = _path_to(kind.module.tree, kind.node) or path
@@ -449,7 +449,7 @@ def model_json_schema(run: Interpreter, cls: Class) -> Any:
         made = reference
     else:
         del generator.definitions[name]
-    whole = generator.told_apart(generator.whole(made))
-    if isinstance(whole, PlacedDict):
-        whole.incomplete = bool(generator.unknown)
+    whole = generator.qualify_names(generator.with_definitions(made))
+    if isinstance(whole, SourceDict):
+        whole.mark_open(bool(generator.unknown))
     return whole

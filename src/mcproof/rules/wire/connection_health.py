@@ -38,7 +38,7 @@ MALFORMED = {
     "content-type": "a content type other than the protocol's",
 }
 PAGING = {
-    "cursor-loop": "a cursor that comes again",
+    "cursor-loop": "a repeated cursor",
     "endless-pages": "pages without an end",
     "bad-cursor": "a cursor that is no text",
 }
@@ -119,8 +119,8 @@ def slow_start(wire: ConnectionFacts) -> Iterator[Problem]:
     Why: a client gives up and shows the server as broken.
     Fix: answer first, and load what is slow when it is needed.
     """
-    if wire.seconds_to_answer > SLOW:
-        seconds = round(wire.seconds_to_answer, 1)
+    if wire.seconds_to_response > SLOW:
+        seconds = round(wire.seconds_to_response, 1)
         yield Problem(f"takes more than {SLOW:.0f} seconds to its first answer", evidence={"seconds": seconds})
 
 

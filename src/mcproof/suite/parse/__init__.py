@@ -1,1 +1,1 @@
-"""From YAML files to a suite, or to every mistake in it with its location."""
+"""Parse YAML files into a suite; report every problem with its location."""

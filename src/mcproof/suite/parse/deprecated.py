@@ -1,10 +1,10 @@
-"""What a suite uses of MCP that a revision has deprecated or removed."""
+"""Warn about deprecated or removed MCP features in a suite."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.suite.parse.problems import MOST, Problem
+from mcproof.suite.parse.problems import MOST, SuiteProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
 NEWEST = "2026-07-28"
-_CODES = {-32002: "resource not found", -32042: "a URL is to be visited"}
-"""Error codes that the newest revision does not have any more."""
-_FIELDS = {"taskSupport": "whether a tool runs as a task", "elicitationId": "an elicitation by its number"}
-"""Fields that it does not have any more."""
+_CODES = {-32002: "resource not found", -32042: "URL elicitation required"}
+"""Error codes removed in the newest revision."""
+_FIELDS = {"taskSupport": "task support of a tool", "elicitationId": "ID of an elicitation"}
+"""Fields removed in the newest revision."""
 _HEADERS = ("mcp-session-id", "last-event-id")
 
 
-def warnings_of(suite: Suite) -> list[Problem]:
-    """Each with its place, in the order of the file; what is pinned to an older revision may keep its ways."""
+def warnings_of(suite: Suite) -> list[SuiteProblem]:
+    """Return the warnings in file order. Servers pinned to an older revision may use its features."""
     found = [warning for entry in suite.servers.values() for warning in _of_server(entry)]
     for test in suite.tests:
         entry = suite.servers[test.server]
@@ -29,27 +29,28 @@ def warnings_of(suite: Suite) -> list[Problem]:
     return sorted(found, key=lambda each: (each.file, each.line or 0))[:MOST]
 
 
-def _of_server(entry: ServerEntry) -> Iterator[Problem]:
+def _of_server(entry: ServerEntry) -> Iterator[SuiteProblem]:
     if entry.url.partition("?")[0].rstrip("/").endswith("/sse"):
-        what = f"the server `{entry.name}` looks like HTTP+SSE, which is deprecated since 2025-03-26"
-        yield Problem(*entry.place, f"{what}; Streamable HTTP takes its place")
+        what = f"the server `{entry.name}` seems to use HTTP+SSE, deprecated since 2025-03-26"
+        yield SuiteProblem(*entry.location, f"{what}; use Streamable HTTP")
     if entry.protocol is None or entry.protocol >= NEWEST:
         for name in entry.headers:
             if name.lower() in _HEADERS:
-                yield Problem(*entry.place, f"the header `{name}` of the server `{entry.name}` was removed in {NEWEST}")
+                what = f"the header `{name}` of the server `{entry.name}`"
+                yield SuiteProblem(*entry.location, f"{what} was removed in {NEWEST}")
 
 
-def _of_test(test: SuiteTest) -> Iterator[Problem]:
+def _of_test(test: SuiteTest) -> Iterator[SuiteProblem]:
     for each in test.expect.assertions if test.expect is not None else ():
-        for code in _codes_in(each.matcher.expected) if each.target.root == "error" else ():
-            yield Problem(*each.place, f"the error code {code} ({_CODES[code]}) was removed in {NEWEST}")
-        for step in each.target.steps:
+        for code in _codes_in(each.matcher.expected) if each.path.root == "error" else ():
+            yield SuiteProblem(*each.location, f"the error code {code} ({_CODES[code]}) was removed in {NEWEST}")
+        for step in each.path.steps:
             if step in _FIELDS:
-                yield Problem(*each.place, f"`{step}` ({_FIELDS[str(step)]}) was removed in {NEWEST}")
+                yield SuiteProblem(*each.location, f"`{step}` ({_FIELDS[str(step)]}) was removed in {NEWEST}")
 
 
 def _codes_in(expected: Any) -> Iterator[int]:
-    """The codes that a matcher names, whatever stands around them; what a suite holds is never deep."""
+    """Yield the removed error codes in a matcher. Recursion is safe: the depth of suites is limited."""
     if isinstance(expected, dict | list):
         for each in expected.values() if isinstance(expected, dict) else expected:
             yield from _codes_in(each)

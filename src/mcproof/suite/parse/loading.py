@@ -1,4 +1,4 @@
-"""The files of a suite: itself and what it imports, with every variable filled in."""
+"""Load the files of a suite: the suite, its imports, and the values of its variables."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import reason_of
 from mcproof.suite.definition import KEYS
-from mcproof.suite.parse.fields import SHOWN, Fields
-from mcproof.suite.parse.problems import Problem
-from mcproof.suite.parse.variables import FOLDER, NAME, Filler, Filling
+from mcproof.suite.parse.problems import SuiteProblem
+from mcproof.suite.parse.suite_fields import SHOWN, Fields
+from mcproof.suite.parse.variables import FOLDER, NAME, Substitution, SubstitutionContext
 from mcproof.text.yamltext import MAX_BYTES, Node, YamlError, decode, parse
 
 if TYPE_CHECKING:
@@ -17,26 +17,28 @@ if TYPE_CHECKING:
 
 MOST_IMPORTS = 100
 ENDINGS = (".yaml", ".yml")
-"""What the name of an imported suite ends in; anything else is no suite, and its lines are nobody's business."""
+"""Extensions of imported files. Others are refused, so that error messages cannot quote arbitrary files."""
 
 
 class Document(NamedTuple):
-    """One file of a suite."""
+    """One parsed file of a suite."""
 
     file: str
     root: Node
     has_variables: bool
 
 
-def load(file: str, problems: list[Problem]) -> list[Document]:
-    """The files of a suite as they are, those first that are imported."""
-    loading = _Loading(problems)
-    loading.load(file, ())
-    return loading.documents
+def load(file: str, problems: list[SuiteProblem]) -> list[Document]:
+    """Parse a suite and its imports; imported files come first."""
+    loader = _Loader(problems)
+    loader.load(file, ())
+    return loader.documents
 
 
-class _Loading:
-    def __init__(self, problems: list[Problem]) -> None:
+class _Loader:
+    """Loads files recursively, each once."""
+
+    def __init__(self, problems: list[SuiteProblem]) -> None:
         self.documents: list[Document] = []
         self._problems = problems
         self._done: dict[str, None] = {}
@@ -47,25 +49,25 @@ class _Loading:
             root = parse(text)
         except OSError as error:
             message = f"cannot be read: {reason_of(error)}"
-            self._problems.append(Problem(file, None, None, message))
+            self._problems.append(SuiteProblem(file, None, None, message))
             return
         except YamlError as error:
-            self._problems.append(Problem(file, error.line, error.column, error.message))
+            self._problems.append(SuiteProblem(file, error.line, error.column, error.message))
             return
         fields = Fields(file, self._problems, None, [])
         if not isinstance(root.value, dict):
-            fields.complain(root, f"a suite is a mapping with {', '.join(KEYS)}, and this is {root.kind}")
+            fields.complain(root, f"a suite must be a mapping with {', '.join(KEYS)}, not {root.kind}")
             return
         real = os.path.realpath(file)
         self._done[real] = None
         imports = root.value.get("imports")
         for node in fields.items(imports, "`imports`") if imports is not None else ():
             if not isinstance(node.value, str) or not node.value:
-                fields.complain(node, f"an import is the path of a file, and this is {node.kind}")
+                fields.complain(node, f"an import must be the path of a file, not {node.kind}")
                 continue
             name = os.path.normpath(os.path.join(os.path.dirname(file), node.value))
             if os.path.realpath(name) in (*chain, real):
-                fields.complain(node, f"`{node.value[:SHOWN]}` imports itself, or is imported by what it imports")
+                fields.complain(node, f"circular import of `{node.value[:SHOWN]}`")
             elif (why := self._refusal(name)) is not None:
                 fields.complain(node, why)
             elif os.path.realpath(name) not in self._done:
@@ -73,14 +75,14 @@ class _Loading:
         self.documents.append(Document(file, root, "${" in text))
 
     def _refusal(self, name: str) -> str | None:
-        """Why a file cannot be imported."""
+        """Return why a file cannot be imported; None if it can."""
         if os.path.isdir(name):
-            return f"`{name}` is a folder; an import is a file"
+            return f"cannot import `{name}`: it is a folder"
         if not os.path.isfile(name):
-            return f"there is no file `{name}` to import"
+            return f"cannot import `{name}`: no such file"
         if not name.endswith(ENDINGS):
-            return f"`{name}` is no suite: its name ends in neither .yaml nor .yml"
-        return f"more than {MOST_IMPORTS} files are imported" if len(self._done) >= MOST_IMPORTS else None
+            return f"cannot import `{name}`: it must end in .yaml or .yml"
+        return f"more than {MOST_IMPORTS} imported files" if len(self._done) >= MOST_IMPORTS else None
 
 
 def _read(file: str) -> bytes:
@@ -88,20 +90,19 @@ def _read(file: str) -> bytes:
         return stream.read(MAX_BYTES + 1)
 
 
-def filled(
-    documents: list[Document], environment: Mapping[str, str] | None, problems: list[Problem], secrets: list[str]
+def substituted(
+    documents: list[Document], environment: Mapping[str, str] | None, problems: list[SuiteProblem], secrets: list[str]
 ) -> list[tuple[Fields, Node]]:
-    """Each file with its variables filled in, and what reads its values."""
-    filling = Filling(environment, secrets)
+    """Return the fields and root of each file, with variables substituted."""
+    context = SubstitutionContext(environment, secrets)
     merged: dict[str, Any] = {}
     every = [(document, Fields(document.file, problems, environment, secrets)) for document in documents]
     for document, fields in every:
         for name, node in _variables(document, fields).items():
-            # Those of the file that imports another win, and each may be made of those before it.
-            filler = Filler(_known(document, merged), filling, fields.complain)
-            merged[name] = filler.filled(node).value
+            # Importing files override imported ones; a variable may refer to earlier ones.
+            merged[name] = Substitution(_known(document, merged), context, fields.complain).apply(node).value
     return [
-        (fields, Filler(_known(document, merged), filling, fields.complain).filled(document.root))
+        (fields, Substitution(_known(document, merged), context, fields.complain).apply(document.root))
         if document.has_variables
         else (fields, document.root)
         for document, fields in every
@@ -118,11 +119,10 @@ def _variables(document: Document, fields: Fields) -> dict[str, Node]:
     found = {}
     for name, value in (fields.any_mapping(node, "`variables`") if node is not None else {}).items():
         if NAME.fullmatch(name) is None or name == FOLDER:
-            fields.complain(value, f"`{name[:SHOWN]}` is no name for a variable; it takes letters, digits and `_`")
+            fields.complain(value, f"invalid variable name `{name[:SHOWN]}`; use letters, digits and `_`")
         elif isinstance(value.value, dict | list):
-            fields.complain(
-                value, f"the variable `{name[:SHOWN]}` is a text, a number, true or false, not {value.kind}"
-            )
+            what = f"the variable `{name[:SHOWN]}`"
+            fields.complain(value, f"{what} must be a string, a number or a boolean, not {value.kind}")
         else:
             found[name] = value
     return found

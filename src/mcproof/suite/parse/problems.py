@@ -1,4 +1,4 @@
-"""What is wrong with a suite: every mistake with its place, and the error that carries them all."""
+"""Problems of a suite, and the error that carries them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from mcproof.errors import McproofError
 
 MOST = 50
-"""How many mistakes are told; whoever has made more than that will look again anyway."""
+"""Maximum number of problems reported."""
 
 
-class Problem(NamedTuple):
-    """One mistake, and where it stands."""
+class SuiteProblem(NamedTuple):
+    """A mistake in a suite, with its location."""
 
     file: str
     line: int | None
@@ -19,24 +19,24 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return f"{place}: {self.message}"
+        location = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return f"{location}: {self.message}"
 
 
 class SuiteError(McproofError):
-    """A suite that cannot be run as it stands; the first mistake is its message."""
+    """An invalid suite; its message is the first problem."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[SuiteProblem]) -> None:
         first = problems[0]
         more = len(problems) - 1
         hint = f" (and {more:,} more)" if more else ""
         super().__init__(f"{first.message}{hint}", file=first.file, line=first.line, column=first.column)
         self.problems = problems[:MOST]
         self.left_out = len(problems) - len(self.problems)
-        """How many more there are."""
+        """Number of problems beyond MOST."""
 
     @property
     def lines(self) -> list[str]:
-        """Every mistake that is told, and how many are not."""
+        """The reported problems, and the number of those left out."""
         more = [f"{self.file}: and {self.left_out:,} more"] if self.left_out else []
         return [*map(str, self.problems), *more]

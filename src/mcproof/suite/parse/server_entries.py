@@ -1,4 +1,4 @@
-"""The `servers` of a suite."""
+"""Parse the `servers` of a suite."""
 
 from __future__ import annotations
 
@@ -6,54 +6,55 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.suite.definition import Place, ServerEntry
-from mcproof.suite.parse.fields import LONGEST_WAIT, SHOWN
+from mcproof.suite.definition import ServerEntry, SuiteLocation
+from mcproof.suite.parse.suite_fields import LONGEST_WAIT, SHOWN
 
 if TYPE_CHECKING:
-    from mcproof.suite.parse.fields import Fields
+    from mcproof.suite.parse.suite_fields import Fields
     from mcproof.text.yamltext import Node
 
 KEYS = ("command", "url", "env", "headers", "auth", "cwd", "timeout_ms", "protocol")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-"""The name of a header, as HTTP has it."""
+"""A valid HTTP header name."""
 
 
 def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> ServerEntry:
-    """A server by its name, whose key stands somewhere."""
+    """Parse a server entry; `key` is the position of its name."""
     from mcproof.client.connection import REVISIONS
 
     what = f"the server `{name[:SHOWN]}`"
     members = fields.mapping(node, what, KEYS)
     if isinstance(node.value, dict) and ("command" in members) == ("url" in members):
         has = "both a `command` and a `url`" if "url" in members else "neither a `command` nor a `url`"
-        fields.complain(node, f"{what} has {has}; it takes one of them")
+        fields.complain(node, f"{what} has {has}; exactly one is required")
     for own, other in (("env", "url"), ("cwd", "url"), ("headers", "command"), ("auth", "command")):
         if own in members and other in members:
-            fields.complain(members[own], f"`{own}` of {what} makes no sense with a `{other}`")
+            fields.complain(members[own], f"`{own}` of {what} cannot be combined with `{other}`")
     return ServerEntry(
-        name,
-        Place(fields.file, *key),
-        read_command(fields, members.get("command"), f"`command` of {what}"),
-        _url(fields, members.get("url"), what),
-        _pairs(fields, members.get("env"), f"`env` of {what}", is_header=False),
-        {
+        name=name,
+        location=SuiteLocation(fields.file, *key),
+        command=read_command(fields, members.get("command"), f"`command` of {what}"),
+        url=_url(fields, members.get("url"), what),
+        environment=_pairs(fields, members.get("env"), f"`env` of {what}", is_header=False),
+        headers={
             **_pairs(fields, members.get("headers"), f"`headers` of {what}", is_header=True),
             **_auth(fields, members.get("auth"), what),
         },
-        _folder(fields, members.get("cwd"), what),
-        fields.number(members.get("timeout_ms"), f"`timeout_ms` of {what}", 1, LONGEST_WAIT),
-        fields.one_of(members.get("protocol"), f"`protocol` of {what}", "protocol revision", REVISIONS) or None,
+        directory=_folder(fields, members.get("cwd"), what),
+        timeout_ms=fields.number(members.get("timeout_ms"), f"`timeout_ms` of {what}", 1, LONGEST_WAIT),
+        protocol=fields.one_of(members.get("protocol"), f"`protocol` of {what}", "protocol revision", REVISIONS)
+        or None,
     )
 
 
 def read_command(fields: Fields, node: Node | None, what: str) -> tuple[str, ...]:
-    """The words that start something."""
+    """Parse a command: a list of words."""
     if node is None:
         return ()
     if isinstance(node.value, str):
-        fields.complain(node, f"{what} is a list of words, such as [python, server.py]; no shell reads it")
+        fields.complain(node, f"{what} must be a list, such as [python, server.py]; no shell is used")
         return ()
-    # A program may be given an empty word, and cannot be one.
+    # An argument may be empty, the program may not.
     words = tuple(
         "" if number and each.value == "" else fields.text(each, f"an item of {what}")
         for number, each in enumerate(fields.items(node, what))
@@ -61,20 +62,20 @@ def read_command(fields: Fields, node: Node | None, what: str) -> tuple[str, ...
     if node.value == []:
         fields.complain(node, f"{what} is empty")
     if any("\0" in word for word in words):
-        fields.complain(node, f"{what} has a null character in it")
+        fields.complain(node, f"{what} contains a null character")
         return ()
     return words
 
 
 def _url(fields: Fields, node: Node | None, what: str) -> str:
     url = fields.text(node, f"`url` of {what}")
-    if node is not None and url and "${" not in url and not is_address(url):
-        fields.complain(node, f"`url` of {what} is an address such as https://host/mcp")
+    if node is not None and url and "${" not in url and not is_http_url(url):
+        fields.complain(node, f"`url` of {what} must be a URL such as https://host/mcp")
     return url
 
 
-def is_address(url: str) -> bool:
-    """Whether a server can be reached there."""
+def is_http_url(url: str) -> bool:
+    """Whether a text is an HTTP or HTTPS URL with a host."""
     from urllib.parse import urlsplit
 
     try:
@@ -85,7 +86,7 @@ def is_address(url: str) -> bool:
 
 
 def _pairs(fields: Fields, node: Node | None, what: str, *, is_header: bool) -> dict[str, str]:
-    """Names with texts: variables of the environment, or headers."""
+    """Parse environment variables or headers."""
     pairs: dict[str, str] = {}
     for name, value in (fields.any_mapping(node, what) if node is not None else {}).items():
         found, shown = value.value, f"`{name[:SHOWN]}`"
@@ -97,17 +98,17 @@ def _pairs(fields: Fields, node: Node | None, what: str, *, is_header: bool) -> 
         elif isinstance(found, str | int | float):
             pairs[name] = str(found)
         else:
-            fields.complain(value, f"{shown} in {what} is a text or {{env: NAME}}, and this is {value.kind}")
+            fields.complain(value, f"{shown} in {what} must be a string or {{env: NAME}}, not {value.kind}")
             continue
         if not is_name(name, is_header=is_header) and name.isprintable():
-            fields.complain(value, f"{shown} in {what} is no name of a {'header' if is_header else 'variable'}")
+            fields.complain(value, f"{shown} in {what} is not a valid {'header' if is_header else 'variable'} name")
         elif not name.isprintable() or any(ord(each) < 32 and each != "\t" for each in pairs[name]):
-            fields.complain(value, f"{shown} in {what} has a control character in it")
+            fields.complain(value, f"{shown} in {what} contains a control character")
     return pairs
 
 
 def is_name(name: str, *, is_header: bool) -> bool:
-    """Whether a header, or else a variable of the environment, can be called so."""
+    """Whether a text is a valid name of a header, or of an environment variable."""
     return _HEADER.fullmatch(name) is not None if is_header else bool(name) and "=" not in name
 
 

@@ -1,4 +1,4 @@
-"""`${NAME}` in a suite: variables of its own first, then the environment."""
+"""Substitute `${NAME}` in a suite: its own variables first, then the environment."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _VARIABLE = re.compile(r"\$(\$)?\{([^{}]*+)\}")
 _PARTS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(?::-(.*))?", re.DOTALL)
 FOLDER = "CONFIG_DIR"
-"""The folder of the suite, which every suite knows."""
+"""Predefined variable: the folder of the suite."""
 MOST = 4_000_000
-"""How many characters may come of filling in, all in all; no suite is larger."""
+"""Maximum number of characters after substitution."""
 
 
-class Filling:
-    """What is known outside of a suite, and how much has come of filling it in."""
+class SubstitutionContext:
+    """The environment, and how much text substitution has produced."""
 
     def __init__(self, environment: Mapping[str, str] | None, secrets: list[str]) -> None:
         self.environment = environment
-        """None where nothing will be started: then what only the environment could know is left as it is."""
+        """None if nothing will be started; then references to the environment are left as they are."""
         self.secrets = secrets
-        """Takes what came from the environment."""
+        """Collects values from the environment."""
         self.size = 0
 
 
-class Filler(NamedTuple):
-    """What fills the variables of one file in."""
+class Substitution(NamedTuple):
+    """Substitutes the variables of one file."""
 
     variables: Mapping[str, Any]
-    """Those of the suite, whose values may be of any simple kind."""
-    filling: Filling
+    """The variables of the suite: strings, numbers, booleans or null."""
+    context: SubstitutionContext
     complain: Callable[[Node, str], None]
 
-    def filled(self, root: Node) -> Node:
-        """The same tree with every variable filled in; trees are never deep, so this may recurse."""
-        return self._filled(root, {})
+    def apply(self, root: Node) -> Node:
+        """Return the tree with all variables substituted. Recursion is safe: the depth of trees is limited."""
+        return self._apply(root, {})
 
-    def _filled(self, node: Node, done: dict[int, Node]) -> Node:
+    def _apply(self, node: Node, done: dict[int, Node]) -> Node:
         value = node.value
         if isinstance(value, str):
             return node._replace(value=self._text(node, value), is_substituted=True) if "${" in value else node
@@ -54,9 +54,9 @@ class Filler(NamedTuple):
         if known is None:
             children: Any
             if isinstance(value, dict):
-                children = {key: self._filled(member, done) for key, member in value.items()}
+                children = {key: self._apply(member, done) for key, member in value.items()}
             else:
-                children = [self._filled(item, done) for item in value]
+                children = [self._apply(item, done) for item in value]
             known = done[id(value)] = node._replace(value=children)
         return node._replace(value=known.value)
 
@@ -64,41 +64,41 @@ class Filler(NamedTuple):
         whole = _VARIABLE.fullmatch(text)
         parts = _PARTS.fullmatch(whole[2]) if whole is not None and not whole[1] else None
         if parts is not None and parts[1] in self.variables:
-            return self.variables[parts[1]]  # a number stays a number where nothing stands around it
-        if self.filling.size > MOST:
+            return self.variables[parts[1]]  # a whole-value reference keeps its type
+        if self.context.size > MOST:
             return ""
-        filled = _VARIABLE.sub(lambda found: self._value(node, found), text)
-        self.filling.size += len(filled)
-        if self.filling.size > MOST:
-            self.complain(node, f"more than {MOST:,} characters once all variables are filled in")
+        substituted = _VARIABLE.sub(lambda found: self._value(node, found), text)
+        self.context.size += len(substituted)
+        if self.context.size > MOST:
+            self.complain(node, f"more than {MOST:,} characters after variable substitution")
             return ""
-        return filled
+        return substituted
 
     def _value(self, node: Node, found: re.Match[str]) -> str:
-        if found[1]:  # `$${NAME}` is how to write what is no variable
+        if found[1]:  # `$${NAME}` is an escaped `${NAME}`
             return found[0][1:]
         parts = _PARTS.fullmatch(found[2])
         if parts is None:
-            self.complain(node, f"`{found[0][:60]}` is no variable; write `$${{` for a text that only looks like one")
+            self.complain(node, f"invalid variable `{found[0][:60]}`; write `$${{` for a literal `${{`")
             return found[0]
         name, default = parts[1], parts[2]
         if name in self.variables:
             value = self.variables[name]
-            return value if isinstance(value, str) else _spelt(value)
-        if self.filling.environment is None:
+            return value if isinstance(value, str) else _as_text(value)
+        if self.context.environment is None:
             return found[0]
-        if name in self.filling.environment:
-            value = self.filling.environment[name]
+        if name in self.context.environment:
+            value = self.context.environment[name]
             if name not in INHERITED:
-                self.filling.secrets.append(value)
+                self.context.secrets.append(value)
             return value
         if default is None:
-            self.complain(node, f"`${{{name}}}` is neither among the `variables` nor in the environment")
+            self.complain(node, f"`${{{name}}}` is not defined in `variables` or the environment")
             return found[0]
         return str(default)
 
 
-def _spelt(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)

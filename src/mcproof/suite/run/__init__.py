@@ -1,1 +1,1 @@
-"""Running a suite: servers, batches of tests, and checking what is expected."""
+"""Run the tests of a suite against its servers."""

@@ -1,7 +1,6 @@
-"""Which tests of a server may be under way at once: those that only look, and do not look at a clock.
+"""Batching: read-only tests without duration checks may run concurrently.
 
-A server says of a tool that it changes nothing; of what a server says nothing, nothing is assumed, and its tests are
-made one after the other in the order of the suite.
+All other tests run one by one, in the order of the suite.
 """
 
 from __future__ import annotations
@@ -18,38 +17,38 @@ if TYPE_CHECKING:
     from mcproof.suite.definition import Expect, SuiteTest
 
 
-def may_look(test: SuiteTest) -> bool:
-    """Whether a test might only look, for all that the suite says."""
-    return test.timeout_ms is None and not _is_timed(test.expect)
+def is_untimed(test: SuiteTest) -> bool:
+    """Whether the outcome of a test does not depend on its duration."""
+    return test.timeout_ms is None and not _checks_duration(test.expect)
 
 
-def looking(tests: list[SuiteTest], catalog: Catalog) -> set[int]:
-    """The tests that only look, by their identity."""
+def read_only_tests(tests: list[SuiteTest], catalog: Catalog) -> set[int]:
+    """Return the numbers of untimed tests that only read, according to the annotations of their tools."""
     permissions = [permission(tool, allow_writes=False) for tool in catalog.tools]
     harmless = {each.tool.name for each in permissions if each.is_granted and not each.is_presumed}
     return {
-        id(test)
+        test.number
         for test in tests
-        if may_look(test) and (test.block != "tools" or test.subject in METHODS or test.subject in harmless)
+        if is_untimed(test) and (test.block != "tools" or test.subject in METHODS or test.subject in harmless)
     }
 
 
-def stretches(tests: list[SuiteTest], looking: set[int]) -> Iterator[list[SuiteTest]]:
-    """The tests in their order: several in a row that only look, or one that may do more."""
-    stretch: list[SuiteTest] = []
+def batches(tests: list[SuiteTest], read_only: set[int]) -> Iterator[list[SuiteTest]]:
+    """Yield the tests in order: runs of read-only tests, and every other test alone."""
+    batch: list[SuiteTest] = []
     for test in tests:
-        if id(test) in looking:
-            stretch.append(test)
+        if test.number in read_only:
+            batch.append(test)
             continue
-        if stretch:
-            yield stretch
-            stretch = []
+        if batch:
+            yield batch
+            batch = []
         yield [test]
-    if stretch:
-        yield stretch
+    if batch:
+        yield batch
 
 
-def _is_timed(expect: Expect | None) -> bool:
+def _checks_duration(expect: Expect | None) -> bool:
     if expect is None:
         return False
-    return expect.max_duration_ms is not None or any(each.target.root == "duration_ms" for each in expect.assertions)
+    return expect.max_duration_ms is not None or any(each.path.root == "duration_ms" for each in expect.assertions)

@@ -1,4 +1,4 @@
-"""What the descriptions and schemas of a server's tools come to, in the numbers that suites gate on."""
+"""The numbers of `tool_quality`: description scores and schema findings of a catalog."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from mcproof.scores.description import DescriptionScore
 
 NAMED = 3
-"""How many tools a sentence names."""
+"""Maximum number of tools named in a reason."""
 
 
 class Quality(NamedTuple):
-    """The numbers, and for each a sentence that says where it comes from."""
+    """The numbers by name, and the reason for each."""
 
     facts: dict[str, Any]
     reasons: dict[str, str]
 
 
 def quality_of(catalog: Catalog) -> Quality:
-    """Judge every tool of a catalog, which must have some."""
+    """Rate the tools of a catalog, which must not be empty."""
     from mcproof.linting.engine import check
     from mcproof.linting.registry import rules_of
     from mcproof.scores.description import describe_score, description_scores
@@ -32,13 +32,13 @@ def quality_of(catalog: Catalog) -> Quality:
     warnings: list[str] = []
     for tool in catalog.tools:
         described = describe_score(tool)
-        if (why := _useless(tool, described)) is not None:
+        if (why := _critical_flaw(tool, described)) is not None:
             critical.append(f"{tool.label}: {why}")
         else:
             missing = [each.name for each in described.components if each.weight and not each.score]
             warnings += [f"{tool.label}: no {name}" for name in missing]
     found = [each for each in check(catalog, rules_of("strict")) if each.rule.ruleset == "strict"]
-    of_schemas = {
+    schema_findings = {
         severity: [f"{each.item.label}: {each.rule.id}" for each in found if each.rule.severity == severity]
         for severity in ("critical", "warning")
     }
@@ -50,26 +50,26 @@ def quality_of(catalog: Catalog) -> Quality:
         "tool": {name: {"score": score} for name, score in scores.items()},
         "critical_count": len(critical),
         "warning_count": len(warnings),
-        "schema_criticals": len(of_schemas["critical"]),
-        "schema_warnings": len(of_schemas["warning"]),
+        "schema_criticals": len(schema_findings["critical"]),
+        "schema_warnings": len(schema_findings["warning"]),
     }
     reasons = {
-        "min_score": f"the lowest: {worst}",
-        "mean_score": f"the lowest: {worst}",
+        "min_score": f"lowest: {worst}",
+        "mean_score": f"lowest: {worst}",
         "critical_count": _listed(critical),
         "warning_count": _listed(warnings),
-        "schema_criticals": _listed(of_schemas["critical"]),
-        "schema_warnings": _listed(of_schemas["warning"]),
+        "schema_criticals": _listed(schema_findings["critical"]),
+        "schema_warnings": _listed(schema_findings["warning"]),
     }
     return Quality(facts, reasons)
 
 
-def _useless(tool: Tool, described: DescriptionScore) -> str | None:
-    """Why a description is none: it is missing, only repeats the name or is a single word."""
+def _critical_flaw(tool: Tool, described: DescriptionScore) -> str | None:
+    """Return the critical flaw of a description: missing, repeats the name, or a single word; None if it has none."""
     if described.nothing:
         return described.nothing
     words = tool.description.split()
-    # A sentence in a script without blanks is one word to `split`, and more than that to its readers.
+    # Scripts without spaces write whole sentences as one word.
     return "a single word" if len(words) == 1 and words[0].isascii() else None
 
 

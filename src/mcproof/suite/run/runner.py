@@ -1,312 +1,212 @@
-"""A suite at work: servers started once and shared, several at once, and of each the tests in order.
+"""Run the tests of a suite: servers in parallel, the tests of each server in order.
 
-Tests that only look are under way together. A server that crashes fails the test that met it, and is started anew for
-the next. One that cannot be started makes its tests errors, and no other server's.
+Read-only tests of a server run concurrently. A crash fails the test that caused it, and the server is restarted. If a
+server cannot be started, only its own tests become errors.
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import Interruptible, all_of
-from mcproof.client.secrets import hiding, hiding_whole
-from mcproof.client.transports.stdio import kill_marked
-from mcproof.results.run import Notice
+from mcproof.client.secrets import hiding_whole
+from mcproof.client.session import Batch
 from mcproof.results.suite_tests import TestFailure, TestResult
-from mcproof.suite.run.batching import looking, may_look, stretches
-from mcproof.suite.run.execute_test import CALLED, answered, parts_of, request_of, run_part, said_in, unmade
-from mcproof.suite.run.steps import run_program
-from mcproof.suite.server_under_test import Host, UnableError
+from mcproof.suite.run.batching import batches, is_untimed, read_only_tests
+from mcproof.suite.run.caller import CALLED
+from mcproof.suite.run.execute_test import check_reply, parts_of, request_of, result_of
+from mcproof.suite.run.server_under_test import CannotRunError
+from mcproof.suite.run.suite_runtime import SuiteRuntime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.suite.definition import Step, Suite, SuiteTest
+    from mcproof.results.run import Notice
+    from mcproof.suite.definition import Suite, SuiteTest
+    from mcproof.suite.run.caller import Caller
+    from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.snapshots import SnapshotStore
 
 CALLS_AT_ONCE = 8
-"""How many calls are under way at once, where they may be."""
+"""Maximum number of concurrent calls to one server."""
 PROCESSES_AT_ONCE = 4
-"""How many probes and campaigns of one server, which have processes of their own, go on at once."""
-
-
-_DISTURBED = "it passes alone, and fails when other calls are under way with it"
-
-NOISE = "noise-on-stdout"
-"""The kind of a notice about a server that writes more than messages to its output."""
-EARLIER = "an earlier test failed (--fail-fast)"
+"""Maximum number of concurrent `negative_path` and `fuzz` parts per server; each starts its own processes."""
+EARLIER_FAILURE = "an earlier test failed (--fail-fast)"
 """Why a test is skipped."""
+_ONLY_CONCURRENTLY = "passes alone, fails only with concurrent calls"
 
 
-class Running(NamedTuple):
-    """How a suite is run."""
-
-    fails_fast: bool = False
-    timeout: float | None = None
-    """How long an answer may take, in seconds, where the suite does not say."""
-    retries: int = 0
-    """How often a part of a test that did not pass is tried again."""
-
-
-class Ran(NamedTuple):
-    """What came of a suite."""
+class SuiteRunResult(NamedTuple):
+    """The results of a suite."""
 
     results: list[TestResult]
     interrupted: bool
     notices: list[Notice]
 
 
-class Workbench:
-    """The servers of a suite, for one test after the other; to be used in one event loop."""
-
-    def __init__(self, suite: Suite, running: Running, store: SnapshotStore, tests: list[SuiteTest]) -> None:
-        self.store = store
-        self._suite = suite
-        self._retries = running.retries
-        self.hide = hiding_whole(suite.secrets)
-        """What hides values of the environment, wherever in the suite they were written."""
-        self._mark = os.urandom(8).hex()
-        """What the programs of the suite inherit, and what those start."""
-        used = {test.server for test in tests} | {step.server for step in (*suite.setup, *suite.teardown)}
-        self.hosts = {
-            name: Host(entry, suite, running.timeout) for name, entry in suite.servers.items() if name in used
-        }
-
-    def with_end(self, test: SuiteTest, result: TestResult) -> TestResult:
-        """The result of a test, failed where the server turned out to have ended after its answer."""
-        why = self.hosts[test.server].ended_after.get(id(test))
-        if why is None or result.outcome != "passed" or result.block not in CALLED:
-            return result
-        return result._replace(outcome="failed", message=why, failures=(TestFailure("", why),))
-
-    def hidden(self, result: TestResult) -> TestResult:
-        """A result without values of the environment."""
-        hide = self.hide
-        failures = tuple(each._replace(target=hide(each.target)) for each in result.failures)
-        return result._replace(
-            name=hide(result.name), message=hide(result.message), failures=failures, detail=hide(result.detail)
-        )
-
-    async def set_up(self) -> TestResult | None:
-        """Do what comes before the tests; the step that failed, after which nothing can be tested."""
-        for step in self._suite.setup:
-            why = await self._step(step)
-            if why is not None:
-                return _step_result(step, "setup", why)
-        return None
-
-    async def tear_down(self) -> list[TestResult]:
-        """Do all that comes after the tests; the steps that failed."""
-        tried = [(step, await self._step(step)) for step in self._suite.teardown]
-        return [_step_result(step, "teardown", why) for step, why in tried if why is not None]
-
-    def notices(self) -> list[Notice]:
-        """What should be mended in servers, whatever came of the tests."""
-        noisy = [(host.entry, host.noise) for host in self.hosts.values() if host.noise]
-        return [
-            Notice(NOISE, self.hide(f"{entry.name} {noise}"), entry.place.file, entry.place.line)
-            for entry, noise in noisy
-        ]
-
-    async def leave(self, *, at_once: bool = False) -> None:
-        """Leave nothing running, whatever comes in between."""
-        try:
-            await all_of(*(partial(host.leave, at_once=at_once) for host in self.hosts.values()))
-        except asyncio.CancelledError:
-            for host in self.hosts.values():
-                await host.session.close(at_once=True)
-            raise
-        finally:
-            if self._suite.setup or self._suite.teardown:
-                kill_marked(self._mark)
-
-    async def test(self, test: SuiteTest, part: str) -> TestResult:
-        """Make a part of a test, again where it does not pass, as often as is allowed."""
-        first = await run_part(test, part, self.hosts[test.server], self.store)
-        return self.hidden(await self.try_again(test, part, first))
-
-    async def test_to_the_end(self, test: SuiteTest, part: str) -> TestResult:
-        """Make a part of a test, and see before anything else is done whether it has ended the server."""
-        result = await self.test(test, part)
-        await self.hosts[test.server].settle()
-        return self.hidden(self.with_end(test, result))
-
-    async def try_again(self, test: SuiteTest, part: str, result: TestResult) -> TestResult:
-        """Make a part again that did not pass, as often as is allowed; what passes late says so."""
-        for attempt in range(self._retries):
-            if result.outcome in ("passed", "not_applicable"):
-                break
-            self.hosts[test.server].try_anew()
-            result = await run_part(test, part, self.hosts[test.server], self.store)
-            if result.outcome == "passed":
-                result = result._replace(message=f"passed at attempt {attempt + 2}; {result.message}".rstrip("; "))
-        return result
-
-    async def _step(self, step: Step) -> str | None:
-        """Do one step; why it failed, or None."""
-        if step.command:
-            why = await run_program(step, self._suite.folder, self._mark)
-            return None if why is None else hiding(self._suite.secrets)(why)
-        host = self.hosts[step.server]
-        try:
-            params = {"name": step.tool, "arguments": dict(step.arguments)}
-            reply, _ = await host.ask(None, ("tools/call", params), step.timeout_ms / 1000)
-        except UnableError as error:
-            return str(error)
-        except ConnectError as error:
-            return host.hide(error.message)
-        return None if reply.outcome == "accepted" else host.hide(said_in(reply))
-
-
-def _step_result(step: Step, block: str, why: str) -> TestResult:
-    return TestResult(step.label, block, step.server, "error", why, (), step.place.file, step.place.line)
-
-
 def run_suite(
     suite: Suite,
     tests: list[SuiteTest],
-    running: Running,
+    options: RunOptions,
     store: SnapshotStore,
     progress: Callable[[int, int, str], None],
-) -> Ran:
-    """Run these tests of a suite; an interrupt keeps what was found by then."""
-    run = _Run(Workbench(suite, running, store, tests), tests, progress, fails_fast=running.fails_fast)
-    run.work.run(run.everything)
-    return Ran(run.results(), run.work.is_interrupted, run.bench.notices())
+) -> SuiteRunResult:
+    """Run some tests of a suite; an interrupt keeps the results so far."""
+    runner = _SuiteRunner(SuiteRuntime(suite, options, store, tests), tests, progress, fails_fast=options.fails_fast)
+    runner.work.run(runner.run)
+    return SuiteRunResult(runner.results(), runner.work.is_interrupted, runner.runtime.notices())
 
 
 def skipped(tests: list[SuiteTest], suite: Suite, why: str) -> list[TestResult]:
-    """The results of tests that are not made."""
+    """Return the results of tests that are skipped."""
     hide = hiding_whole(suite.secrets)
     return [
-        unmade(test, part, "skipped", why)._replace(name=hide(test.name)) for test in tests for part in parts_of(test)
+        result_of(test, part, "skipped", why)._replace(name=hide(test.name))
+        for test in tests
+        for part in parts_of(test)
     ]
 
 
-def _unexplained(tests: list[SuiteTest], why: str) -> TestResult:
-    """The result of tests that end a server together, and not alone."""
-    names = ", ".join(f"`{test.name}`" for test in tests[:3]) + (", …" if len(tests) > 3 else "")
-    said = f"{why}, while {names} were under way together; one by one they do not do that"
-    place = tests[0].place
-    name = "calls at the same time"
-    return TestResult(name, "tools", tests[0].server, "failed", said, (TestFailure("", said),), place.file, place.line)
-
-
-class _Run:
-    """One pass over the tests of a suite."""
+class _SuiteRunner:
+    """Schedules the parts of tests, and collects their results."""
 
     def __init__(
-        self, bench: Workbench, tests: list[SuiteTest], progress: Callable[[int, int, str], None], *, fails_fast: bool
+        self,
+        runtime: SuiteRuntime,
+        tests: list[SuiteTest],
+        progress: Callable[[int, int, str], None],
+        *,
+        fails_fast: bool,
     ) -> None:
         self.work = Interruptible()
-        self.bench = bench
+        self.runtime = runtime
         self._tests = tests
         self._progress = progress
         self._fails_fast = fails_fast
         self._parts = [(test, part) for test in tests for part in parts_of(test)]
-        self._before: list[TestResult] = []
         self._done: dict[tuple[int, str], TestResult] = {}
-        """What came of each part, by the identity of its test and its name."""
-        self._after: list[TestResult] = []
-        self._stopped = ""
-        """Why no further test is made."""
+        """Results by test number and part."""
+        self._failed_setup: list[TestResult] = []
+        self._failed_teardown: list[TestResult] = []
+        """Includes crashes that no single test explains."""
+        self._skip_reason = ""
+        """Why the remaining tests are skipped."""
 
     def results(self) -> list[TestResult]:
-        """What came of every test, in the order of the suite."""
-        why = "interrupted" if self.work.is_interrupted else self._stopped
-        results = [self._done.get((id(test), part)) or unmade(test, part, "skipped", why) for test, part in self._parts]
-        outlived = [self.bench.with_end(test, result) for (test, _), result in zip(self._parts, results, strict=True)]
-        return list(map(self.bench.hidden, [*self._before, *outlived, *self._after]))
+        """Return the results of all tests, in the order of the suite."""
+        why = "interrupted" if self.work.is_interrupted else self._skip_reason
+        tests = [
+            self.runtime.with_blame(test, self._done.get((test.number, part)) or result_of(test, part, "skipped", why))
+            for test, part in self._parts
+        ]
+        return list(map(self.runtime.hidden, [*self._failed_setup, *tests, *self._failed_teardown]))
 
-    async def everything(self) -> None:
-        """Set up, test, tear down, and leave nothing running."""
+    async def run(self) -> None:
+        """Run setup, tests and teardown, and end all servers."""
         try:
             try:
-                failed = await self.bench.set_up()
+                failed = await self.runtime.set_up()
                 if failed is not None:
-                    self._before.append(failed)
-                    self._stopped = "the setup failed"
-                elif self._fails_fast:  # which tests are left out must not depend on which server is faster
-                    await self._one_by_one(self._tests)
+                    self._failed_setup.append(failed)
+                    self._skip_reason = "setup failed"
+                elif self._fails_fast:  # in suite order: skipped tests must not depend on the speed of servers
+                    await self._run_one_by_one(self._tests)
                 else:
-                    await all_of(*(partial(self._of_server, name) for name in self.bench.hosts))
-            finally:  # an interrupt ends the tests, and a second one this as well
-                self._after += await self.bench.tear_down()
+                    await all_of(*(partial(self._run_server, name) for name in self.runtime.callers))
+            finally:  # also after an interrupt; a second one cancels this
+                self._failed_teardown += await self.runtime.tear_down()
         finally:
-            await self.bench.leave(at_once=self.work.is_interrupted)
+            await self.runtime.close(at_once=self.work.is_interrupted)
 
-    async def _of_server(self, name: str) -> None:
+    async def _run_server(self, name: str) -> None:
         tests = [test for test in self._tests if test.server == name]
-        for stretch in stretches(tests, await self._looking(self.bench.hosts[name], tests)):
-            await (self._together if len(stretch) > 1 else self._one_by_one)(stretch)
+        for batch in batches(tests, await self._read_only(self.runtime.callers[name], tests)):
+            await (self._run_batch if len(batch) > 1 else self._run_one_by_one)(batch)
 
-    async def _looking(self, host: Host, tests: list[SuiteTest]) -> set[int]:
-        """The tests that only look, where it is worth asking the server."""
-        if sum(map(may_look, tests)) < 2:
+    async def _read_only(self, caller: Caller, tests: list[SuiteTest]) -> set[int]:
+        """Return the numbers of read-only tests; empty, without asking the server, if too few could be batched."""
+        if sum(map(is_untimed, tests)) < 2:
             return set()
         try:
-            host.harmless = looking(tests, await host.catalog())
-        except (UnableError, ConnectError):
+            caller.read_only = read_only_tests(tests, await caller.server.catalog())
+        except (CannotRunError, ConnectError):
             return set()
-        return host.harmless
+        return caller.read_only
 
-    async def _one_by_one(self, tests: list[SuiteTest]) -> None:
+    async def _run_one_by_one(self, tests: list[SuiteTest]) -> None:
         for test in tests:
-            if self._stopped:
+            if self._skip_reason:
                 return
-            results = [await self._test(test, part) for part in parts_of(test)]
+            results = [await self._run_part(test, part) for part in parts_of(test)]
             if self._fails_fast and any(result.outcome in ("failed", "error") for result in results):
-                self._stopped = EARLIER
+                self._skip_reason = EARLIER_FAILURE
 
-    async def _test(self, test: SuiteTest, part: str) -> TestResult:
-        self._progress(len(self._done), len(self._parts), self.bench.hide(test.name))
-        result = self._done[id(test), part] = await self.bench.test(test, part)
+    async def _run_part(self, test: SuiteTest, part: str) -> TestResult:
+        self._show_progress(test)
+        result = self._done[test.number, part] = await self.runtime.run_part(test, part)
         return result
 
-    async def _together(self, tests: list[SuiteTest]) -> None:
-        """Tests of one server that disturb each other in nothing."""
+    def _show_progress(self, test: SuiteTest) -> None:
+        self._progress(len(self._done), len(self._parts), self.runtime.hide(test.name))
+
+    async def _run_batch(self, tests: list[SuiteTest]) -> None:
+        """Run read-only tests of one server concurrently."""
         parts = [(test, part) for test in tests for part in parts_of(test)]
         calls = [test for test, part in parts if part in CALLED]
         others = iter([each for each in parts if each[1] not in CALLED])
 
-        async def test_others() -> None:
+        async def run_others() -> None:
             for test, part in others:
-                await self._test(test, part)
+                await self._run_part(test, part)
 
-        await all_of(partial(self._call, calls), *[test_others] * PROCESSES_AT_ONCE)
+        await all_of(partial(self._call_together, calls), *[run_others] * PROCESSES_AT_ONCE)
 
-    async def _call(self, tests: list[SuiteTest]) -> None:
-        """Make calls together; where not all is well with some, each of those is made alone."""
+    async def _call_together(self, tests: list[SuiteTest]) -> None:
+        """Call concurrently, in groups; if a group fails as a whole, its calls are repeated one by one."""
         for start in range(0, len(tests), CALLS_AT_ONCE):
-            batch = tests[start : start + CALLS_AT_ONCE]
-            host = self.bench.hosts[batch[0].server]
+            group = tests[start : start + CALLS_AT_ONCE]
+            caller = self.runtime.callers[group[0].server]
             try:
-                replies = await host.ask_together(batch, [request_of(test) for test in batch])
-            except (UnableError, ConnectError):  # which each of them is told on its own
-                replies = ""
-            if isinstance(replies, str):
-                ends = host.ends
-                for test in batch:
-                    await self._test(test, test.block)
-                if replies and ends == host.ends:
-                    self._after.append(_unexplained(batch, host.hide(replies)))
+                batch = await caller.ask_together(group, [request_of(test) for test in group])
+            except (CannotRunError, ConnectError):  # each call reports this on its own
+                batch = Batch(None)
+            if batch.responses is None:
+                crashes = caller.crashes
+                for test in group:
+                    await self._run_part(test, test.block)
+                if batch.problem and crashes == caller.crashes:
+                    self._failed_teardown.append(_concurrent_failure(group, caller.server.hide(batch.problem)))
                 continue
-            for test, (reply, seconds) in zip(batch, replies, strict=True):
-                self._progress(len(self._done), len(self._parts), self.bench.hide(test.name))
-                first = answered(test, reply, seconds, host, self.bench.store)
-                self._done[id(test), test.block] = await self._once_more(test, first)
+            for test, (reply, seconds) in zip(group, batch.responses, strict=True):
+                self._show_progress(test)
+                first = check_reply(test, reply, seconds, caller.server, self.runtime.store)
+                self._done[test.number, test.block] = await self._confirm(test, first)
 
-    async def _once_more(self, test: SuiteTest, first: TestResult) -> TestResult:
-        """What came of a call that was made together with others; where it is the others' doing, it says so."""
-        result = await self.bench.try_again(test, test.block, first)
+    async def _confirm(self, test: SuiteTest, first: TestResult) -> TestResult:
+        """Retry a failed concurrent call alone; note if it fails only under concurrency."""
+        result = await self.runtime.retry(test, test.block, first)
         if result.outcome != "failed":
             return result
-        alone = await self.bench.test(test, test.block)
+        alone = await self.runtime.run_part(test, test.block)
         if alone.outcome != "passed":
             return result
-        more = TestFailure("", _DISTURBED, line=result.failures[-1].line)
-        return result._replace(message=f"{result.message}; {_DISTURBED}", failures=(*result.failures, more))
+        note = TestFailure("", _ONLY_CONCURRENTLY, line=result.failures[-1].line)
+        return result._replace(message=f"{result.message}; {note.message}", failures=(*result.failures, note))
+
+
+def _concurrent_failure(tests: list[SuiteTest], why: str) -> TestResult:
+    """Return the result for calls that fail together, but not one by one."""
+    names = ", ".join(f"`{test.name}`" for test in tests[:3]) + (", …" if len(tests) > 3 else "")
+    message = f"{why} during the concurrent calls of {names}, but not one by one"
+    return TestResult(
+        name="concurrent calls",
+        block="tools",
+        server=tests[0].server,
+        outcome="failed",
+        message=message,
+        failures=(TestFailure("", message),),
+        file=tests[0].location.file,
+        line=tests[0].location.line,
+    )

@@ -1,4 +1,4 @@
-"""Programs that a suite runs before its tests and after them: words, no shell, bounded, none left behind."""
+"""Run the programs of `setup` and `teardown`: without a shell, with a time limit, leaving no processes behind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from mcproof.client.connect import INHERITED
-from mcproof.client.transports.stdio import MARK, remember_mark
+from mcproof.client.transports.started import MARK, STARTED
 
 if TYPE_CHECKING:
     from mcproof.suite.definition import Step
@@ -19,13 +19,13 @@ _SHOWN = 300
 
 
 async def run_program(step: Step, folder: str, mark: str) -> str | None:
-    """Run a program to its end in a folder; why it failed, or None. What it prints is kept out of the report.
+    """Run a program in a folder until it exits; return why it failed, or None.
 
-    What it has started may go on, for the tests; the mark tells what is to be ended after them.
+    Processes that it starts may keep running during the tests; `mark` identifies them for cleanup.
     """
-    remember_mark(mark)
+    STARTED.add(mark)
     environment = {name: os.environ[name] for name in INHERITED if name in os.environ} | {MARK: mark}
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as stderr:
         try:
             process = await asyncio.create_subprocess_exec(
                 *step.command,
@@ -33,16 +33,16 @@ async def run_program(step: Step, folder: str, mark: str) -> str | None:
                 env=environment,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
-                stderr=said,
+                stderr=stderr,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            return f"cannot be started: {getattr(error, 'strerror', None) or error}".lower()
+            return f"cannot start: {getattr(error, 'strerror', None) or error}".lower()
         try:
             async with asyncio.timeout(step.timeout_ms / 1000):
                 code = await process.wait()
         except TimeoutError:
-            return f"not done within {step.timeout_ms:,} ms"
+            return f"timed out after {step.timeout_ms:,} ms"
         finally:
             if process.returncode is None:
                 with contextlib.suppress(OSError):
@@ -50,14 +50,14 @@ async def run_program(step: Step, folder: str, mark: str) -> str | None:
                 await process.wait()
         if code == 0:
             return None
-        end = said.seek(0, os.SEEK_END)
-        said.seek(max(0, end - _SHOWN))
-        words = said.read(_SHOWN).decode(errors="replace").strip()
-        return f"exit code {code}" + (f": {words}" if words else "")
+        end = stderr.seek(0, os.SEEK_END)
+        stderr.seek(max(0, end - _SHOWN))
+        last_output = stderr.read(_SHOWN).decode(errors="replace").strip()
+        return f"exit code {code}" + (f": {last_output}" if last_output else "")
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """End a program, and what it has started where the system knows groups of processes."""
+    """Kill a program and, where process groups exist, its children."""
     if hasattr(os, "killpg"):
         os.killpg(process.pid, signal.SIGKILL)
     else:

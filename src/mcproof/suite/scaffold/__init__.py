@@ -1,1 +1,1 @@
-"""Writing a first suite for a server."""
+"""Write a first suite for a server: `mcproof init`."""

@@ -1,7 +1,6 @@
-"""What a first suite may test of a server: each tool, what it gives to read, its prompts; and what came of trying.
+"""Draft tests for a new suite: for tools, resources and prompts of a server, with the results of a trial run.
 
-Reading and prompts change nothing, as the protocol has it; of the tools, only those are tried that change nothing by
-their annotations and names.
+Resources and prompts are read-only by protocol. Tools are tried only if their annotations and names are read-only.
 """
 
 from __future__ import annotations
@@ -21,77 +20,81 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog, Item, Prompt, Tool
     from mcproof.prove.permission import Permission
-    from mcproof.suite.scaffold.server_entry import Names
+    from mcproof.suite.scaffold.server_entry import UniqueNames
 
 MOST = 20
-"""How many resources, templates and prompts of a server have a test, each; tools are what most servers are about."""
+"""Maximum number of tests for resources, templates and prompts each; tools have no limit."""
 _LONGEST_NAME = 100
 _LISTS = (
-    ("resources", "resources/list", "the resources are listed"),
-    ("templates", "resources/templates/list", "the templates of resources are listed"),
-    ("prompts", "prompts/list", "the prompts are listed"),
+    ("resources", "resources/list", "lists resources"),
+    ("templates", "resources/templates/list", "lists resource templates"),
+    ("prompts", "prompts/list", "lists prompts"),
 )
-_SECRET = "a value that the server is given in secret"  # noqa: S105
+_SECRET = "a secret of the server"  # noqa: S105
 
 
 class Draft(NamedTuple):
-    """A test of one tool, resource or prompt, and what is known of it."""
+    """A draft of a test, with the results of its trial."""
 
     name: str
     subject: str
-    """The tool or the prompt by its name, or the resource by its URI; or what to call it, where there is no test."""
-    arguments: dict[str, Any] = {}  # noqa: RUF012 (nobody writes into the default)
-    is_made_up: bool = False
-    """Whether somebody should put better arguments there."""
+    """The name of the tool or prompt, or the URI of the resource; a label if no test is possible."""
+    arguments: dict[str, Any] = {}  # noqa: RUF012 (the default is never modified)
+    is_generated: bool = False
+    """Whether the arguments are generated and should be replaced."""
     checks: tuple[str, ...] = ()
-    """The probes that apply."""
-    off: str = ""
-    """Why the test is a comment; empty where it is on."""
+    """Applicable probes."""
+    inactive_reason: str = ""
+    """Why the test is commented out; empty if it is not."""
     impossible: str = ""
-    """Why there is no test at all."""
+    """Why no test is possible."""
     failed_call: str = ""
-    """What the server says to the call, where it does not work."""
+    """The error of the call, if it failed."""
     failed_checks: tuple[tuple[str, str], ...] = ()
-    """The probes that do not pass, each with why."""
+    """Failed probes and their reasons."""
     failed_path: str = ""
-    """Why no probe can be sent."""
+    """Why probes cannot be sent at all."""
     block: str = "tools"
-    """The list that it is for."""
+    """The list of the suite it belongs to."""
 
     @property
     def passing_checks(self) -> tuple[str, ...]:
-        """The probes that the suite sends."""
+        """The probes to include in the suite."""
         failed = {check for check, _ in self.failed_checks}
         return () if self.failed_path else tuple(check for check in self.checks if check not in failed)
 
     @property
-    def is_on(self) -> bool:
-        """Whether `mcproof run` will make something of it."""
-        return not self.off and not self.impossible and not (self.failed_call and not self.passing_checks)
+    def is_active(self) -> bool:
+        """Whether the test is active, that is, not commented out."""
+        return not self.inactive_reason and not self.impossible and not (self.failed_call and not self.passing_checks)
 
 
 def drafts_of(
-    catalog: Catalog, permissions: Sequence[Permission], names: Names, hide: Callable[[str], str], suffix: str = ""
+    catalog: Catalog,
+    permissions: Sequence[Permission],
+    names: UniqueNames,
+    hide: Callable[[str], str],
+    suffix: str = "",
 ) -> list[Draft]:
-    """A draft for each tool, and for some of all else that there is, without what is to be hidden.
+    """Return drafts for all tools, and for some resources, templates and prompts, with secrets hidden.
 
-    A server without tools is asked for its lists as well.
+    A server without tools also gets tests of its lists.
     """
-    drafting = _Drafting(names, hide, suffix)
-    drafts = [drafting.tool(permission) for permission in permissions]
+    drafter = _Drafter(names, hide, suffix)
+    drafts = [drafter.tool(permission) for permission in permissions]
     if not catalog.tools:
-        there = [(method, name) for kind, method, name in _LISTS if getattr(catalog, kind)]
-        drafts += [Draft(names.unique(f"{name}{suffix}"), method) for method, name in there]
-    drafts += map(drafting.resource, islice(catalog.resources, MOST))
-    drafts += map(drafting.template, islice(catalog.templates, MOST))
-    drafts += map(drafting.prompt, islice(catalog.prompts, MOST))
+        lists = [(method, name) for kind, method, name in _LISTS if getattr(catalog, kind)]
+        drafts += [Draft(names.unique(f"{name}{suffix}"), method) for method, name in lists]
+    drafts += map(drafter.resource, islice(catalog.resources, MOST))
+    drafts += map(drafter.template, islice(catalog.templates, MOST))
+    drafts += map(drafter.prompt, islice(catalog.prompts, MOST))
     return drafts
 
 
-class _Drafting:
-    """Drafts for one server, each of something else."""
+class _Drafter:
+    """Drafts the tests of one server, one for each subject."""
 
-    def __init__(self, names: Names, hide: Callable[[str], str], suffix: str) -> None:
+    def __init__(self, names: UniqueNames, hide: Callable[[str], str], suffix: str) -> None:
         self._names = names
         self._hide = hide
         self._suffix = suffix
@@ -99,27 +102,27 @@ class _Drafting:
 
     def tool(self, permission: Permission) -> Draft:
         tool = permission.tool
-        why = "in a suite, this name stands for the list" if tool.name in METHODS else ""
-        draft = self._begun(tool, "tools", tool.name, "answers", why)
+        why = "in suites, this name refers to a list method" if tool.name in METHODS else ""
+        draft = self._start(tool, "tools", tool.name, "responds", why)
         if not draft.impossible:
             draft = self._of_tool(draft, permission)
         tool.release_tree()
         return draft
 
     def resource(self, resource: Item) -> Draft:
-        return self._begun(resource, "resources", resource.fields.get("uri"), "can be read")
+        return self._start(resource, "resources", resource.fields.get("uri"), "can be read")
 
     def template(self, template: Item) -> Draft:
-        draft = self._begun(template, "resources", template.fields.get("uriTemplate"), "can be read")
-        return draft._replace(off="what stands in braces is to be filled in")
+        draft = self._start(template, "resources", template.fields.get("uriTemplate"), "can be read")
+        return _inactive(draft, "replace the parts in braces with values")
 
     def prompt(self, prompt: Prompt) -> Draft:
-        draft = self._begun(prompt, "prompts", prompt.name, "can be fetched")
+        draft = self._start(prompt, "prompts", prompt.name, "can be fetched")
         schema = _schema_of(prompt)
         return draft if draft.impossible or not schema["required"] else self._with_arguments(draft, schema)
 
-    def _begun(self, item: Item, block: str, subject: Any, does: str, impossible: str = "") -> Draft:
-        """A draft that may have to end here."""
+    def _start(self, item: Item, block: str, subject: Any, does: str, impossible: str = "") -> Draft:
+        """Return a draft without arguments, or one that says why no test is possible."""
         why = impossible or self._impossible(block, subject)
         if why:
             return Draft("", self._hide(item.label), impossible=why, block=block)
@@ -129,47 +132,52 @@ class _Drafting:
         return Draft(self._names.unique(f"{shown}{self._suffix} {does}"), subject, block=block)
 
     def _impossible(self, block: str, subject: Any) -> str:
-        """Why nothing can be tested of something."""
-        kind, what = ("resource", "address") if block == "resources" else (block.removesuffix("s"), "name")
+        """Return why no test of a subject is possible; empty if it is."""
+        kind, what = ("resource", "URI") if block == "resources" else (block.removesuffix("s"), "name")
         if not isinstance(subject, str) or not subject:
-            return "it has no address to read it at" if what == "address" else "it has no name to call it by"
+            return f"it has no {what}"
         if (block, subject) in self._seen:
             return f"another {kind} has the same {what}"
         if self._hide(subject) != subject:
-            return f"its {what} repeats {_SECRET}"
+            return f"its {what} contains {_SECRET}"
         try:
             scalar(subject)
         except UnwritableError as error:
-            return f"its {what} cannot stand in a suite: {error}"
+            return f"its {what} cannot be written to a suite: {error}"
         return ""
 
     def _of_tool(self, draft: Draft, permission: Permission) -> Draft:
         tool = permission.tool
         if not permission.is_granted:
-            draft = draft._replace(off=f"it may change something: {permission.reason.removesuffix(HOW_TO_ALLOW)}")
+            draft = _inactive(draft, f"it may have side effects: {permission.reason.removesuffix(HOW_TO_ALLOW)}")
         draft = self._with_arguments(draft, tool.schema if tool.schema is not None else {})
-        return draft if draft.off else draft._replace(checks=_applicable(tool, draft.arguments))
+        return draft if draft.inactive_reason else draft._replace(checks=_applicable(tool, draft.arguments))
 
     def _with_arguments(self, draft: Draft, schema: dict[str, Any]) -> Draft:
-        made = valid_arguments(schema)
-        if made.value is None:
-            return draft._replace(off=draft.off or f"no valid arguments were found: {made.problem}", is_made_up=True)
+        generated = valid_arguments(schema)
+        if generated.value is None:
+            return _inactive(draft, f"no valid arguments found: {generated.problem}")._replace(is_generated=True)
         try:
-            line = to_yaml(made.value)
+            line = to_yaml(generated.value)
         except UnwritableError as error:
-            return draft._replace(off=draft.off or f"the arguments that were found cannot stand in a suite: {error}")
+            return _inactive(draft, f"its arguments cannot be written to a suite: {error}")
         if self._hide(line) != line:
-            return draft._replace(off=draft.off or f"its arguments would repeat {_SECRET}")
-        return draft._replace(arguments=made.value, is_made_up=_is_made_up(schema, made.value))
+            return _inactive(draft, f"its arguments contain {_SECRET}")
+        return draft._replace(arguments=generated.value, is_generated=_is_generated(schema, generated.value))
+
+
+def _inactive(draft: Draft, reason: str) -> Draft:
+    """Return a draft that is commented out; an earlier reason is kept."""
+    return draft._replace(inactive_reason=draft.inactive_reason or reason)
 
 
 def _schema_of(prompt: Prompt) -> dict[str, Any]:
-    """What the arguments of a prompt have to be, as a schema: texts, of which some are required."""
+    """Return a schema for the arguments of a prompt: strings, some of them required."""
     listed = prompt.fields.get("arguments")
     arguments = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     named = {name: each for each in arguments if isinstance(name := each.get("name"), str)}
     properties = {
-        name: {"type": "string", "description": said if isinstance(said := each.get("description"), str) else ""}
+        name: {"type": "string", "description": text if isinstance(text := each.get("description"), str) else ""}
         for name, each in named.items()
     }
     required = [name for name, each in named.items() if each.get("required") is True]
@@ -177,22 +185,22 @@ def _schema_of(prompt: Prompt) -> dict[str, Any]:
 
 
 def _applicable(tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
-    """The probes that have something to break."""
+    """Return the probes that apply to a tool."""
     if not tool.parameters and not arguments:
         return ()
-    asked = probes_of_tool(tool, list(CHECKS), given=arguments, size=1, explores=False)
-    applicable = {each.probe for each in asked.cases if isinstance(each, ProbeCase)}
+    probes = probes_of_tool(tool, list(CHECKS), given=arguments, size=1, explores=False)
+    applicable = {each.probe for each in probes.cases if isinstance(each, ProbeCase)}
     return tuple(check for check in CHECKS if check == "unknown_tool" or check in applicable)
 
 
-def _is_made_up(schema: dict[str, Any], arguments: dict[str, Any]) -> bool:
+def _is_generated(schema: dict[str, Any], arguments: dict[str, Any]) -> bool:
     properties = schema.get("properties")
     declared = properties if isinstance(properties, dict) else {}
     return any(not _is_given(declared.get(name), value) for name, value in arguments.items())
 
 
 def _is_given(schema: Any, value: Any) -> bool:
-    """Whether the author of a schema has written this value down."""
+    """Whether the schema itself contains this value."""
     if not isinstance(schema, dict):
         return False
     given = [schema[each] for each in ("default", "const") if each in schema]
@@ -202,7 +210,7 @@ def _is_given(schema: Any, value: Any) -> bool:
 
 
 def with_results(draft: Draft, call: str, probes: Iterable[tuple[str, str]], path: str) -> Draft:
-    """A draft with what came of trying it: what was said to the call, which probes failed, or why all did."""
+    """Return a draft with trial results: the error of the call, the failed probes, or why no probe could be sent."""
     return draft._replace(
         failed_call=call,
         failed_checks=tuple(dict.fromkeys([*draft.failed_checks, *probes])),

@@ -1,6 +1,6 @@
-"""A first suite for a server as text: a test for whatever may be tried, gates, and comments that teach.
+"""Write a new suite: tests, quality gates and explanatory comments.
 
-What may change something, and what does not pass today, is there as a comment: taking the `# ` away turns it on.
+Tests that may have side effects or do not pass are commented out; removing the `# ` activates them.
 """
 
 from __future__ import annotations
@@ -19,88 +19,91 @@ if TYPE_CHECKING:
     from mcproof.suite.scaffold.drafts import Draft
 
 _WIDEST = 100
-"""How long a line of arguments gets before each has its own."""
+"""Maximum width of arguments on one line."""
 _MOST_BYTES, _MOST_NODES = MAX_BYTES * 3 // 4, MAX_NODES * 3 // 4
-"""How much the tests may take up, so that the suite can be read; the rest is for what stands around them."""
+"""Limits for the tests; the rest of what a suite may hold is left for servers and gates."""
 _NODES = 25
-"""How many values a test has beside its arguments, at most."""
-_MADE_UP = {"tools": "made up from the schema: put real values here", "prompts": "made up: put real values here"}
+"""Maximum number of values in a test, without its arguments."""
+_GENERATED = {
+    "tools": "generated from the schema: replace with real values",
+    "prompts": "generated: replace with real values",
+}
 _WORKS = {"tools": "- {target: result.isError, matcher: {exact: false}}"}
 _NO_ERROR = "- {target: error, matcher: {exact: null}}"
 _SUBJECTS = {"tools": "tool", "resources": "uri", "prompts": "prompt"}
 _TEACHING = {
     "tools": (
-        "A test calls a tool with `args`, and looks at the answer as `expect` says.",
-        "Its `negative_path` sends bad requests, made from the schema, which the server must refuse.",
-        "Only tools that, by their annotations and names, change nothing are called unasked.",
+        "A test calls a tool with `args` and checks the response against `expect`.",
+        "`negative_path` sends invalid requests, derived from the schema, that the server must reject.",
+        "Tools whose annotations and names are not read-only are commented out.",
     ),
     "resources": (
-        'What is read is at `result.contents[0].text`, or `.blob`: expect "contains" or a "snapshot" of it.',
+        "The contents are at `result.contents[0].text` or `.blob`; check them with `contains` or `snapshot`.",
     ),
-    "prompts": ("What a prompt comes to is at `result.messages`.",),
+    "prompts": ("The messages of a prompt are at `result.messages`.",),
 }
 
 
 class FirstServer(NamedTuple):
-    """A server, and what is tested of it."""
+    """A server and its drafts."""
 
     name: str
     label: str
-    """What to call it in a comment."""
+    """Its name in comments."""
     entry: list[str]
-    """The lines that say how it is started or reached; none where it could not be asked."""
-    drafts: list[Draft] = []  # noqa: RUF012 (nobody writes into the default)
+    """The lines of its `servers` entry; empty if it could not be reached."""
+    drafts: list[Draft] = []  # noqa: RUF012 (the default is never modified)
     catalog: Catalog | None = None
     trouble: str = ""
-    """Why it could not be asked."""
+    """Why it could not be reached."""
 
 
 class FirstSuite(NamedTuple):
-    """A suite that was written."""
+    """The text of a new suite, with its counts."""
 
     text: str
     tests: int
-    turned_off: int
-    """How many tests are comments."""
+    commented_out: int
+    """Number of tests that are commented out."""
     failed_calls: int
-    """How many other tests have no call, as it does not work."""
+    """Number of active tests whose call is commented out because it fails."""
     failed_checks: int
-    """How many probes are left out, as they do not pass."""
+    """Number of probes left out because they fail."""
 
 
 def first_suite(servers: Sequence[FirstServer], command: str) -> FirstSuite:
-    """The text of a suite; the command is how to run it."""
-    asked = [server for server in servers if server.catalog is not None]
-    lines = [*_head(asked, command), "", *_servers(servers), ""]
+    """Write a suite; `command` runs it."""
+    reached = [server for server in servers if server.catalog is not None]
+    lines = [*_head(reached, command), "", *_servers(servers), ""]
     room = _Room(len("\n".join(lines)))
     for block in _SUBJECTS:
-        lines += _section(block, asked, room)
-    quality = [line for server in asked for line in _quality(server, is_alone=len(asked) == 1)]
+        lines += _section(block, reached, room)
+    quality = [line for server in reached for line in _quality(server, is_alone=len(reached) == 1)]
     if quality:
         lines += [f"{BLOCKS[-1]}:", *quality, ""]
-    on = [draft for draft in room.taken if draft.is_on]
+    active = [draft for draft in room.taken if draft.is_active]
     gates = sum(line.startswith("  - name:") for line in quality)
     return FirstSuite(
-        "\n".join(lines),
-        len(on) + gates,
-        len(room.taken) - len(on),
-        sum(bool(draft.failed_call) for draft in on),
-        sum(len(draft.checks) - len(draft.passing_checks) for draft in on),
+        text="\n".join(lines),
+        tests=len(active) + gates,
+        commented_out=len(room.taken) - len(active),
+        failed_calls=sum(bool(draft.failed_call) for draft in active),
+        failed_checks=sum(len(draft.checks) - len(draft.passing_checks) for draft in active),
     )
 
 
 class _Room:
-    """How much of a suite is left for tests."""
+    """Keeps the tests within the limits of a suite."""
 
     def __init__(self, taken: int) -> None:
         self._bytes = taken
         self._nodes = 0
         self._is_full = False
         self.taken: list[Draft] = []
-        """The tests that have found room."""
+        """The tests that fit."""
 
     def takes(self, draft: Draft, lines: list[str]) -> bool:
-        """Whether a test still fits; once one does not, no later one does."""
+        """Whether a test fits; after the first that does not, none does."""
         self._bytes += sum(len(line.encode()) + 1 for line in lines)
         self._nodes += 0 if draft.impossible else _NODES + count_values(draft.arguments)
         self._is_full = self._is_full or self._bytes > _MOST_BYTES or self._nodes > _MOST_NODES
@@ -111,19 +114,19 @@ class _Room:
 def _head(servers: Sequence[FirstServer], command: str) -> Iterator[str]:
     of = comment_text(", ".join(server.label for server in servers[:3])) + (" and others" if len(servers) > 3 else "")
     yield f"# Tests of {of}, written by `mcproof init`; run them with `{comment_text(command)}`."
-    yield "# They are a start: put values of your own into them, and expect more than that a call works."
-    yield "# What may change something, and what does not pass today, is turned off: take the `# ` away to turn it on."
-    yield "# An editor helps if you run `mcproof schema > mcproof.schema.json` and put above this:"
+    yield "# A starting point: use your own values, and expect more than that a call succeeds."
+    yield "# Tests that may have side effects or do not pass yet are commented out: remove the `# ` to activate them."
+    yield "# For completion in an editor, run `mcproof schema > mcproof.schema.json` and add at the top:"
     yield "#   # yaml-language-server: $schema=mcproof.schema.json"
 
 
 def _servers(servers: Sequence[FirstServer]) -> Iterator[str]:
     yield "servers:"
     if any("{env: " in line or "${" in line for server in servers for line in server.entry):
-        yield "  # ${NAME} and {env: NAME} stand for variables of the environment, so that no secret is in this file."
+        yield "  # ${NAME} and {env: NAME} refer to environment variables, which keeps secrets out of this file."
     for server in servers:
         if server.trouble:
-            yield f"  # {comment_text(server.name)} is left out: {comment_text(server.trouble)}"
+            yield f"  # {comment_text(server.name)} is omitted: {comment_text(server.trouble)}"
         else:
             yield f"  {key(server.name)}:"
             yield from (f"    {line}" for line in server.entry)
@@ -135,23 +138,23 @@ def _section(block: str, servers: Sequence[FirstServer], room: _Room) -> Iterato
     lines = [line for server in servers for line in _tests(server, block, room, is_alone=len(servers) == 1)]
     kept = room.taken[before:]
     if kept:
-        yield from _heading(block, is_on=any(draft.is_on for draft in kept))
+        yield from _heading(block, is_active=any(draft.is_active for draft in kept))
     if lines:
         yield from (*lines, "")
 
 
-def _heading(block: str, *, is_on: bool) -> Iterator[str]:
-    mark = "" if is_on else "# "
-    if not is_on:
-        yield "# None of these tests is on yet. To turn one on, take the `# ` away from its lines, and from this one:"
+def _heading(block: str, *, is_active: bool) -> Iterator[str]:
+    mark = "" if is_active else "# "
+    if not is_active:
+        yield "# None of these tests is active yet. To activate one, remove the `# ` from its lines and from this one:"
     yield f"{mark}{block}:"
-    if is_on:
+    if is_active:
         yield from (f"  # {line}" for line in _TEACHING[block])
 
 
 def _tests(server: FirstServer, block: str, room: _Room, *, is_alone: bool) -> Iterator[str]:
     drafts = [draft for draft in server.drafts if draft.block == block]
-    left_out = max(0, _there(server.catalog, block) - len(drafts))
+    left_out = max(0, _item_count(server.catalog, block) - len(drafts))
     for number, draft in enumerate(drafts):
         if draft.impossible:
             lines = [f"  # No test of {comment_text(draft.subject)}: {comment_text(draft.impossible)}."]
@@ -165,27 +168,26 @@ def _tests(server: FirstServer, block: str, room: _Room, *, is_alone: bool) -> I
             yield f"  # The {block} of {comment_text(server.name)}."
         yield from lines
     if left_out:
-        yield f"  # There is no room here for {left_out:,} more {block}; a second suite can have them."
+        yield f"  # {left_out:,} more {block} do not fit here; add them to a second suite."
 
 
-def _there(catalog: Catalog | None, block: str) -> int:
-    """How much there is that a list could have a test of."""
+def _item_count(catalog: Catalog | None, block: str) -> int:
+    """Return the number of items that a list could test."""
     counts = catalog.counts if catalog is not None else {}
     return counts.get(block, 0) + (counts.get("templates", 0) if block == "resources" else 0)
 
 
 def _test(draft: Draft, server: str) -> Iterator[str]:
-    """The lines of a test; where it is off, as a comment under the reason."""
-    if draft.is_on:
+    """Yield the lines of a test; commented out, with the reason, if it is inactive."""
+    if draft.is_active:
         yield from (f"  {line}" for line in _body(draft, server))
         return
-    if draft.off:
-        yield f"  # Turned off, as {comment_text(draft.off)}"
+    if draft.inactive_reason:
+        yield f"  # Inactive: {comment_text(draft.inactive_reason)}"
     else:
-        what = "the call does" if draft.block == "tools" else "it does"
-        yield f"  # Turned off, as {what} not work: {comment_text(draft.failed_call)}"
-    plain = draft._replace(failed_call="", checks=draft.checks if draft.failed_call else ())
-    yield from (f"  # {line}" for line in _body(plain, server))
+        yield f"  # Inactive: the call fails: {comment_text(draft.failed_call)}"
+    uncommented = draft._replace(failed_call="", checks=draft.checks if draft.failed_call else ())
+    yield from (f"  # {line}" for line in _body(uncommented, server))
 
 
 def _body(draft: Draft, server: str) -> Iterator[str]:
@@ -197,8 +199,8 @@ def _body(draft: Draft, server: str) -> Iterator[str]:
         return
     works = _WORKS.get(draft.block, _NO_ERROR)
     if draft.failed_call:
-        yield f"  # The call does not work: {comment_text(draft.failed_call)}"
-        yield "  # Put better values above, and take the `# ` away here:"
+        yield f"  # The call fails: {comment_text(draft.failed_call)}"
+        yield "  # Use better values above, then remove the `# ` here:"
         yield "  # expect:"
         yield f"  #   {works}"
     else:
@@ -208,9 +210,9 @@ def _body(draft: Draft, server: str) -> Iterator[str]:
 
 
 def _arguments(draft: Draft) -> Iterator[str]:
-    hint = f"  # {_MADE_UP[draft.block]}" if draft.is_made_up else ""
+    hint = f"  # {_GENERATED[draft.block]}" if draft.is_generated else ""
     if not draft.arguments:
-        if draft.is_made_up or (draft.failed_call and draft.block == "tools"):
+        if draft.is_generated or (draft.failed_call and draft.block == "tools"):
             yield f"  args: {{}}{hint}"
         return
     line = f"  args: {to_yaml(draft.arguments)}"
@@ -226,16 +228,16 @@ def _negative_path(draft: Draft) -> Iterator[str]:
     if not draft.checks:
         return
     for _, why in draft.failed_checks:
-        yield f"  # Left out, as it does not pass today: {comment_text(why)}"
+        yield f"  # Left out, does not pass: {comment_text(why)}"
     if draft.failed_path:
-        yield f"  # Turned off, as it does not pass today: {comment_text(draft.failed_path)}"
+        yield f"  # Inactive, does not pass: {comment_text(draft.failed_path)}"
     mark = "" if draft.passing_checks else "# "
     yield f"  {mark}negative_path:"
     yield f"  {mark}  checks: [{', '.join(draft.passing_checks or draft.checks)}]"
 
 
 def _quality(server: FirstServer, *, is_alone: bool) -> Iterator[str]:
-    """The gates, set to where the server stands now wherever the usual gate would fail."""
+    """Yield the quality gates, relaxed to the current values if the default would fail."""
     catalog = server.catalog
     if catalog is None or not catalog.tools:
         return
@@ -244,10 +246,10 @@ def _quality(server: FirstServer, *, is_alone: bool) -> Iterator[str]:
     of = "" if is_alone else f" of {server.name}"
     gates = (
         (
-            f"the tools{of} are described well enough to be chosen and called",
+            f"tool descriptions{of} are good enough",
             _described(facts, quality.reasons["min_score"]),
         ),
-        (f"the schemas{of} do not get looser", _constrained(facts)),
+        (f"schemas{of} do not get looser", _constrained(facts)),
     )
     for (name, lines), why in zip(gates, _GATES, strict=True):
         yield f"  # {why}"
@@ -258,20 +260,20 @@ def _quality(server: FirstServer, *, is_alone: bool) -> Iterator[str]:
 
 
 _GATES = (
-    "Scores of the descriptions, from 0 to 1, and descriptions that say nothing at all.",
-    "What the strict rules find in the schemas, as `mcproof schema-lint` shows. Today's numbers: lower them over time.",
+    "Description scores from 0 to 1, and the number of useless descriptions.",
+    "Findings of the strict rules, as in `mcproof schema-lint`. These are today's numbers: lower them over time.",
 )
 
 
 def _described(facts: dict[str, Any], worst: str) -> Iterator[str]:
-    for target, usual in (("min_score", 0.5), ("mean_score", 0.7)):
+    for target, default in (("min_score", 0.5), ("mean_score", 0.7)):
         now = _rounded_down(facts[target])
-        if now <= 0:  # which nothing could fall below
-            yield f"# {target} is 0 today, and {usual} is the usual gate; {comment_text(worst)}"
+        if now <= 0:  # no score could fall below
+            yield f"# {target} is 0 today, the default gate is {default}; {comment_text(worst)}"
             continue
-        hint = f"  # where it stands today; {usual} is the usual gate" if now < usual else ""
-        yield f"- {{target: {target}, matcher: {{schema: {{minimum: {min(now, usual)}}}}}}}{hint}"
-    yield _at_most("critical_count", facts, "where it stands today; 0 is the usual gate")
+        hint = f"  # today's value; the default is {default}" if now < default else ""
+        yield f"- {{target: {target}, matcher: {{schema: {{minimum: {min(now, default)}}}}}}}{hint}"
+    yield _at_most("critical_count", facts, "today's value; the default is 0")
 
 
 def _rounded_down(score: float) -> float:

@@ -1,4 +1,4 @@
-"""A server as a first suite names it: what starts or reaches it, and a variable wherever a secret would stand."""
+"""Write the `servers` entry of a new suite, with variables in place of secrets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client.connect import INHERITED
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.secrets import HIDDEN, SHORTEST, redacted_command, redacted_text, secrets_of_url
-from mcproof.suite.parse.server_entries import is_address, is_name
+from mcproof.suite.parse.server_entries import is_http_url, is_name
 from mcproof.suite.parse.variables import FOLDER, NAME
 from mcproof.text.yamlwriter import UnwritableError, comment_text, escape_variables, key, to_yaml, with_variables
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint, UrlEndpoint
 
 PLACEHOLDER = "your-server-command"
-"""What stands for a command that nobody has told."""
+"""Placeholder for an unknown command."""
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*+\}")
 _LONGEST_NAME = 60
 _LONGEST_WAIT = 3_600_000
 
 
-class Way(NamedTuple):
-    """How a server is asked, where somebody said so."""
+class EntryOptions(NamedTuple):
+    """Connection settings for the entry, if given."""
 
     timeout: float | None = None
     """In seconds."""
     protocol: str | None = None
 
 
-class Names:
-    """Names that are each given once; who comes later gets a number."""
+class UniqueNames:
+    """Makes names unique by numbering duplicates."""
 
     def __init__(self) -> None:
         self._given: dict[str, int] = {}
 
     def unique(self, name: str) -> str:
-        """This name, or the next one like it that is free."""
+        """Return the name, numbered if it is taken."""
         free = name
         while free in self._given:
             self._given[name] += 1
@@ -49,8 +49,8 @@ class Names:
         return free
 
 
-class Variables:
-    """The variables that stand for secrets, each for one value."""
+class SecretVariables:
+    """Environment variables that replace secrets in a suite, one for each value."""
 
     def __init__(self, environment: Mapping[str, str], mentioned: Iterable[str] = ()) -> None:
         self._environment = environment
@@ -59,11 +59,11 @@ class Variables:
 
     @property
     def unset(self) -> list[str]:
-        """Those that have to be set, or set differently, before the suite can be run."""
+        """Variables to set before the suite can run."""
         return [name for name, value in self.values.items() if self._environment.get(name) != value]
 
     def reference(self, wanted: str, value: str, server: str) -> str:
-        """The name of the variable that stands for a value."""
+        """Return the name of the variable for a value."""
         name = _identifier(wanted)
         if name == FOLDER:
             name = f"{name}_"
@@ -76,9 +76,9 @@ class Variables:
         self.values[free] = value
         return free
 
-    def known(self, filled: Sequence[str]) -> dict[str, str]:
-        """The values that came from variables of the environment, each with the name of one."""
-        sought = {*filled, *self._mentioned}
+    def known(self, substituted: Sequence[str]) -> dict[str, str]:
+        """Return the values that came from environment variables, with the name of one variable each."""
+        sought = {*substituted, *self._mentioned}
         return {
             value: name
             for name, value in self._environment.items()
@@ -86,53 +86,58 @@ class Variables:
         }
 
     def has(self, name: str, value: str) -> bool:
-        """Whether the environment knows a value by this name."""
+        """Whether an environment variable has this value."""
         return NAME.fullmatch(name) is not None and self._environment.get(name) == value
 
 
 def placeholder_lines(command: Sequence[str] = ()) -> list[str]:
-    """The entry of a server of which nobody has said how it is started, or of which it was guessed."""
+    """Return the entry of a server whose command is unknown or guessed."""
     if command:
-        return ["# Is this how your server is started? The source does not say.", f"command: {to_yaml(list(command))}"]
+        return ["# A guess: check that this command starts your server.", f"command: {to_yaml(list(command))}"]
     return [
-        "# Write the command here that starts your server, such as [python, server.py];",
-        "# or, in its place, a `url`.",
+        "# The command that starts your server, such as [python, server.py]; or use `url` instead.",
         f"command: [{PLACEHOLDER}]",
     ]
 
 
-def captured_lines(said: Any, name: str, variables: Variables) -> list[str]:
-    """The entry of a server as a capture tells it; nothing where it does not."""
+def captured_lines(endpoint: Any, name: str, variables: SecretVariables) -> list[str]:
+    """Return the entry of a captured server; empty if the capture does not record its endpoint."""
     from mcproof.client.endpoints import UrlEndpoint
 
-    words, url = (said.get("command"), said.get("url")) if isinstance(said, dict) else (None, None)
+    recorded = endpoint if isinstance(endpoint, dict) else {}
+    words, url = recorded.get("command"), recorded.get("url")
     server: Endpoint
     if isinstance(words, list) and words and words[0] and all(isinstance(each, str) for each in words):
         if any("\0" in each for each in words):
             return []
         server = CommandEndpoint(tuple(words), {})
-    elif isinstance(url, str) and is_address(url):
+    elif isinstance(url, str) and is_http_url(url):
         server = UrlEndpoint(url, {})
     else:
         return []
-    return ["# As the capture says: read it before you run it.", *entry_lines(server, name, variables, "", Way())]
+    return [
+        "# From the capture: review it before running it.",
+        *entry_lines(server, name, variables, "", EntryOptions()),
+    ]
 
 
-def entry_lines(server: Endpoint, name: str, variables: Variables, folder: str, way: Way) -> list[str]:
-    """The entry of a server, without secrets; files are told relative to the folder of the suite."""
-    writer = _Entry(name, variables, variables.known(server.filled))
+def entry_lines(
+    server: Endpoint, name: str, variables: SecretVariables, folder: str, options: EntryOptions
+) -> list[str]:
+    """Return the entry of a server, without secrets. Paths are relative to `folder`, that of the suite."""
+    writer = _EntryWriter(name, variables, variables.known(server.filled))
     lines = list(writer.command(server, folder) if isinstance(server, CommandEndpoint) else writer.endpoint(server))
-    if way.timeout is not None:
-        lines.append(f"timeout_ms: {max(1, min(round(way.timeout * 1000), _LONGEST_WAIT))}")
-    if way.protocol is not None:
-        lines.append(f"protocol: {to_yaml(way.protocol)}")
+    if options.timeout is not None:
+        lines.append(f"timeout_ms: {max(1, min(round(options.timeout * 1000), _LONGEST_WAIT))}")
+    if options.protocol is not None:
+        lines.append(f"protocol: {to_yaml(options.protocol)}")
     return lines
 
 
-class _Entry:
-    """The lines of one server."""
+class _EntryWriter:
+    """Writes the entry of one server."""
 
-    def __init__(self, name: str, variables: Variables, known: dict[str, str]) -> None:
+    def __init__(self, name: str, variables: SecretVariables, known: dict[str, str]) -> None:
         self._name = name
         self._variables = variables
         self._known = known
@@ -142,21 +147,21 @@ class _Entry:
     def command(self, server: CommandEndpoint, folder: str) -> Iterator[str]:
         yield f"command: [{', '.join(map(with_variables, self._words(server.words)))}]"
         if server.directory is not None:
-            yield f"cwd: {to_yaml(_from(folder, server.directory))}"
+            yield f"cwd: {to_yaml(_relative_to(folder, server.directory))}"
         yield from self._pairs("env", server.environment)
 
     def endpoint(self, server: UrlEndpoint) -> Iterator[str]:
-        filled = self._filled(server.url)
+        filled = self._with_references(server.url)
         if any(secrets_of_url(_REFERENCE.sub("", filled))):
             variable = self._variables.reference(f"{self._name}_url", server.url, self._name)
-            yield "# The address has something in it that may be a secret."
+            yield "# The URL may contain a secret."
             yield f'url: "${{{variable}}}"'
         else:
             yield f"url: {with_variables(filled)}"
         yield from self._pairs("headers", server.headers)
 
-    def _filled(self, text: str) -> str:
-        """A text with variables for the values that came from some."""
+    def _with_references(self, text: str) -> str:
+        """Replace values from the environment with references to their variables."""
         if text in self._known:
             return self._refer(self._known[text], text)
         if self._values is None:
@@ -172,8 +177,8 @@ class _Entry:
         return f"${{{name}}}"
 
     def _words(self, words: Sequence[str]) -> list[str]:
-        """The words of a command, with variables for what came from some, and for what looks like a secret."""
-        filled = [self._filled(word) for word in words]
+        """Replace values from the environment, and likely secrets, in the words of a command."""
+        filled = [self._with_references(word) for word in words]
         ready = []
         for number, (word, shown) in enumerate(zip(filled, redacted_command(filled), strict=True)):
             if word == shown and HIDDEN not in word:
@@ -193,17 +198,17 @@ class _Entry:
         return ready
 
     def _pairs(self, kind: str, pairs: Mapping[str, str]) -> Iterator[str]:
-        """Variables of a process, or headers: none with its value."""
+        """Write environment variables or headers, with references in place of values."""
         lines = []
         for name, value in pairs.items():
             try:
-                spelt = key(name)
+                quoted = key(name)
             except UnwritableError:
-                spelt = "?"
-            if not is_name(name, is_header=kind == "headers") or not name.isprintable() or spelt.startswith("?"):
-                lines.append(f"  # {comment_text(name)} is left out: a suite cannot have this name.")
+                quoted = "?"
+            if not is_name(name, is_header=kind == "headers") or not name.isprintable() or quoted.startswith("?"):
+                lines.append(f"  # {comment_text(name)} is omitted: not a valid name in a suite.")
                 continue
-            lines.append(f"  {spelt}: {self._value(name, value)}")
+            lines.append(f"  {quoted}: {self._value(name, value)}")
         if any(not line.startswith("  #") for line in lines):
             yield f"{kind}:"
             yield from lines
@@ -211,36 +216,36 @@ class _Entry:
             yield from (line.removeprefix("  ") for line in lines)
 
     def _value(self, name: str, value: str) -> str:
-        filled = self._filled(value)
+        filled = self._with_references(value)
         if (found := _REFERENCE.fullmatch(filled)) is not None and value in self._known:
-            return _handed_on(found[0][2:-1])
+            return _env_reference(found[0][2:-1])
         rest = _REFERENCE.sub("", filled)
         if filled != escape_variables(value) and redacted_text(rest) == rest:
             return with_variables(filled)
         if self._variables.has(name, value):
             self._refer(name, value)
-            return _handed_on(name)
-        return _handed_on(self._variables.reference(name, value, self._name))
+            return _env_reference(name)
+        return _env_reference(self._variables.reference(name, value, self._name))
 
 
-def _handed_on(variable: str) -> str:
+def _env_reference(variable: str) -> str:
     return to_yaml({"env": variable})
 
 
 def _identifier(text: str) -> str:
-    """A name that a variable can have."""
+    """Return a valid variable name similar to a text."""
     made = re.sub(r"[^A-Za-z0-9]+", "_", text[:_LONGEST_NAME]).strip("_").upper()
     return f"_{made}" if not made or made[0].isdigit() else made
 
 
 def _last_word(text: str) -> str:
-    """The last word in a text that can name a variable, if it is long enough to say something."""
+    """Return the last word of a text that can name a variable, if it has at least three letters."""
     found = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,}", text)
     return found[-1] if found else ""
 
 
-def _from(folder: str, directory: str) -> str:
-    """A directory as it is called from another."""
+def _relative_to(folder: str, directory: str) -> str:
+    """Return the path of a directory relative to a folder."""
     if os.path.isabs(directory):
         return directory
     try:
@@ -250,9 +255,9 @@ def _from(folder: str, directory: str) -> str:
 
 
 def server_name(wanted: str) -> str:
-    """A name that a suite can call a server by."""
+    """Return the wanted name if it is valid in a suite, else `server`."""
     try:
-        is_fine = bool(wanted) and not key(wanted).startswith("?")
+        is_valid = bool(wanted) and not key(wanted).startswith("?")
     except UnwritableError:
-        is_fine = False
-    return wanted if is_fine else "server"
+        is_valid = False
+    return wanted if is_valid else "server"
