@@ -60,7 +60,7 @@ def test_what_is_written_for_a_live_server_passes_at_once(tmp_path: Path, server
 
 
 @pytest.mark.slow
-def test_what_crashes_hangs_or_refuses_is_turned_off_and_the_rest_is_tried(tmp_path: Path) -> None:
+def test_failing_tools_are_commented_out_with_their_errors(tmp_path: Path) -> None:
     done = init(tmp_path, "--timeout", "1", "--cwd", str(tmp_path), "--", sys.executable, "-I", "-S", suited.__file__)
     text = text_of(tmp_path)
     for said in (

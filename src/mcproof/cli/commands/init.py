@@ -256,9 +256,11 @@ def _tell_calls(drafts: list[Draft], of: str) -> None:
     from mcproof.suite.definition import METHODS
 
     tools = [draft for draft in drafts if draft.block == "tools"]
-    called = [draft.subject for draft in tools if draft.is_on and draft.subject not in METHODS]
-    refused = [draft.subject for draft in tools if not draft.is_on]
-    read = {block: sum(draft.is_on and draft.block == block for draft in drafts) for block in ("resources", "prompts")}
+    called = [draft.subject for draft in tools if draft.is_active and draft.subject not in METHODS]
+    refused = [draft.subject for draft in tools if not draft.is_active]
+    read = {
+        block: sum(draft.is_active and draft.block == block for draft in drafts) for block in ("resources", "prompts")
+    }
     if called:
         tell(f"{of}calls {plural(len(called), 'tool')} to see what works: {listed_names(called)}")
     if any(read.values()):
@@ -290,7 +292,7 @@ def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: SecretV
 
     if file != "-":
         asked = sum(not server.trouble for server in servers)
-        counts = {"test": suite.turned_off, "call": suite.failed_calls, "probe": suite.failed_checks}
+        counts = {"test": suite.commented_out, "call": suite.failed_calls, "probe": suite.failed_checks}
         off = ", ".join(plural(count, what) for what, count in counts.items() if count)
         comments = f"; as comments: {off}" if off else ""
         tell(f"{file}: {plural(suite.tests, 'test')} on {plural(asked, 'server')} written{comments}")
