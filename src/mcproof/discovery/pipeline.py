@@ -18,15 +18,7 @@ from mcproof.discovery.interp.call_user_function import call_function
 from mcproof.discovery.interp.instances import instantiate
 from mcproof.discovery.interp.interpreter import Interpreter
 from mcproof.discovery.interp.modules import Modules
-from mcproof.discovery.interp.values import (
-    MOST_WRAPPERS,
-    UNKNOWN,
-    BudgetExceededError,
-    Call,
-    Class,
-    Function,
-    Instance,
-)
+from mcproof.discovery.interp.values import MOST_WRAPPERS, UNKNOWN, BudgetExceededError, Call, Class, Function, Instance
 from mcproof.discovery.locations import SourceProblem
 from mcproof.discovery.project.source_files import mcproof_comments, python_files
 from mcproof.discovery.rendering.render_items import render_items, server_numbers

@@ -10,16 +10,7 @@ from mcproof.discovery.frameworks.fastmcp_schema import as_fastmcp
 from mcproof.discovery.frameworks.output_schema import output_schema
 from mcproof.discovery.interp.attributes import docstring_of
 from mcproof.discovery.interp.parameters import signature_of, written_parameters
-from mcproof.discovery.interp.values import (
-    MISSING,
-    UNKNOWN,
-    Class,
-    External,
-    ExternalCall,
-    Function,
-    Generic,
-    UnionOf,
-)
+from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Function, Generic, UnionOf
 from mcproof.discovery.pydantic.generator import SchemaGenerator
 from mcproof.text.pointers import escape
 

@@ -37,6 +37,7 @@ from mcproof.discovery.frameworks.tables import (
 )
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.instances import instantiate
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -48,7 +49,6 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    PlacedDict,
 )
 from mcproof.discovery.pydantic.generator import model_json_schema
 
@@ -265,7 +265,7 @@ class McpDomain:
     def _method_of_call(self, holder: ExternalCall, name: str, call: Call) -> Any:
         func = holder.func
         if name in ("model_dump", "dict"):
-            return PlacedDict(holder.kwargs)
+            return SourceDict(holder.kwargs)
         if name in ("model_copy", "copy"):
             return tool_objects.copied(holder, call.kwargs.get("update"))
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.discovery.frameworks import fastmcp_docstrings
 from mcproof.discovery.frameworks.tables import PACKAGES
 from mcproof.discovery.interp.attributes import docstring_of
+from mcproof.discovery.interp.containers import EXACT, extent_of
 from mcproof.discovery.interp.values import UNKNOWN, External, ExternalCall, Function, Method
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def copied(made: ExternalCall, update: Any) -> ExternalCall:
     """`tool.model_copy(update={…})`."""
     if update is None:
         return made
-    is_known = isinstance(update, dict) and not getattr(update, "incomplete", False)
+    is_known = isinstance(update, dict) and extent_of(update) is EXACT
     kwargs = {**made.kwargs, **update} if is_known else made.kwargs
     return ExternalCall(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
 

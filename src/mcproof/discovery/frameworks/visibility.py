@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.interp.builtin_values import doubtful_positions, items_of, may_hold_more, unwrapped
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import OPEN, doubtful_positions, extent_of
 from mcproof.discovery.interp.values import UNKNOWN
 
 if TYPE_CHECKING:
@@ -92,5 +93,5 @@ def _any_among(values: list[Any] | None, wanted: Any) -> bool | None:
     values = [unwrapped(each) for each in values]
     if any(isinstance(each, str) and each in certain for each in values):
         return True
-    is_open = may_hold_more(wanted) or any(not isinstance(each, str) for each in [*values, *certain])
+    is_open = extent_of(wanted) is OPEN or any(not isinstance(each, str) for each in [*values, *certain])
     return None if is_open or any(each in possible for each in values) else False

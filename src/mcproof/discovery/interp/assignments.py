@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import SourceDict, SourceList
 from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.imports import ModuleValue
 from mcproof.discovery.interp.parameters import signature_of
@@ -17,8 +18,6 @@ from mcproof.discovery.interp.values import (
     Class,
     Function,
     Instance,
-    PlacedDict,
-    PlacedList,
     Scope,
     contents_of,
 )
@@ -105,20 +104,21 @@ def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.S
     if isinstance(holder, dict) and isinstance(key, (str, int, float, bool, tuple)):
         if run.doubt and key in holder:
             value = join(run, holder[key], value)
-        if isinstance(holder, PlacedDict):
+        if isinstance(holder, SourceDict):
             if run.doubt and key not in holder:
                 holder.doubtful.add(key)
             elif not run.doubt:
                 holder.doubtful.discard(key)
         if len(holder) < 50_000:
             holder[key] = value
-        if isinstance(holder, PlacedDict):
-            holder.places[key] = (scope.module, target.slice, target)
-    elif isinstance(holder, PlacedDict):
-        holder.incomplete = True
+        if isinstance(holder, SourceDict):
+            holder.origins[key] = (scope.module, target.slice, target)
+    elif isinstance(holder, SourceDict):
+        holder.mark_open()
     elif isinstance(holder, list) and isinstance(key, int) and -len(holder) <= key < len(holder):
         holder[key] = join(run, holder[key], value) if run.doubt else value
-    elif isinstance(holder, PlacedList):
-        holder.incomplete, holder.doubtful = True, set(range(len(holder)))
+    elif isinstance(holder, SourceList):
+        holder.mark_open()
+        holder.doubt_all()
     else:
         run.domain.set_item(holder, key, value)

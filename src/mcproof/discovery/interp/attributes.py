@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp import parameters
 from mcproof.discovery.interp.branches import either_function
+from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
     DOC_IN_DOUBT,
@@ -21,7 +22,6 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    PlacedDict,
     SuperOf,
 )
 
@@ -93,7 +93,7 @@ def _class_attribute(run: Interpreter, value: Class, name: str) -> Any:
     if name == "__doc__":
         return ast.get_docstring(value.node, clean=False)
     if name == "__members__" and is_enum(value):
-        return PlacedDict((member.name, member) for member in members_of(value))
+        return SourceDict((member.name, member) for member in members_of(value))
     found = value.attribute(name)
     if found is MISSING:
         return Method(value, name)

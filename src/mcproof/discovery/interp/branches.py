@@ -5,21 +5,20 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.builtin_values import PLAIN, doubtful_positions, may_hold_more
+from mcproof.discovery.interp.containers import BOUNDED, SourceDict, SourceList, doubtful_positions, extent_of
 from mcproof.discovery.interp.imports import LazyImport
 from mcproof.discovery.interp.parameters import Signature, either
+from mcproof.discovery.interp.value_tests import or_none
 from mcproof.discovery.interp.values import (
     MISSING,
+    PLAIN,
     UNKNOWN,
     Class,
     EitherFunction,
     External,
     Function,
     Instance,
-    PlacedDict,
-    PlacedList,
     Scope,
-    or_none,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _expose_same(one: Function, other: Function) -> bool:
 
 
 def join(
-    run: Interpreter, left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None = None, depth: int = 0
+    run: Interpreter, left: Any, right: Any, done: dict[tuple[int, int], SourceDict] | None = None, depth: int = 0
 ) -> Any:
     """The value that is one of two; `done` are nested pairs that are already joined."""
     if left is MISSING or left is right:
@@ -132,21 +131,21 @@ def join(
         return either(left, right)
     if isinstance(left, list) and isinstance(right, list):
         if _differ_in_dicts(left, right):
-            made = PlacedList(left, getattr(left, "module", None))
+            made = SourceList(left, getattr(left, "module", None))
             made.nodes = list(getattr(left, "nodes", ()))
             made.inherit_doubt(right, doubtful_positions(right)).inherit_doubt(left, doubtful_positions(left))
-            made.either = _all_of(left, right)
+            made.alternatives = _all_of(left, right)
             for index, each in enumerate(right):
                 made[index] = join(run, made[index], each, {} if done is None else done, depth + 1)
             return made
         return _join_lists(run, left, right)
-    if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
+    if isinstance(left, SourceDict) and isinstance(right, SourceDict):
         return _join_dicts(run, left, right, {} if done is None else done, depth)
     return UNKNOWN
 
 
 def _join_dicts(
-    run: Interpreter, left: PlacedDict, right: PlacedDict, done: dict[tuple[int, int], PlacedDict], depth: int
+    run: Interpreter, left: SourceDict, right: SourceDict, done: dict[tuple[int, int], SourceDict], depth: int
 ) -> Any:
     """The union of two dictionaries; keys that are not certain in both are doubtful."""
     pair = id(left), id(right)
@@ -155,21 +154,21 @@ def _join_dicts(
     if len(done) > MOST_JOINED or depth > DEEPEST_JOINED:
         return UNKNOWN
     run.budget.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
-    merge_names = done[pair] = left.copy()
+    made = done[pair] = left.copy()
     for key, value in right.items():
         ours = left.get(key, MISSING)
         if ours is MISSING:
-            merge_names[key] = value
-            merge_names.doubtful.add(key)
-            if key in right.places:
-                merge_names.places[key] = right.places[key]
+            made[key] = value
+            made.doubtful.add(key)
+            if key in right.origins:
+                made.origins[key] = right.origins[key]
         elif ours is not value and not (type(ours) is str and ours == value):
-            merge_names[key] = join(run, ours, value, done, depth + 1)
-    if len(merge_names) > len(right):
-        merge_names.doubtful |= left.keys() - right.keys()
-    merge_names.doubtful |= right.doubtful
-    merge_names.incomplete = left.incomplete or right.incomplete
-    return merge_names
+            made[key] = join(run, ours, value, done, depth + 1)
+    if len(made) > len(right):
+        made.doubtful |= left.keys() - right.keys()
+    made.doubtful |= right.doubtful
+    made.extent = max(left.extent, right.extent)
+    return made
 
 
 def _either_instance(first: Instance) -> Instance:
@@ -189,26 +188,26 @@ def either_function(first: Function) -> EitherFunction:
 
 def _differ_in_dicts(left: list[Any], right: list[Any]) -> bool:
     """Whether two lists differ only inside dictionaries: copies, one of which was changed."""
-    if len(left) != len(right) or PlacedDict not in map(type, left):
+    if len(left) != len(right) or SourceDict not in map(type, left):
         return False
     return all(
-        one is other or (type(one) is type(other) and (type(one) is PlacedDict or (type(one) is str and one == other)))
+        one is other or (type(one) is type(other) and (type(one) is SourceDict or (type(one) is str and one == other)))
         for one, other in zip(left, right, strict=True)
     )
 
 
-def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> PlacedList:
+def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> SourceList:
     """The union of two lists, in the order of the longer; items that are not certain in both are doubtful."""
     run.budget.charge(COST_OF_JOINING * (len(left) + len(right)))
     if len(left) < len(right):
         left, right = right, left
     is_same = left == right and all(type(each) is str for each in left)
     ours, theirs = ([], []) if is_same else [list(map(_identity, each)) for each in (left, right)]
-    made = PlacedList(left, getattr(left, "module", None))
-    made.either = _all_of(left, right)
+    made = SourceList(left, getattr(left, "module", None))
+    made.alternatives = _all_of(left, right)
     made.nodes = list(getattr(left, "nodes", ()))
     made.doubtful = doubtful_positions(left)
-    made.incomplete = getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
+    made.extent = max(extent_of(left), extent_of(right))
     if ours == theirs:
         made.doubtful |= doubtful_positions(right)
         return made
@@ -217,22 +216,23 @@ def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> PlacedLi
     known = set(ours)
     made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
     made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
-    made.incomplete, made.lists_all = (
-        True,
-        not (may_hold_more(left) or may_hold_more(right)),
-    )
+    made.extent = max(made.extent, BOUNDED)
     return made
 
 
 def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
     """The lists that a joined list may be; if there are too many, their contents become unknown."""
-    every = {id(each): each for one in (left, right) for each in (one, *getattr(one, "either", ()))}
+    every = {id(each): each for one in (left, right) for each in (one, *_alternatives(one))}
     if len(every) <= MOST_ALTERNATIVES:
         return tuple(every.values())
     for each in every.values():
-        if isinstance(each, PlacedList):
-            each.incomplete, each.lists_all = True, False
+        if isinstance(each, SourceList):
+            each.mark_open()
     return ()
+
+
+def _alternatives(value: list[Any]) -> tuple[list[Any], ...]:
+    return value.alternatives if isinstance(value, SourceList) else ()
 
 
 def _identity(value: Any) -> Any:

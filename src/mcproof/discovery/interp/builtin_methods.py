@@ -5,19 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.branches import join
-from mcproof.discovery.interp.builtin_values import (
-    LONGEST,
-    MOST_ITEMS,
-    PLAIN,
-    displayed,
-    doubtful_positions,
-    fits,
-    is_settled,
-    items_of,
-    set_algebra,
-    unwrapped,
-)
-from mcproof.discovery.interp.values import UNKNOWN, EnumMember, PlacedDict, PlacedList
+from mcproof.discovery.interp.builtin_values import MOST_ITEMS, items_of, set_algebra, unwrapped
+from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, doubtful_positions, extent_of, is_certain
+from mcproof.discovery.interp.text_format import LONGEST, displayed, fits
+from mcproof.discovery.interp.values import PLAIN, UNKNOWN, EnumMember
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
@@ -74,7 +65,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         return UNKNOWN
     if name == "join":
         items = items_of(args[0]) if args else None
-        if items is None or not is_settled(args[0]):
+        if items is None or not is_certain(args[0]):
             return UNKNOWN
         args = [[unwrapped(each) for each in items]]
         if not all(isinstance(each, str) for each in args[0]):
@@ -99,7 +90,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
     if isinstance(result, str) and len(result) > LONGEST:
         return UNKNOWN
     if isinstance(result, list):
-        return PlacedList(result) if len(result) <= MOST_ITEMS else UNKNOWN
+        return SourceList(result) if len(result) <= MOST_ITEMS else UNKNOWN
     return result
 
 
@@ -123,14 +114,13 @@ def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    complete = not getattr(value, "incomplete", False)
+    complete = extent_of(value) is EXACT
     if name in ("items", "keys", "values"):
         made = (
-            PlacedList(tuple(pair) for pair in value.items()) if name == "items" else PlacedList(getattr(value, name)())
+            SourceList(tuple(pair) for pair in value.items()) if name == "items" else SourceList(getattr(value, name)())
         )
-        made.incomplete = not complete
-        doubtful: set[Any] = getattr(value, "doubtful", set())
-        made.doubtful = {index for index, key in enumerate(value) if key in doubtful} if doubtful else set()
+        made.mark_open(not complete)
+        made.doubtful = doubtful_positions(value)
         return made
     if name in ("get", "pop", "setdefault") and args:
         key = unwrapped(args[0])
@@ -145,26 +135,26 @@ def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[
     if name == "copy":
         return value.copy()
     if name == "update":
-        made_dict = value if isinstance(value, PlacedDict) else None
+        made_dict = value if isinstance(value, SourceDict) else None
         for other in [*args, kwargs]:
             if isinstance(other, dict) and made_dict is not None:
                 made_dict.merge(other)
             elif made_dict is not None:
-                made_dict.incomplete = True
+                made_dict.mark_open()
         return None
     if name == "clear":
         value.clear()
-    elif isinstance(value, PlacedDict) and name != "fromkeys":
-        value.incomplete = True
+    elif isinstance(value, SourceDict) and name != "fromkeys":
+        value.mark_open()
     return UNKNOWN
 
 
 def _value_of_key(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
     """The value of a key, joined with the default if the key is doubtful."""
     found = value[key]
-    if key in getattr(value, "doubtful", ()):
+    if isinstance(value, SourceDict) and key in value.doubtful:
         found = join(run, found, default)
-        if isinstance(value, PlacedDict) and name != "get":
+        if name != "get":
             value.doubtful.discard(key)
             value[key] = found
     if name == "pop":
@@ -177,7 +167,7 @@ _MOVING = frozenset(("insert", "reverse", "pop", "remove", "discard"))
 
 
 def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
-    if isinstance(value, PlacedList) and name in _MOVING:
+    if isinstance(value, SourceList) and name in _MOVING:
         value.nodes = []
         if value.doubtful or value.unordered:
             return _move_in_doubt(value, name, args)
@@ -188,16 +178,16 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
         items = items_of(args[0])
         if items is not None and len(value) + len(items) < 50_000:
             value.extend(items)
-        if isinstance(value, PlacedList) and (items is None or getattr(args[0], "incomplete", False)):
-            value.incomplete = True
+        if isinstance(value, SourceList):
+            value.mark_open(items is None or extent_of(args[0]) is not EXACT)
     elif name == "insert" and len(args) == 2 and isinstance(args[0], int):
         value.insert(args[0], args[1])
     elif name == "copy":
-        return PlacedList(value).inherit_doubt(value, doubtful_positions(value))
+        return SourceList(value).inherit_doubt(value, doubtful_positions(value))
     elif name == "clear":
         value.clear()
-        if isinstance(value, PlacedList):
-            value.doubtful, value.incomplete, value.unordered = set(), False, False
+        if isinstance(value, SourceList):
+            value.doubtful, value.extent, value.unordered = set(), EXACT, False
     elif name == "reverse":
         value.reverse()
     elif name == "pop" and value and not args:
@@ -209,20 +199,20 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
     elif name in ("union", "intersection", "difference"):
         return set_algebra(value, name, args)
     else:
-        if isinstance(value, PlacedList) and name not in ("count", "index", "issubset", "issuperset", "isdisjoint"):
-            value.incomplete = True
+        if isinstance(value, SourceList) and name not in ("count", "index", "issubset", "issuperset", "isdisjoint"):
+            value.mark_open()
         return UNKNOWN
     return None
 
 
-def _move_in_doubt(value: PlacedList, name: str, args: list[Any]) -> Any:
+def _move_in_doubt(value: SourceList, name: str, args: list[Any]) -> Any:
     """Change a list whose contents are uncertain: the positions become unknown."""
     if name == "insert" and len(args) == 2:
         value.append(args[1])
         value.unordered = True
         return None
     if name != "reverse" and len(value.doubtful) < len(value):
-        value.doubtful = set(range(len(value)))
+        value.doubt_all()
     value.unordered = True
     return None if name in ("reverse", "remove", "discard") else UNKNOWN
 

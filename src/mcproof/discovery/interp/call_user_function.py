@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.branches import RAISE, join
+from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.function_history import MemoizedCall
 from mcproof.discovery.interp.values import (
@@ -19,7 +20,6 @@ from mcproof.discovery.interp.values import (
     Frame,
     Function,
     Method,
-    PlacedDict,
     Scope,
 )
 
@@ -185,8 +185,8 @@ def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> Non
     if spec.vararg is not None:
         names[spec.vararg.arg] = tuple(args[len(positional) :]) if call.complete else UNKNOWN
     if spec.kwarg is not None:
-        made = PlacedDict(rest)
-        made.incomplete = not call.complete
+        made = SourceDict(rest)
+        made.mark_open(not call.complete)
         names[spec.kwarg.arg] = made
 
 

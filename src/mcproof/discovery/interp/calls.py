@@ -9,9 +9,11 @@ from mcproof.discovery.interp import builtin_calls, builtin_methods
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
 from mcproof.discovery.interp.call_user_function import call_function
+from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful_positions
 from mcproof.discovery.interp.instances import call_super, instantiate
 from mcproof.discovery.interp.parameters import Parameter, Signature, replaced
 from mcproof.discovery.interp.special_calls import SPECIAL, ordered
+from mcproof.discovery.interp.value_tests import size_of
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,
@@ -23,12 +25,9 @@ from mcproof.discovery.interp.values import (
     Generic,
     Instance,
     Method,
-    PlacedDict,
-    PlacedList,
     Scope,
     SuperOf,
     contents_of,
-    size_of,
 )
 
 if TYPE_CHECKING:
@@ -139,37 +138,35 @@ def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwar
         run.budget.charge_items(holder, *args)
     if name in _CHANGING:
         run.changes += 1
-    if isinstance(holder, PlacedList) and holder.either and name in _CHANGING:
+    if isinstance(holder, SourceList) and holder.alternatives and name in _CHANGING:
         with run.in_doubt():
-            for each in holder.either:
+            for each in holder.alternatives:
                 _plain_method(run, each, name, args, kwargs)
     return _plain_method(run, holder, name, args, kwargs)
 
 
 def _plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
+    if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (SourceDict, SourceList)):
         return _remove_in_doubt(holder, name, args)
-    if name == "sort" and isinstance(holder, PlacedList):
+    if name == "sort" and isinstance(holder, SourceList):
         return _sort(run, holder, kwargs)
-    if run.doubt and name == "update" and isinstance(holder, PlacedDict):
+    if run.doubt and name == "update" and isinstance(holder, SourceDict):
         return _update_in_doubt(run, holder, args, kwargs)
-    before = len(holder) if isinstance(holder, PlacedList) else 0
+    before = len(holder) if isinstance(holder, SourceList) else 0
     result = builtin_methods.method(run, holder, name, args, kwargs)
-    if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
-        inherited: set[Any] = getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
-        holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
+    if isinstance(holder, SourceList) and name in ("append", "extend", "add", "update"):
+        if name in ("extend", "update") and args:
+            holder.inherit_doubt(args[0], (before + index for index in doubtful_positions(args[0])))
         if run.doubt:
             holder.doubtful |= set(range(before, len(holder)))
-        if name in ("extend", "update") and args and getattr(args[0], "unordered", False):
-            holder.unordered = True
-    elif isinstance(holder, PlacedList) and run.doubt and name == "insert":
-        holder.doubtful = set(range(len(holder)))
-    elif isinstance(holder, PlacedList) and run.doubt and name == "reverse":
+    elif isinstance(holder, SourceList) and run.doubt and name == "insert":
+        holder.doubt_all()
+    elif isinstance(holder, SourceList) and run.doubt and name == "reverse":
         holder.unordered = True
     return result
 
 
-def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None:
+def _sort(run: Interpreter, holder: SourceList, options: dict[str, Any]) -> None:
     """`list.sort`; under a condition, or with unknown keys, the order becomes unknown."""
     in_order = ordered(run, list(holder), options)
     holder.nodes = []
@@ -177,12 +174,12 @@ def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None
         holder.unordered = True
         return
     if holder.doubtful:
-        holder.doubtful = set(range(len(holder)))
+        holder.doubt_all()
     holder[:] = in_order
     holder.unordered = False
 
 
-def _update_in_doubt(run: Interpreter, holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
+def _update_in_doubt(run: Interpreter, holder: SourceDict, args: list[Any], kwargs: dict[str, Any]) -> None:
     """Update a dictionary under a condition: new keys are doubtful, changed values are joined with the old ones."""
     changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
     before = {key: holder[key] for key in changed if key in holder}
@@ -193,9 +190,9 @@ def _update_in_doubt(run: Interpreter, holder: PlacedDict, args: list[Any], kwar
     holder.doubtful |= changed - sure
 
 
-def _remove_in_doubt(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:
+def _remove_in_doubt(holder: SourceDict | SourceList, name: str, args: list[Any]) -> Any:
     """Remove an item under a condition: it stays, but is doubtful."""
-    if isinstance(holder, PlacedList):
+    if isinstance(holder, SourceList):
         everything = set(range(len(holder)))
         holder.doubtful |= (
             {index for index in everything if holder[index] is args[0]} if name == "remove" and args else everything

@@ -9,20 +9,28 @@ from mcproof.discovery.interp.attributes import attribute, docstring_of
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.budget import CHARACTERS_PER_STEP, ITEMS_PER_STEP, SIZED
 from mcproof.discovery.interp.builtin_values import (
-    LONGEST,
     binary_operation,
     comparison,
-    doubtful_positions,
-    format_value,
-    is_settled,
     is_type,
     items_of,
-    may_hold_more,
     slice_of,
     subscript,
     unwrapped,
 )
+from mcproof.discovery.interp.containers import (
+    BOUNDED,
+    EXACT,
+    OPEN,
+    SourceDict,
+    SourceList,
+    doubtful_positions,
+    extent_of,
+    is_certain,
+    is_unordered,
+)
 from mcproof.discovery.interp.enumerations import is_enum, members_of
+from mcproof.discovery.interp.text_format import LONGEST, format_value
+from mcproof.discovery.interp.value_tests import truth
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     BudgetExceededError,
@@ -33,13 +41,10 @@ from mcproof.discovery.interp.values import (
     Function,
     Generic,
     Method,
-    PlacedDict,
-    PlacedList,
     Scope,
     TypeAlias,
     UnionOf,
     contents_of,
-    truth,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +103,7 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
         holder = scope.module.scope if func.last == "globals" or (call.args == [] and scope.parent is None) else None
         return run.names_of(holder) if holder is not None else UNKNOWN
     result = run.call(func, call)
-    if (type(result) is str or type(result) is PlacedDict) and id(result) not in run.origins.by_id:
+    if (type(result) is str or type(result) is SourceDict) and id(result) not in run.origins.by_id:
         origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
         if isinstance(origin, Function):  # `inspect.getdoc(f)`
             origin = docstring_of(origin.exposed())
@@ -127,14 +132,14 @@ def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
             kwargs[keyword.arg] = value
         elif isinstance(value, dict):
             kwargs.update((key, item) for key, item in value.items() if isinstance(key, str))
-            complete = complete and not getattr(value, "incomplete", False)
+            complete = complete and extent_of(value) is EXACT
         else:
             complete = False
     return Call(args, kwargs, node, scope, complete)
 
 
 def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Any:
-    made = PlacedList(module=scope.module)
+    made = SourceList(module=scope.module)
     nodes: list[ast.AST] = []
     for each in node.elts:
         if isinstance(each, ast.Starred):
@@ -143,31 +148,31 @@ def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) 
             made.inherit_doubt(value, (len(made) + index for index in doubtful_positions(value)))
             made.extend(items or ())
             nodes.extend([each] * len(items or ()))
-            made.incomplete = made.incomplete or items is None
+            made.mark_open(items is None)
         else:
             made.append(run.resolve(evaluate(run, each, scope)))
             nodes.append(each)
     made.nodes = nodes
     made.unordered = made.unordered or isinstance(node, ast.Set)
-    return tuple(made) if isinstance(node, ast.Tuple) and is_settled(made) else made
+    return tuple(made) if isinstance(node, ast.Tuple) and is_certain(made) else made
 
 
 def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
-    made = PlacedDict(module=scope.module)
+    made = SourceDict(module=scope.module)
     for key_node, value_node in zip(node.keys, node.values, strict=True):
         value = run.resolve(evaluate(run, value_node, scope))
         if key_node is None:
             if isinstance(value, dict):
                 made.merge(value)
             else:
-                made.incomplete = True
+                made.mark_open()
             continue
         key = unwrapped(run.resolve(evaluate(run, key_node, scope)))
         if isinstance(key, (str, int, float, bool, bytes, tuple, External, Class, type(None))):
             made[key] = value
-            made.places[key] = (scope.module, key_node, value_node)
+            made.origins[key] = (scope.module, key_node, value_node)
         else:
-            made.incomplete = True
+            made.mark_open()
     run.origins.note(made, node, scope.module)
     return made
 
@@ -292,7 +297,7 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     if isinstance(value, (External, Class, TypeAlias)):
         return Generic(value, index if isinstance(index, tuple) else (index,))
     value, index = contents_of(value), unwrapped(index)
-    if isinstance(value, PlacedDict) and value.factory is not None and isinstance(index, (str, int)):
+    if isinstance(value, SourceDict) and value.factory is not None and isinstance(index, (str, int)):
         if index not in value:
             value[index] = run.call(value.factory, Call([], {}))
             if run.doubt:
@@ -324,8 +329,7 @@ def _yield(run: Interpreter, node: ast.Yield | ast.YieldFrom, scope: Scope) -> A
 def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
     inner = Scope(scope.module, scope)
     is_dict = isinstance(node, ast.DictComp)
-    made_dict, made_list = PlacedDict(module=scope.module), PlacedList(module=scope.module)
-    made_list.lists_all = True
+    made_dict, made_list = SourceDict(module=scope.module), SourceList(module=scope.module)
     for certain in _iterations(run, node.generators, 0, inner, made_list):
         if is_dict:
             key = unwrapped(run.resolve(evaluate(run, node.key, inner)))
@@ -334,16 +338,15 @@ def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
                 made_dict[key] = value
                 if not certain:
                     made_dict.doubtful.add(key)
-            made_dict.incomplete = (
-                made_dict.incomplete or not certain or not isinstance(key, (str, int, float, bool, tuple, type(None)))
-            )
+            made_dict.mark_open(not certain or not isinstance(key, (str, int, float, bool, tuple, type(None))))
             continue
         value = run.resolve(evaluate(run, node.elt, inner))
         if not certain:
             made_list.doubtful.add(len(made_list))
         made_list.append(value)
-    made_dict.incomplete = made_dict.incomplete or not made_list.lists_all
-    made_list.incomplete = bool(made_list.doubtful) or not made_list.lists_all
+    made_dict.mark_open(made_list.extent is OPEN)
+    if made_list.doubtful:
+        made_list.extent = max(made_list.extent, BOUNDED)
     made_list.unordered = made_list.unordered or isinstance(node, ast.SetComp)
     return made_dict if is_dict else made_list
 
@@ -353,7 +356,7 @@ def _iterations(
     generators: list[ast.comprehension],
     index: int,
     scope: Scope,
-    made: PlacedList,
+    made: SourceList,
 ) -> Iterator[bool]:
     """Bind the names of a comprehension for each iteration; yield whether the iteration is certain.
 
@@ -365,10 +368,10 @@ def _iterations(
     generator = generators[index]
     iterated = run.resolve(evaluate(run, generator.iter, scope))
     items = items_of(iterated)
-    if items is None or len(items) > LONGEST_LOOP or may_hold_more(iterated):
-        made.lists_all = False
+    if items is None or len(items) > LONGEST_LOOP or extent_of(iterated) is OPEN:
+        made.mark_open()
     iterated_in_doubt = doubtful_positions(iterated)
-    made.unordered = made.unordered or getattr(iterated, "unordered", False)
+    made.unordered = made.unordered or is_unordered(iterated)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
         certain = items is not None and position not in iterated_in_doubt
         run.budget.step()

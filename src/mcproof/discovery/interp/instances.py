@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.builtin_values import unwrapped
 from mcproof.discovery.interp.call_user_function import call_function
+from mcproof.discovery.interp.containers import SourceDict, SourceList
 from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
     CONTENTS,
@@ -16,8 +17,6 @@ from mcproof.discovery.interp.values import (
     ExternalCall,
     Function,
     Instance,
-    PlacedDict,
-    PlacedList,
     SuperOf,
 )
 
@@ -39,9 +38,9 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
     made.native = run.domain.native_part(cls, call)
     kinds = {base.name for base in cls.external_bases()}
     if not _DICTS.isdisjoint(kinds):
-        made.attributes[CONTENTS] = PlacedDict()
+        made.attributes[CONTENTS] = SourceDict()
     elif not _LISTS.isdisjoint(kinds):
-        made.attributes[CONTENTS] = PlacedList()
+        made.attributes[CONTENTS] = SourceList()
     own = cls.attribute("__init__")
     if isinstance(own, Function):
         call_function(run, own.bound(made), call)

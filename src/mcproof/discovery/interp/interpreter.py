@@ -11,9 +11,11 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp import builtin_calls, builtin_values, calls
+from mcproof.discovery.interp import builtin_calls, calls
 from mcproof.discovery.interp.assignments import assign
 from mcproof.discovery.interp.budget import Budget
+from mcproof.discovery.interp.builtin_values import items_of
+from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful_positions
 from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
 from mcproof.discovery.interp.function_history import FunctionHistory
 from mcproof.discovery.interp.imports import LazyImport, ModuleValue
@@ -29,8 +31,6 @@ from mcproof.discovery.interp.values import (
     Function,
     FunctionNode,
     Instance,
-    PlacedDict,
-    PlacedList,
     Scope,
     SuperOf,
 )
@@ -171,10 +171,8 @@ class Interpreter:
         stars = scope.module.stars if scope is not None else []
         return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
 
-    def names_of(self, scope: Scope) -> PlacedDict:
-        made = PlacedDict((name, self.resolve(value)) for name, value in list(scope.names.items()))
-        made.incomplete = False
-        return made
+    def names_of(self, scope: Scope) -> SourceDict:
+        return SourceDict((name, self.resolve(value)) for name, value in list(scope.names.items()))
 
     def import_file(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may have effects; other modules wait until a name is read."""
@@ -224,13 +222,13 @@ class Interpreter:
     def record_yield(self, value: Any, *, whole: bool) -> None:
         frame = self.frames[-1]
         if frame.yields is None:
-            frame.yields = PlacedList()
-        items = builtin_values.items_of(value) if whole else [value]
+            frame.yields = SourceList()
+        items = items_of(value) if whole else [value]
         if items is None or len(frame.yields) > LONGEST_LOOP:
-            frame.yields.incomplete = True
+            frame.yields.mark_open()
         else:
             before = len(frame.yields)
-            in_doubt = range(len(items)) if self.doubt else builtin_values.doubtful_positions(value) if whole else ()
+            in_doubt = range(len(items)) if self.doubt else doubtful_positions(value) if whole else ()
             frame.yields.inherit_doubt(value if whole else None, (before + index for index in in_doubt))
             frame.yields.extend(items)
 

@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.builtin_values import doubtful_positions, is_empty_marker, items_of, may_hold_more
-from mcproof.discovery.interp.values import (
-    MISSING,
-    MOST_WRAPPERS,
-    UNKNOWN,
-    External,
-    Function,
-    Method,
-    PlacedDict,
-)
+from mcproof.discovery.interp.builtin_values import is_empty_marker, items_of
+from mcproof.discovery.interp.containers import OPEN, SourceDict, doubtful_positions, extent_of
+from mcproof.discovery.interp.values import MISSING, MOST_WRAPPERS, UNKNOWN, External, Function, Method
 
 if TYPE_CHECKING:
     import ast
@@ -160,7 +153,7 @@ def attribute(run: Interpreter, value: Parameter | Signature, name: str) -> Any:
     """`signature.parameters`, `parameter.default` and so on."""
     if isinstance(value, Signature):
         if name == "parameters":
-            found = PlacedDict((each.name, each) for each in value.parameters)
+            found = SourceDict((each.name, each) for each in value.parameters)
             found.doubtful |= value.doubtful
             return found
         return Method(value, name) if name == "replace" else UNKNOWN
@@ -189,7 +182,7 @@ def _with(value: Signature, changes: dict[str, Any]) -> Any:
     if "parameters" in changes:
         given = changes["parameters"]
         items = items_of(given)
-        if items is None or may_hold_more(given):
+        if items is None or extent_of(given) is OPEN:
             return UNKNOWN
         parameters = [each for each in items if isinstance(each, Parameter)]
         if len(parameters) < len(items):

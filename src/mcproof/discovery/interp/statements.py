@@ -15,9 +15,11 @@ from mcproof.discovery.interp.branches import (
     joining_exits,
     merge_names,
 )
-from mcproof.discovery.interp.builtin_values import binary_operation, doubtful_positions, items_of, unwrapped
+from mcproof.discovery.interp.builtin_values import binary_operation, items_of, unwrapped
+from mcproof.discovery.interp.containers import SourceList, doubtful_positions
 from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
 from mcproof.discovery.interp.imports import import_from, import_modules
+from mcproof.discovery.interp.value_tests import truth
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,
@@ -26,10 +28,8 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    PlacedList,
     Scope,
     TypeAlias,
-    truth,
 )
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str
         value = run.resolve(evaluate(run, item.context_expr, scope))
         suppresses = suppresses or (isinstance(value, ExternalCall) and value.func.name == "contextlib.suppress")
         if item.optional_vars is not None:
-            is_yield = isinstance(value, PlacedList) and len(value) == 1
+            is_yield = isinstance(value, SourceList) and len(value) == 1
             entered = value[0] if is_yield else value if isinstance(value, Instance) else UNKNOWN
             run.assign(item.optional_vars, entered, scope)
     if not suppresses:

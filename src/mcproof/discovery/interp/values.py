@@ -10,10 +10,11 @@ import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from mcproof.discovery.interp.containers import SourceList
     from mcproof.discovery.interp.modules import Module
 
+PLAIN = (str, int, float, bool, bytes, type(None))
+"""The types of plain data without parts."""
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -371,79 +372,11 @@ class Frame:
         self.effects = 0
         """The number of effects in the domain when it began."""
         self.returns: list[Any] = []
-        self.yields: PlacedList | None = None
+        self.yields: SourceList | None = None
 
     def doubts(self) -> int:
         """How many conditions may have caused control to leave."""
         return sum(map(len, self.left.values()))
-
-
-class PlacedDict(dict[Any, Any]):
-    """A dictionary with the location of its keys and values."""
-
-    __slots__ = ("doubtful", "factory", "incomplete", "module", "places")
-
-    def __init__(self, items: Any = (), module: Module | None = None) -> None:
-        super().__init__(items)
-        self.module = module
-        self.places: dict[Any, tuple[Module, ast.AST, ast.AST]] = {}
-        """For each key: its module, the node of the key and the node of the value."""
-        self.incomplete = False
-        """Whether something unknown was merged into it."""
-        self.factory: Any = None
-        """The function that creates the values of missing keys, as in a `defaultdict`."""
-        self.doubtful: set[Any] = set()
-        """The keys that are only present under a condition."""
-
-    def copy(self) -> PlacedDict:
-        made = PlacedDict(self, self.module)
-        made.places = dict(self.places)
-        made.incomplete = self.incomplete
-        made.doubtful = set(self.doubtful)
-        return made
-
-    def merge(self, other: dict[Any, Any]) -> None:
-        self.update(other)
-        for key in other:
-            self.places.pop(key, None)
-        self.doubtful.difference_update(other)
-        if isinstance(other, PlacedDict):
-            self.places.update(other.places)
-            self.incomplete = self.incomplete or other.incomplete
-            self.doubtful |= other.doubtful
-
-
-class PlacedList(list[Any]):
-    """A list with the location of its items."""
-
-    __slots__ = ("doubtful", "either", "incomplete", "is_iterator", "lists_all", "module", "nodes", "unordered")
-
-    def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
-        super().__init__(items)
-        self.module = module
-        self.nodes: list[ast.AST] = []
-        self.incomplete = False
-        """Whether its exact contents are unknown."""
-        self.lists_all = False
-        """Whether, even so, it cannot contain anything else than these items."""
-        self.is_iterator = False
-        """Whether it is the result of `iter`: `next` removes the first item."""
-        self.either: tuple[list[Any], ...] = ()
-        """If it is one of several lists: those lists. A change of it is a change of one of them."""
-        self.doubtful: set[int] = set()
-        """The positions of items that are only present under a condition."""
-        self.unordered = False
-        """Whether the order of its items is unknown, as in a set."""
-
-    def inherit_doubt(self, value: Any, doubtful: Iterable[int]) -> PlacedList:
-        """Become as uncertain as the value that it is made from, with doubt about these positions."""
-        self.incomplete = self.incomplete or getattr(value, "incomplete", False)
-        self.unordered = self.unordered or getattr(value, "unordered", False)
-        self.doubtful.update(doubtful)
-        return self
-
-    def node(self, index: int) -> ast.AST | None:
-        return self.nodes[index] if len(self.nodes) == len(self) else None
 
 
 CONTENTS = "<held>"
@@ -453,81 +386,3 @@ CONTENTS = "<held>"
 def contents_of(value: Any) -> Any:
     """The contents of an instance that is a dictionary or a list; any other value unchanged."""
     return value.attributes.get(CONTENTS, value) if isinstance(value, Instance) else value
-
-
-def or_none(value: Any) -> Any:
-    """A value that may be None: it can be used, but a test for None has no known result."""
-    if isinstance(value, External):
-        value = External(value.name)
-    if isinstance(value, (External, Function, Class, Instance)):
-        value.may_be_none = True
-    return value
-
-
-def may_be_none(value: Any) -> bool:
-    """Whether a value may be None."""
-    return isinstance(value, (External, Function, Class, Instance)) and value.may_be_none
-
-
-def is_open(value: Any) -> bool:
-    """Whether the contents of a list or dictionary are uncertain."""
-    return bool(getattr(value, "incomplete", False) or getattr(value, "doubtful", False))
-
-
-MOST_VALUES_KNOWN = 20_000
-"""The maximum number of values in data that is considered known; shared values count each time."""
-
-
-def size_of(value: Any) -> int:
-    """The number of values in data, up to a maximum; shared values count each time."""
-    waiting = [value]
-    seen = 0
-    while waiting and seen + len(waiting) < MOST_VALUES_KNOWN:
-        each = waiting.pop()
-        seen += 1
-        if isinstance(each, (list, tuple, dict)) and len(each) < MOST_VALUES_KNOWN:
-            waiting += each.values() if isinstance(each, dict) else each
-    return seen + len(waiting)
-
-
-def is_known(value: Any) -> bool:
-    """Whether a value is plain data at every level, and not too large."""
-    waiting = [(value, 0)]
-    seen = 0
-    while waiting:
-        each, depth = waiting.pop()
-        seen += 1
-        if isinstance(each, EnumMember):
-            each = each.value
-        if each is None or isinstance(each, (str, int, float, bool)):
-            continue
-        if not isinstance(each, (list, tuple, set, frozenset, dict)) or is_open(each) or depth > 60:
-            return False
-        if isinstance(each, dict):
-            if not all(isinstance(key, str) for key in each):
-                return False
-            each = each.values()
-        if seen + len(waiting) + len(each) > MOST_VALUES_KNOWN:
-            return False
-        waiting += [(item, depth + 1) for item in each]
-    return True
-
-
-def truth(value: Any) -> bool | None:
-    """Whether a value is true in a condition; None if unknown."""
-    if value is None or isinstance(value, (str, int)):
-        return bool(value)
-    if value is UNKNOWN or isinstance(value, (ExternalCall, Method, Generic)):
-        return None  # a value that looks like `list[int]` may be an item of an external object
-    if isinstance(value, (PlacedDict, PlacedList)):
-        if len(value.doubtful) >= len(value) and (value or value.incomplete):
-            return None  # every item may be missing
-        return bool(value)
-    if may_be_none(value):
-        return None
-    if isinstance(value, EnumMember):
-        return truth(value.value) if value.cls.external_bases() else True
-    try:
-        return bool(value)
-    except Exception:
-        return None

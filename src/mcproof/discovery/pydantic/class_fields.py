@@ -6,6 +6,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.discovery.interp.containers import EXACT, extent_of
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Generic, UnionOf
 from mcproof.discovery.pydantic import constraints
 
@@ -107,7 +108,7 @@ def dataclass_default(field: DeclaredField) -> Any:
     said = given.kwargs.get("metadata")
     kwargs = {key: value for key, value in said.items() if isinstance(key, str)} if isinstance(said, dict) else {}
     kwargs.update({key: value for key, value in given.kwargs.items() if key in ("default", "default_factory")})
-    is_whole = given.complete and (said is None or (isinstance(said, dict) and not getattr(said, "incomplete", False)))
+    is_whole = given.complete and (said is None or (isinstance(said, dict) and extent_of(said) is EXACT))
     return ExternalCall(External("pydantic.Field"), [], kwargs, complete=is_whole)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.containers import EXACT, SourceDict, extent_of
 from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -13,7 +14,6 @@ from mcproof.discovery.interp.values import (
     ExternalCall,
     Function,
     Generic,
-    PlacedDict,
     Scope,
     Unknown,
 )
@@ -188,7 +188,7 @@ def object_schema(
     config = {} if kind in ("hints", "typed hints") else configuration(cls)
     bound = generics.bindings(cls, variables or {})
     lengths = generator.lengths if kind == "typed" and not config else string_lengths(config)
-    properties = PlacedDict(module=cls.module)
+    properties = SourceDict(module=cls.module)
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     texts: dict[int, dict[str, str]] = {}
@@ -223,7 +223,7 @@ def object_schema(
         if each.name in below:
             entry.schema.setdefault("description", below[each.name])
         properties[shown] = entry.schema
-        properties.places[shown] = (owner.module, each.node.target, each.node)
+        properties.origins[shown] = (owner.module, each.node.target, each.node)
         if entry.required or always if is_kept is None else is_kept:
             required.append(shown)
     if generator.for_serialization and kind in ("model", "dataclass"):
@@ -253,7 +253,7 @@ def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, 
     return entry._replace(schema=schema)
 
 
-def _compute(generator: SchemaGenerator, cls: Class, properties: PlacedDict, at: str) -> list[str]:
+def _compute(generator: SchemaGenerator, cls: Class, properties: SourceDict, at: str) -> list[str]:
     """Add computed fields; return their names, which are always required."""
     found = serializers.computed_fields(generator, cls)
     for name, each in found.items():
@@ -261,7 +261,7 @@ def _compute(generator: SchemaGenerator, cls: Class, properties: PlacedDict, at:
         kind = serializers.computed_type(generator, each)
         entry = generator.field(name, kind, serializers.computed_info(each), each.owner.scope, place)
         properties[name] = {**entry.schema, "readOnly": True}
-        properties.places[name] = (each.owner.module, each.node, each.node)
+        properties.origins[name] = (each.owner.module, each.node, each.node)
     return list(found)
 
 
@@ -310,5 +310,5 @@ def _add_configured(generator: SchemaGenerator, made: Schema, config: dict[str, 
     more = config.get("json_schema_extra")
     if isinstance(more, dict):
         add_keywords(generator, made, more, at)
-    if more is not None and (not isinstance(more, dict) or getattr(more, "incomplete", False)):
+    if more is not None and (not isinstance(more, dict) or extent_of(more) is not EXACT):
         generator.unknown.add(at)

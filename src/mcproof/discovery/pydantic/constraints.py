@@ -5,15 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.values import (
-    MISSING,
-    UNKNOWN,
-    Absent,
-    External,
-    ExternalCall,
-    Function,
-    Generic,
-)
+from mcproof.discovery.interp.containers import EXACT, extent_of
+from mcproof.discovery.interp.values import MISSING, UNKNOWN, Absent, External, ExternalCall, Function, Generic
 from mcproof.discovery.pydantic.basic_types import DecimalNumber
 from mcproof.text.pointers import escape
 
@@ -170,7 +163,7 @@ def _described(generator: SchemaGenerator, schema: Schema, info: ExternalCall, a
     extra = info.kwargs.get("json_schema_extra")
     if isinstance(extra, dict):
         add_keywords(generator, made, extra, at)
-        if getattr(extra, "incomplete", False):
+        if extent_of(extra) is not EXACT:
             generator.unknown.add(at)
     elif extra is UNKNOWN or isinstance(extra, (Function, External)):
         generator.unknown.add(at)

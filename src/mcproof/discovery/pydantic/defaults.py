@@ -6,6 +6,7 @@ import datetime
 import math
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.containers import SourceDict, has_doubt
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Class,
@@ -14,7 +15,6 @@ from mcproof.discovery.interp.values import (
     ExternalCall,
     Generic,
     Instance,
-    PlacedDict,
     Scope,
     UnionOf,
 )
@@ -52,13 +52,13 @@ def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0,
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        if isinstance(value, PlacedDict) and (value.incomplete or value.doubtful):
+        if isinstance(value, SourceDict) and (has_doubt(value)):
             return UNKNOWN
         made = {key: encode(item, generator, depth + 1, quota) for key, item in value.items()}
         is_plain = all(isinstance(key, str) for key in made)
         return UNKNOWN if any(item is UNKNOWN for item in made.values()) or not is_plain else made
     if isinstance(value, (list, tuple, set, frozenset)):
-        if getattr(value, "incomplete", False) or getattr(value, "doubtful", False):
+        if has_doubt(value):
             return UNKNOWN
         items = [encode(item, generator, depth + 1, quota) for item in value]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items

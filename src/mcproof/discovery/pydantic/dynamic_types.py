@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.containers import has_doubt
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, External, ExternalCall, Scope
 from mcproof.discovery.pydantic.schema_nodes import common_type
 from mcproof.text.pointers import escape
@@ -42,7 +43,7 @@ def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
         return None
     if isinstance(given, str):
         given = given.replace(",", " ").split()
-    if getattr(given, "incomplete", False) or getattr(given, "doubtful", False):
+    if has_doubt(given):
         return None
     if isinstance(given, (list, tuple)) and all(isinstance(each, str) for each in given):
         if "type" in kind.kwargs:

@@ -6,7 +6,7 @@ import ast
 import inspect
 from typing import Any
 
-from mcproof.discovery.interp.values import PlacedDict
+from mcproof.discovery.interp.containers import SourceDict
 
 Schema = dict[str, Any]
 _DATA = frozenset(("default", "const", "examples"))
@@ -39,7 +39,7 @@ def with_names(node: Any, renamed: dict[str, str]) -> Any:
         return [with_names(each, renamed) for each in node]
     if not isinstance(node, dict):
         return node
-    made = PlacedDict()
+    made = SourceDict()
     for key, value in node.items():
         if key == "$defs" and isinstance(value, dict):
             made[key] = {renamed.get(name, name): with_names(each, renamed) for name, each in value.items()}
@@ -50,8 +50,8 @@ def with_names(node: Any, renamed: dict[str, str]) -> Any:
             made[key] = f"#/$defs/{renamed[name]}" if name != value and name in renamed else value
         else:
             made[key] = with_names(value, renamed)
-    if isinstance(node, PlacedDict):
-        made.places = node.places
+    if isinstance(node, SourceDict):
+        made.origins = node.origins
     return made
 
 
@@ -72,13 +72,13 @@ def ordered(value: Any, *, names: bool = False) -> Any:
         return [ordered(item) for item in value]
     if not isinstance(value, dict):
         return value
-    made = PlacedDict()
+    made = SourceDict()
     for key in value if names else sorted(value):
         item = value[key]
         is_data = type(item) is str or (key in _DATA and not names)
         made[key] = item if is_data else ordered(item, names=key == "properties" and not names)
-    if isinstance(value, PlacedDict):
-        made.places = value.places
+    if isinstance(value, SourceDict):
+        made.origins = value.origins
     return made
 
 

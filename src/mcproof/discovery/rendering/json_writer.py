@@ -5,15 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.builtin_values import doubtful_positions, unwrapped
-from mcproof.discovery.interp.values import (
-    UNKNOWN,
-    EnumMember,
-    ExternalCall,
-    Instance,
-    PlacedDict,
-    PlacedList,
-)
+from mcproof.discovery.interp.builtin_values import unwrapped
+from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, doubtful_positions
+from mcproof.discovery.interp.values import UNKNOWN, EnumMember, ExternalCall, Instance
 from mcproof.discovery.rendering.node_locations import location_of
 from mcproof.text.pointers import escape
 
@@ -33,8 +27,8 @@ COST_OF_WRITING = 40
 
 def _about(value: dict[Any, Any]) -> tuple[dict[Any, Any], set[Any], bool]:
     """The locations of a dictionary's keys, its doubtful keys, and whether keys may be missing."""
-    if isinstance(value, PlacedDict):
-        return value.places, value.doubtful, value.incomplete
+    if isinstance(value, SourceDict):
+        return value.origins, value.doubtful, value.extent is not EXACT
     return {}, set(), False
 
 
@@ -94,23 +88,23 @@ class JsonWriter:
 
     def _object(self, value: dict[Any, Any], pointer: str, depth: int) -> dict[str, Any]:
         made = {}
-        places, doubtful, incomplete = _about(value)
+        origins, doubtful, is_inexact = _about(value)
         for key, item in value.items():
             if not isinstance(key, str):
                 continue
-            if type(item) is str and key not in places and key not in doubtful:
+            if type(item) is str and key not in origins and key not in doubtful:
                 made[key] = item  # the most frequent case
                 continue
             below = f"{pointer}/{escape(key)}"
-            if key in places:
-                module, key_node, _ = places[key]
+            if key in origins:
+                module, key_node, _ = origins[key]
                 self.locate(below, module, key_node)
             written = self.write(item, below, depth + 1)
             if written is not UNKNOWN:
                 made[key] = written
             if key in doubtful:
                 self.unknown.add(below)
-        if incomplete:
+        if is_inexact:
             self.unknown.add(pointer)
         return made
 
@@ -121,8 +115,8 @@ class JsonWriter:
             if index in doubtful:  # doubtful items are left out
                 continue
             below = f"{pointer}/{len(made)}"
-            node = value.node(index) if isinstance(value, PlacedList) else None
-            if node is not None and isinstance(value, PlacedList) and value.module is not None:
+            node = value.node(index) if isinstance(value, SourceList) else None
+            if node is not None and isinstance(value, SourceList) and value.module is not None:
                 self.locate(below, value.module, node)
             written = self.write(item, below, depth + 1)
             if written is UNKNOWN:
@@ -130,6 +124,6 @@ class JsonWriter:
                 self.unknown.add(pointer)
             else:
                 made.append(written)
-        if isinstance(value, PlacedList) and (value.incomplete or doubtful):
+        if isinstance(value, SourceList) and (value.extent is not EXACT or doubtful):
             self.unknown.add(pointer)
         return made
