@@ -144,7 +144,7 @@ class Planner:
             running = {rule.ruleset for rule in rules}
             for name in RULESETS:
                 if name not in running:
-                    yield Untested(f"ruleset {name}", "not asked for")
+                    yield Untested(f"ruleset {name}", "not selected")
 
     def _baseline(self, file: str) -> Baseline:
         from mcproof.linting.suppression.baseline import Baseline
