@@ -13,6 +13,7 @@ from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful
 from mcproof.discovery.interp.instances import call_super, instantiate
 from mcproof.discovery.interp.parameters import Parameter, Signature, replaced
 from mcproof.discovery.interp.special_calls import SPECIAL, ordered
+from mcproof.discovery.interp.value_tests import size_of
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,
@@ -27,7 +28,6 @@ from mcproof.discovery.interp.values import (
     Scope,
     SuperOf,
     contents_of,
-    size_of,
 )
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def _call_of_result(run: Interpreter, func: ExternalCall, call: Call) -> Any:
 
 def _named_tuple(func: ExternalCall, call: Call) -> Any:
     """An instance of `namedtuple("Tool", "name fn")`, as an object with these attributes."""
-    said = unwrapped(func.argument(1, "field_names"))
-    names = said.replace(",", " ").split() if isinstance(said, str) else items_of(said)
+    field_names = unwrapped(func.argument(1, "field_names"))
+    names = field_names.replace(",", " ").split() if isinstance(field_names, str) else items_of(field_names)
     if names is None or not all(isinstance(each, str) for each in names) or set(func.kwargs) - {"field_names"}:
         return UNKNOWN
     fields = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
