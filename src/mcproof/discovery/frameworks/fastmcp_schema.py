@@ -66,16 +66,16 @@ def untitled(node: Any, depth: int = 0) -> Any:
 
 def _without_discriminator(schema: Schema) -> Schema:
     """A union without the discriminator, which refers to definitions; its property becomes required in each branch."""
-    told_by = schema.get("discriminator")
-    if not isinstance(told_by, dict) or not ("oneOf" in schema or "anyOf" in schema):
+    discriminator = schema.get("discriminator")
+    if not isinstance(discriminator, dict) or not ("oneOf" in schema or "anyOf" in schema):
         return schema
     del schema["discriminator"]
-    told = told_by.get("propertyName")
+    name = discriminator.get("propertyName")
     for branches in (schema.get("oneOf"), schema.get("anyOf")):
         for branch in branches if isinstance(branches, list) else ():
             required = branch.get("required", []) if isinstance(branch, dict) else None
-            if isinstance(required, list) and told not in required:
-                branch["required"] = [*required, told]
+            if isinstance(required, list) and name not in required:
+                branch["required"] = [*required, name]
     return schema
 
 

@@ -61,11 +61,11 @@ def _with_description(kind: Any) -> Any:
     """fastmcp: `Annotated[T, "text"]` as `Annotated[T, Field(description="text")]`."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
         return kind
-    inner, *said = kind.args
+    inner, *metadata = kind.args
     is_whole = not (isinstance(inner, Generic) and isinstance(inner.base, External) and inner.base.last == "Annotated")
-    if len(said) != 1 or not isinstance(said[0], str) or not is_whole:
+    if len(metadata) != 1 or not isinstance(metadata[0], str) or not is_whole:
         return kind
-    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": said[0]})))
+    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": metadata[0]})))
 
 
 def derive(run: Interpreter, function: Function, framework: str, *, structured: Any = None) -> DerivedSchemas:
