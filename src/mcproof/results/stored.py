@@ -195,7 +195,7 @@ def _damage(document: Any) -> str | None:
     if error is None:
         return None
     where = "".join(f"/{step}" for step in error.instance_path)
-    return f"violates its schema at `{where[:200]}`"
+    return f"violates its schema at `{where[:200] or '/'}`"
 
 
 def _without_surrogates(document: Any) -> Any:
