@@ -119,7 +119,7 @@ def _failure(found: FoundFailure, kept: StoredFailure) -> Failure:
     from mcproof.exchange.probe_facts import cropped_value
     from mcproof.results.proof import Failure
 
-    what = f"{found.case.description}: {found.judgement.what}" if found.case.description else found.judgement.what
+    what = f"{found.case.description}: {found.judgement.problem}" if found.case.description else found.judgement.problem
     arguments = cropped_value(found.case.arguments)
     return Failure(kept.id, kept.tool, kept.outcome, arguments, f"mcproof replay {kept.id}", what, found.times)
 
