@@ -34,6 +34,9 @@ $(READY): pyproject.toml requirements.lock
 demo: $(READY)
 	@$(BIN)/mcproof demo
 
+# Without cached bytecode, each process would compile mcproof and the tests anew.
+test quick: export PYTHONDONTWRITEBYTECODE =
+
 test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
 

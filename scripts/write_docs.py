@@ -8,7 +8,7 @@ from __future__ import annotations
 import pathlib
 
 from mcproof.cli.reference import reference_page
-from mcproof.diff.kinds_page import changes_page
+from mcproof.diff.changes_page import changes_page
 from mcproof.linting.registry import all_rules
 from mcproof.linting.rulebook import index_page, rule_page
 

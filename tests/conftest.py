@@ -45,6 +45,13 @@ settings.register_profile("search", max_examples=2_000, deadline=None, suppress_
 settings.load_profile("full")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the number of workers for `-n auto`: more than cores, as many tests wait for servers."""
+    cores = os.cpu_count() or 1
+    return cores + cores // 2
+
+
 @pytest.fixture
 def broken_rule(monkeypatch: pytest.MonkeyPatch) -> Rule:
     """A rule that yields one problem and then fails, as long as the test runs."""

@@ -74,6 +74,7 @@ def test_the_suite_of_the_example_server_passes() -> None:
     assert done.stdout.endswith(b"5 tests: 5 passed\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "outcome"),
     [([], b"9 passed"), (["-n", "2"], b"9 passed"), (["-m", "smoke", "--strict-markers"], b"1 passed, 8 deselected")],

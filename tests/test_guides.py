@@ -76,6 +76,7 @@ def is_as_shown(printed: str, shown: str) -> bool:
     return re.fullmatch(pattern, printed) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the guides are written for bash")
 @pytest.mark.skipif(sys.platform != "linux", reason="the guides use GNU sed")
 @pytest.mark.parametrize("guide", GUIDES)

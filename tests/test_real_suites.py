@@ -43,6 +43,7 @@ def run_suite(name: str, programs: pathlib.Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_suite_of_the_time_server_passes_as_its_page_shows(tmp_path: pathlib.Path) -> None:
     python = str(tmp_path / "bin" / "python")
     install(
@@ -53,6 +54,7 @@ def test_the_suite_of_the_time_server_passes_as_its_page_shows(tmp_path: pathlib
     assert f"$ mcproof run time.yaml\n{printed}```" in (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_suite_of_the_everything_server_passes(tmp_path: pathlib.Path) -> None:
     install(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(tmp_path), EVERYTHING])
     assert run_suite("everything.yaml", tmp_path / "node_modules" / ".bin").endswith("14 tests: 14 passed\n")

@@ -1,6 +1,6 @@
-"""A library over standard input and output, in plain Python: `python server.py`.
+"""A library server over stdio, without an SDK: `python server.py`.
 
-A server that is made with an SDK is tested in the same way; only what starts it matters.
+Servers built with an SDK are tested the same way.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ BOOKS = {
 TOOLS = [
     {
         "name": "find_book",
-        "description": "Find a book by its title, in any case. Use this when a title is known, instead of guessing the "
-        "author. Returns the title, the author and the year; fails where no book has the title.",
+        "description": "Find a book by its title, ignoring case. Use this when a title is known, instead of guessing "
+        "the author. Returns the title, the author and the year; fails if no book has the title.",
         "inputSchema": {
             "type": "object",
             "properties": {"title": {"type": "string", "description": "The title, such as Emma.", "maxLength": 100}},
@@ -28,31 +28,31 @@ TOOLS = [
     {
         "name": "count_books",
         "description": "Count the books of the library. Use this before a search, to see whether there are any. "
-        "Returns the number as a text; does not say which books there are.",
+        "Returns the number as text, without the titles.",
         "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
     },
 ]
 
 
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The result of a tool."""
+    """Return the result of a tool call."""
     if name == "count_books" and not arguments:
         return text(str(len(BOOKS)))
     if name == "find_book" and arguments.keys() == {"title"} and isinstance(arguments["title"], str):
         book = BOOKS.get(arguments["title"].lower())
         if book is None:
-            return text(f"no book is called {arguments['title'][:100]}", is_error=True)
+            return text(f"no book with the title {arguments['title'][:100]}", is_error=True)
         return {**text(f"{book['title']} by {book['author']}, {book['year']}"), "structuredContent": book}
     return text("invalid arguments", is_error=True)
 
 
-def text(said: str, *, is_error: bool = False) -> dict[str, Any]:
-    """A result that is a text."""
-    return {"content": [{"type": "text", "text": said}], "isError": is_error}
+def text(content: str, *, is_error: bool = False) -> dict[str, Any]:
+    """Return a text result."""
+    return {"content": [{"type": "text", "text": content}], "isError": is_error}
 
 
-def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """The result or the error of a request."""
+def respond(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the result or error of a request."""
     if method == "initialize":
         info = {"name": "library", "version": "1.0.0"}
         return {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}}
@@ -68,12 +68,12 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer requests until the input ends."""
+    """Respond to requests until stdin is closed."""
     for line in sys.stdin:
         request = json.loads(line)
         if "id" in request:
-            answered = answer(request.get("method", ""), request.get("params") or {})
-            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answered}) + "\n")
+            response = respond(request.get("method", ""), request.get("params") or {})
+            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **response}) + "\n")
             sys.stdout.flush()
 
 

@@ -147,27 +147,8 @@ def _terminal_width(stream: TextIO) -> int:
         return 120
 
 
-class Progress:
-    """How far a long run is, on a terminal; silent in a pipe."""
-
-    def __init__(self, total: int, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
-        self._total = total
-        self._shown = total > 1 and self._stream.isatty()
-
-    def step(self, number: int, name: str) -> None:
-        if self._shown:
-            self._stream.write(f"\r\x1b[K{number}/{self._total} {safe(name)[-60:]}")
-            self._stream.flush()
-
-    def clear(self) -> None:
-        if self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-
-
 class Counter:
-    """How far something long is whose length may not be known, on a terminal; silent in a pipe."""
+    """A line that shows progress on a terminal; silent in a pipe."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr

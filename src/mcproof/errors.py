@@ -1,10 +1,13 @@
-"""Errors that end a run with exit code 2: the job could not be done.
+"""Exit codes, and the errors that end a run with exit code 2: the job could not be done.
 
 Each carries a one-line message and, if known, a location. No other exception is meant for users, so the command line
 can render all of them as text or JSON.
 """
 
 from __future__ import annotations
+
+OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes: no findings; findings or a failed gate; could not do the job; stopped by the user."""
 
 
 class McproofError(Exception):
@@ -20,8 +23,8 @@ class McproofError(Exception):
         self.column = column
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return f"{place}: {self.message}" if place else self.message
+        location = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return f"{location}: {self.message}" if location else self.message
 
 
 class UsageError(McproofError):
@@ -52,3 +55,18 @@ def nearest(word: str, known: list[str]) -> str:
     close = get_close_matches(word.lower(), [name.lower() for name in known], n=1)
     match = next((name for name in known if close and name.lower() == close[0]), None)
     return f" (did you mean `{match}`?)" if match else ""
+
+
+def from_exception(error: Exception) -> McproofError:
+    """Return the error that a user sees for any exception: one line, no traceback."""
+    if isinstance(error, McproofError):
+        return error
+    if isinstance(error, RecursionError):
+        return InputError("JSON nested too deeply for a tool catalog")
+    if isinstance(error, MemoryError):
+        return InputError("out of memory: the input is too large for this machine")
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno})" if trace is not None else ""
+    return McproofError(f"internal error, please report it: {type(error).__name__}: {error}{where}")

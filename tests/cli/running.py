@@ -20,7 +20,6 @@ import jsonschema_rs
 
 from limits import HANG, hang_limit
 from mcproof.cli.main import main
-from mcproof.config import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +90,6 @@ def run_bytes(
         _folder(cwd),
         hang_limit(),
     ):
-        settings._settings_in.cache_clear()  # a new process has read nothing
         try:
             code = main(list(args))
         except SystemExit as exit_:

@@ -130,7 +130,7 @@ def test_what_is_gone_is_told_with_its_line_and_fails(project: Path) -> None:
     (number,) = [number for number, line in enumerate(lines, 1) if '"tool-no-description"' in line]
     assert done.stderr.splitlines() == [
         f"mcproof: base.json:{number}: stale: tool-no-description at tool:burn_book of tools.json no longer occurs; "
-        "`--update-baseline` takes it out"
+        "`--update-baseline` removes it"
     ]
 
 
@@ -518,7 +518,7 @@ def test_a_folder_may_hold_its_own_baseline_and_other_json(project: Path) -> Non
     write(project / "clean.json", [CLEAN_TOOL])
     done = lint(project, ".")
     assert done.returncode == 0
-    assert done.stderr == "mcproof: passed over ./package.json: no catalog in it\n"
+    assert done.stderr == "mcproof: skipped ./package.json (not a catalog)\n"
 
 
 # --- what cannot be read or written -------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from client.running import RAW
-from servers import sdk
+from client.running import RAW, SDK
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, fails, run, run_bytes, run_process_bytes, write
 from .serving import GOOD, config, entry, findings, raw, serve
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 SERVERS = {
     "demo": ("--", sys.executable, "-m", "mcproof.demo.server"),
-    "sdk": ("--", sys.executable, sdk.__file__),
+    "sdk": ("--", sys.executable, SDK),
     **{fault: raw(fault) for fault in ("good", "pages", "modern", "odd-tools", "garbage-between", "nan", "surrogate")},
 }
 
@@ -101,7 +100,7 @@ def test_a_server_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     [
         ((), "nothing to capture"),
         (("--all", "x.json"), "--all names several servers"),
-        (("x.json", *GOOD), "exactly one target is needed, and these are 2"),
+        (("x.json", *GOOD), "expected one target, got 2"),
         (("examples/tool-schema-lint",), "is a folder"),
     ],
 )

@@ -95,7 +95,7 @@ def test_without_a_configuration_text_shows_the_defaults(tmp_path: Path, argumen
         (tmp_path / "mcproof.toml").write_text("this is not TOML")
     default = ", ".join(name for name, ruleset in RULESETS.items() if ruleset.is_default)
     lines = run("config", *arguments, cwd=tmp_path).stdout.splitlines()
-    assert lines[0] == "no configuration: these are the defaults"
+    assert lines[0] == "no configuration; these are the defaults"
     rows = [tuple(part.strip() for part in line.split("  ") if part.strip()) for line in lines[2:]]
     assert rows == [
         ("rulesets", default, "default"),

@@ -156,7 +156,7 @@ def test_write_tells_which_json_of_a_folder_it_passed_over(loose: Path) -> None:
     other.write_text("{}")
     done = run("schema-lint", str(loose.parent), "--fix", "--write")
     assert done.returncode == 0
-    assert f"passed over {other}" in done.stderr
+    assert f"skipped {other}" in done.stderr
 
 
 def test_diff_shows_what_would_change_and_changes_nothing(loose: Path) -> None:

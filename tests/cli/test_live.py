@@ -305,11 +305,11 @@ def test_a_server_sees_a_small_environment_and_what_is_named() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--env", "MCPROOF_MISSING"), "--env MCPROOF_MISSING: there is no such variable here"),
+        (("--env", "MCPROOF_MISSING"), "--env MCPROOF_MISSING: not set here"),
         (("--env", f"={SECRET}"), "--env needs a name"),
         (("--header", SECRET), "--header needs a name and a value"),
         (("--header", f"two words: {SECRET}"), "--header needs a name and a value"),
-        (("--header", "X: ${MCPROOF_MISSING}"), "--header X: there is no variable MCPROOF_MISSING"),
+        (("--header", "X: ${MCPROOF_MISSING}"), "--header X: the environment has no variable MCPROOF_MISSING"),
         (("--header", f"X: {SECRET}\r\nY: 1"), "--header X: the value has a line break"),
         (("--header", f"X: {SECRET}\n"), "--header X: the value has a line break"),
         (("--cwd", "no-such-folder"), "--cwd: there is no folder `no-such-folder`"),
@@ -352,7 +352,7 @@ def test_a_revision_that_the_server_does_not_speak_is_a_failure() -> None:
 
 
 def test_nothing_after_the_dashes_is_told() -> None:
-    assert "`--` is followed by the command" in fails("lint", "--")
+    assert "`--` needs the command" in fails("lint", "--")
     assert "`mcproof rules` starts no server" in fails("rules", "--", "x")
 
 

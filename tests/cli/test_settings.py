@@ -205,7 +205,7 @@ def test_the_run_report_says_who_left_a_rule_out(project: Path) -> None:
     left_out = {each["what"]: each["why"] for each in report["targets"][0]["not_tested"]}
     assert left_out["prop-no-type"] == "left out by --ignore"
     assert left_out["tool-no-description"] == "left out by mcproof.toml:2"
-    assert left_out["ruleset strict"] == "not asked for"
+    assert left_out["ruleset strict"] == "not selected"
 
 
 # --- gates --------------------------------------------------------------------------------------------------------

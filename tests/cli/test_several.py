@@ -69,7 +69,7 @@ def test_json_in_a_folder_that_is_no_catalog_is_passed_over_with_a_notice(
     (folder / "package.json").write_text(other)
     done = run(command, str(folder))
     assert done.returncode == 0
-    assert done.stderr == f"mcproof: passed over {folder / 'package.json'}: no catalog in it\n"
+    assert done.stderr == f"mcproof: skipped {folder / 'package.json'} (not a catalog)\n"
     assert str(folder / "a_clean.json") in done.stdout
 
 

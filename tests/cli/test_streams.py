@@ -237,6 +237,7 @@ def test_a_document_is_utf_8_whatever_the_terminal_speaks(tmp_path: Path, format
     assert all("héllo→" in text for text in printed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["text", "json"])
 def test_ctrl_c_while_the_report_is_made_waits_until_it_is_written(tmp_path: Path, format: str) -> None:
     """Whenever it comes, what was found is in the files, and a document is whole."""

@@ -10,16 +10,15 @@ import pytest
 
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.exchange.connection_facts import ProcessEnd
-from servers import sdk
 
-from .running import captured, document
+from .running import SDK, captured, document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.client.captures import Capture
 
-SERVER = CommandEndpoint((sys.executable, sdk.__file__), {})
+SERVER = CommandEndpoint((sys.executable, SDK), {})
 LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
 

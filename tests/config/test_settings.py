@@ -16,14 +16,15 @@ import jsonschema_rs
 import pytest
 
 from mcproof.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
-from mcproof.cli import options
-from mcproof.config import setting_keys, settings
+from mcproof.cli import check_options as options
+from mcproof.config import setting_keys
 from mcproof.config.setting_keys import FAIL_ON, GRADES, IGNORE_FOR_KEYS, KEYS, KINDS, SEVERITIES
 from mcproof.config.settings import (
     DEFAULTS,
     IgnoreFor,
     SettingLocation,
     Settings,
+    SettingsFinder,
     directory_of,
     read_settings,
     settings_for,
@@ -61,8 +62,7 @@ live = "https://weather.example/mcp"
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory, and nothing found yet."""
-    settings._settings_in.cache_clear()
+    """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -289,10 +289,11 @@ def test_a_pyproject_with_the_table_ends_the_search() -> None:
 def test_a_configuration_is_read_once_a_run() -> None:
     write("mcproof.toml", "max-tokens = 1")
     Path("a/b").mkdir(parents=True)
-    first = settings_for("a/b")
+    finder = SettingsFinder()
+    first = finder.settings_for("a/b")
     Path("mcproof.toml").write_text("nonsense")
     for name in ("a/b", "a", ".", "c"):
-        assert settings_for(name) is first
+        assert finder.settings_for(name) is first
 
 
 def test_a_folder_called_pyproject_toml_is_passed_over_and_one_called_mcproof_toml_is_not() -> None:

@@ -165,7 +165,7 @@ def test_a_declared_encoding_is_read(encoding: str, tmp_path: Path) -> None:
 
 def test_windows_line_ends_keep_the_lines(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_bytes(GOOD.replace("\n", "\r\n").encode())
-    assert discover(str(tmp_path)).places["/tools/0/name"].line == 4
+    assert discover(str(tmp_path)).locations["/tools/0/name"].line == 4
 
 
 DEEP = {
@@ -497,6 +497,7 @@ def test_work_that_grows_is_cut_and_told(form: str, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_large_schemas_of_many_tools_are_cut_and_told(tmp_path: Path) -> None:
     members = "".join(f"    A{i} = {i}\n" for i in range(20_000))
     tools = "".join(f"@mcp.tool\ndef t{i}(x: E, y: list[E], z: dict[E, E]) -> E: ...\n" for i in range(100))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.errors import InputError, WriteError
-from mcproof.execution.check_catalog import Plan, judge
+from mcproof.execution.check_catalog import Plan, find_problems
 from mcproof.linting.engine import check
 from mcproof.linting.registry import Rule, choose_rules, find_rule
 from mcproof.linting.suppression.baseline import Baseline
@@ -94,7 +94,7 @@ def test_the_findings_of_a_rule_that_failed_are_not_gone(
 
     monkeypatch.setattr(find_rule("SCH-002"), "check", fails)
     baseline = Baseline.read(file, accepts_all=True)
-    judge(catalog_of(target, "a"), Plan(RULES, "note"), IgnoreTracker(), baseline)
+    find_problems(catalog_of(target, "a"), Plan(RULES, "note", baseline=baseline), IgnoreTracker())
     assert baseline.stale() == []
     baseline.update()
     rules = {entry["rule"] for entry in json.loads((tmp_path / "base.json").read_text())["entries"]}

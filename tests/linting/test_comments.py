@@ -8,7 +8,7 @@ import pytest
 
 from cli.running import document_of, run
 from mcproof.config.settings import IgnoreFor, SettingLocation
-from mcproof.execution.check_catalog import Judged, Plan, judge
+from mcproof.execution.check_catalog import CatalogFindings, Plan, find_problems
 from mcproof.linting.registry import Rule, choose_rules
 from mcproof.linting.suppression.ignores import COMMENTED, IGNORED, IgnoreTracker, Suppression
 from mcproof.targets.python_project import read_source
@@ -90,11 +90,11 @@ def written(tmp_path: Path, text: str, **comments: str) -> str:
 
 def judged(
     file: str, rules: list[Rule] = STRICT, tracker: IgnoreTracker | None = None, ignores: tuple[IgnoreFor, ...] = ()
-) -> Judged:
-    return judge(read_source(file), Plan(rules, "note", ignores), tracker or IgnoreTracker(), None)
+) -> CatalogFindings:
+    return find_problems(read_source(file), Plan(rules, "note", ignores), tracker or IgnoreTracker())
 
 
-def suppressed(found: Judged) -> set[tuple[str, str]]:
+def suppressed(found: CatalogFindings) -> set[tuple[str, str]]:
     return {(each.rule.id, each.item.label) for each, why in zip(*found, strict=True) if why is not None}
 
 
@@ -130,8 +130,8 @@ def test_several_rules_and_whole_rulesets_can_be_named(tmp_path: Path) -> None:
 
 def test_without_brackets_everything_is_ignored_for_that_tool(tmp_path: Path) -> None:
     found = judged(written(tmp_path, SERVER, sell="# mcproof: ignore"), choose_rules(["strict", "grade"]))
-    assert {each.item.label for each in found.standing} >= {"buy"}
-    assert "sell" not in {each.item.label for each in found.standing}
+    assert {each.item.label for each in found.active} >= {"buy"}
+    assert "sell" not in {each.item.label for each in found.active}
 
 
 @pytest.mark.parametrize("where", ["decorator", "def"])
@@ -162,7 +162,7 @@ def buy(  # def
 def test_a_comment_on_the_line_of_a_parameter_is_about_that_parameter(tmp_path: Path, where: str, ignored: str) -> None:
     file = written(tmp_path, HEADER, **{where: "# mcproof: ignore[prop-no-description]"})
     found, every = judged(file, choose_rules(["grade"])), "/inputSchema/properties/"
-    standing = {each.pointer for each in found.standing if each.rule.id == "prop-no-description"}
+    standing = {each.pointer for each in found.active if each.rule.id == "prop-no-description"}
     assert standing == {every + name for name in "abc" if name not in ignored}
 
 
@@ -171,16 +171,14 @@ def test_a_parameter_may_take_several_lines(tmp_path: Path, where: str) -> None:
     parameter = "    a: list[  # begin\n        int  # within\n    ] = (),  # last\n"
     text = HEADER.replace("    a: int,  # first\n", "").replace("c: int,  # second\n", f"c: int,\n{parameter}")
     file = written(tmp_path, text, **{where: "# mcproof: ignore[prop-no-description]"})
-    standing = {
-        each.pointer[-1] for each in judged(file, choose_rules(["grade"])).standing if each.parameter is not None
-    }
+    standing = {each.pointer[-1] for each in judged(file, choose_rules(["grade"])).active if each.parameter is not None}
     assert standing == {"b", "c"}
 
 
 def test_a_comment_on_the_line_of_a_parameter_leaves_the_rest_of_the_tool(tmp_path: Path) -> None:
     file, rules = written(tmp_path, HEADER, first="# mcproof: ignore[tool-no-description]"), choose_rules(["grade"])
     assert suppressed(judged(file, rules)) == set()
-    assert "tool-no-description" in {each.rule.id for each in judged(file, rules).standing}
+    assert "tool-no-description" in {each.rule.id for each in judged(file, rules).active}
     assert [message for _, message, _ in remarks(file, rules)] == [
         "unused: `ignore[tool-no-description]` suppressed nothing in this run"
     ]
@@ -279,7 +277,7 @@ def test_prompts_and_resources_are_ignored_on_their_own_lines(tmp_path: Path, wh
     file = written(tmp_path, OTHERS, **{where: "# mcproof: ignore"})
     rules = choose_rules(["grade"])
     assert {name for _, name in suppressed(judged(file, rules))} <= {label}
-    assert {each.item.label for each in judged(file, rules).standing}.isdisjoint({label})
+    assert {each.item.label for each in judged(file, rules).active}.isdisjoint({label})
     assert not [message for _, message, _ in remarks(file, rules) if "stands on no line" in message]
 
 
@@ -288,7 +286,7 @@ def test_a_rule_named_for_a_prompt_is_ignored_for_that_prompt_only(tmp_path: Pat
     file = written(tmp_path, text, prompt="# mcproof: ignore[prompt-no-description]")
     assert suppressed(judged(file, choose_rules(["grade"]))) == {("prompt-no-description", "ask")}
     assert ("prompt-no-description", "beg") in {
-        (each.rule.id, each.item.label) for each in judged(file, choose_rules(["grade"])).standing
+        (each.rule.id, each.item.label) for each in judged(file, choose_rules(["grade"])).active
     }
 
 
@@ -307,7 +305,7 @@ def test_ignore_file_without_brackets_ignores_every_rule_and_every_kind_of_item(
     file = written(tmp_path, DECORATED, body="# mcproof: ignore-file")
     found = judged(file, choose_rules(["strict", "grade", "trust"]))
     assert {each.item.kind for each in found.findings} == {"tool", "prompt"}
-    assert found.standing == []
+    assert found.active == []
 
 
 @pytest.mark.parametrize(
@@ -329,7 +327,7 @@ def test_the_reason_and_the_place_of_the_comment_are_kept(tmp_path: Path, commen
 
 def test_what_a_comment_ignores_does_not_count_for_a_score(tmp_path: Path) -> None:
     found = judged(written(tmp_path, SERVER, buy="# mcproof: ignore[strict]"))
-    assert {each.item.name for each in found.costing} == {"sell"}
+    assert {each.item.name for each in found.scored} == {"sell"}
 
 
 def test_a_comment_is_needed_even_where_the_configuration_says_the_same(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.config.settings import IgnoreFor, SettingLocation
-from mcproof.execution.check_catalog import Plan, judge
+from mcproof.execution.check_catalog import Plan, find_problems
 from mcproof.linting.engine import check
 from mcproof.linting.registry import Rule, choose_rules
 from mcproof.linting.suppression.ignores import IGNORED, IgnoreTracker, Suppression
@@ -83,6 +83,6 @@ def test_an_entry_with_a_rule_that_did_not_run_is_not_unused(rules: tuple[str, .
 def test_a_rule_that_failed_makes_no_entry_unused_and_is_suppressed_all_the_same(broken_rule: Rule) -> None:
     tracker = IgnoreTracker()
     entries = (entry("SCH-002", tool="a"), entry("SCH-002", tool="b"))
-    judged = judge(catalog_of("a"), Plan(choose_rules([], select=["SCH-002"]), "note", entries), tracker, None)
-    assert [finding.rule.id for finding in judged.standing] == ["CAT-004"]
+    judged = find_problems(catalog_of("a"), Plan(choose_rules([], select=["SCH-002"]), "note", entries), tracker)
+    assert [finding.rule.id for finding in judged.active] == ["CAT-004"]
     assert tracker.unused() == []

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.console import Style
-from mcproof.execution.check_catalog import Depth, Plan, examine, judge
+from mcproof.execution.check_catalog import Plan, check_catalog, find_problems
+from mcproof.execution.requests import Detail
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
 from mcproof.linting.suppression.ignores import IgnoreTracker
@@ -26,7 +27,7 @@ def test_the_fixes_of_a_log_give_what_the_fix_command_gives(data: st.DataObject)
     text = data.draw(layouts(data.draw(input_schemas(friendly=True))))
     catalog = read_snapshot(text.encode(), "catalog.json")
     plan = Plan(rules_of("strict"), "note")
-    report = examine(catalog, plan, Depth(lines=True, identities=True, scores=False), IgnoreTracker(), None)
+    report = check_catalog(catalog, plan, Detail(lines=True, identities=True, scores=False), IgnoreTracker())
     log = json.loads("".join(render(RunResult("schema-lint", "0.0.0", [report]), "sarif", Style())))
-    fixed = fix_snapshot(catalog, judge(catalog, plan, IgnoreTracker(), None).costing)
+    fixed = fix_snapshot(catalog, find_problems(catalog, plan, IgnoreTracker()).scored)
     assert with_fixes(text, log) == fixed.text

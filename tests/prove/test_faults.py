@@ -109,6 +109,7 @@ def of_kind(kind: str) -> list[str]:
     return sorted(names, key=lambda name: "deaf" not in name and "every" not in name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_fault_is_proven_by_its_rules_alone(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [name for name in of_kind(kind) if exists(name, "stdio", "handshake") and name not in BY_FUZZING]
@@ -116,6 +117,7 @@ def test_each_fault_is_proven_by_its_rules_alone(kind: str, tmp_path: Path, monk
     assert_all_found(names, "stdio", "handshake", words, tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("transport", "era"), [("http", "handshake"), ("stdio", "stateless"), ("http", "stateless")])
 def test_faults_are_proven_over_http_and_in_the_stateless_era(
     transport: str, era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -140,6 +142,7 @@ def test_each_rule_is_looked_for_everywhere() -> None:
         assert {rule for name in names for rule in FAULTS[name].fires} >= by_probes - of_an_era
 
 
+@pytest.mark.slow
 def test_what_five_probes_do_not_see_is_found_by_fuzzing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [name for kind in ("harm", "calls", "answers") for name in of_kind(kind)]
     words = ["fuzz", "--tool", "find_book,list_shelves"]
@@ -147,6 +150,7 @@ def test_what_five_probes_do_not_see_is_found_by_fuzzing(tmp_path: Path, monkeyp
     assert_all_found(chosen, "stdio", "handshake", words, tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["probe"], ["prove"], ["fuzz", "--cases", "80"]], ids=lambda words: str(words[0]))
 def test_what_only_looks_faulty_is_left_alone(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

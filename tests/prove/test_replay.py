@@ -94,6 +94,7 @@ def test_a_failure_of_the_stateless_era_stays_until_it_is_fixed() -> None:
     assert replayed(number, "--", *command("good", "--era", "stateless"))["verdict"] == "fixed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["hang-on-missing", "deaf-after-missing"])
 def test_a_hang_stays_until_it_is_fixed(fault: str) -> None:
     number = failed("prove", *BOOKS, "--max-call-ms", "1000", "--", *command(fault))
@@ -342,9 +343,9 @@ def damaged(**changes: Any) -> bytes:
         (damaged(max_call_ms=0), "damaged failure: `max_call_ms`"),
         (damaged(max_call_ms=-5), "damaged failure: `max_call_ms`"),
         (damaged(is_valid="absent"), "damaged failure: `is_valid`"),
-        (damaged(target={}), "does not say which server"),
-        (damaged(target={"command": [7]}), "does not say which server"),
-        (damaged(target={"url": 7}), "does not say which server"),
+        (damaged(target={}), "does not name its server"),
+        (damaged(target={"command": [7]}), "does not name its server"),
+        (damaged(target={"url": 7}), "does not name its server"),
     ],
 )
 def test_a_damaged_failure_is_told_in_one_line(here: Path, data: bytes, said: str) -> None:

@@ -234,7 +234,7 @@ def test_what_is_not_called_is_listed_in_every_format_but_mere_lists_of_findings
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_will_be_called_is_told_before_anything_is(here: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mcproof.cli import live_command
+    from mcproof.cli import run_command
 
     said: list[str] = []
 
@@ -242,7 +242,7 @@ def test_what_will_be_called_is_told_before_anything_is(here: Path, name: str, m
         assert not (here / "called").exists()
         said.append(sentence)
 
-    monkeypatch.setattr(live_command, "tell", tell)
+    monkeypatch.setattr(run_command, "tell", tell)
     mcproof(name, "--env", f"CALLED={here / 'called'}", "--", *command("good"))
     assert (here / "called").exists()
     assert said == [

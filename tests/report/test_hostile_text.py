@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.console import Style
-from mcproof.diff.catalog_changes import compare
 from mcproof.diff.change_findings import report_changes
-from mcproof.execution.check_catalog import Depth, Plan, examine
+from mcproof.diff.compare_catalogs import compare_catalogs
+from mcproof.execution.check_catalog import Plan, check_catalog
+from mcproof.execution.requests import Detail
 from mcproof.linting.registry import all_rules
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import FORMATS, harmless
@@ -28,7 +29,7 @@ from mcproof.targets.snapshot import read_snapshot
 from .readers import acts, parse_commands, parse_tap, refuse_markup
 from .test_html import page_of
 
-EVERYTHING = Depth(lines=True, identities=True, scores=True)
+EVERYTHING = Detail(lines=True, identities=True, scores=True)
 
 PIECES = (
     "::error file=x::y", "\n::warning::z", "##[error]", "###[group]", "##vso[task]", "\x1b[31m", "\x07",
@@ -68,7 +69,7 @@ def catalogs(draw: st.DrawFn) -> str:
 def _run(text: str, file: str = "catalog.json") -> RunResult:
     catalog = read_snapshot(text.encode(), file)
     rules = all_rules()
-    report = examine(catalog, Plan(rules, "note"), EVERYTHING, IgnoreTracker(), None)
+    report = check_catalog(catalog, Plan(rules, "note"), EVERYTHING, IgnoreTracker())
     assert report.findings
     return RunResult("lint", "0.0.0", [report], [rule_facts(rule) for rule in rules], exit_code=1)
 
@@ -112,7 +113,7 @@ def test_a_comparison_of_whatever_servers_say_can_be_read_and_nothing_in_it_acts
     old: str, new: str, before: str, after: str
 ) -> None:
     catalogs = read_snapshot(old.encode(), before), read_snapshot(new.encode(), after)
-    changes = report_changes(*catalogs, compare(*catalogs))
+    changes = report_changes(*catalogs, compare_catalogs(*catalogs))
     report = TargetResult(after, counts=catalogs[1].counts, findings=changes, payload=DiffPayload(before))
     kinds = list({each.rule.id: each.rule for each in changes}.values())
     run = RunResult("diff", "0.0.0", [report], kinds, exit_code=1)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.console import without_commands
-from mcproof.execution.check_catalog import Depth, Plan, examine
+from mcproof.execution.check_catalog import Plan, check_catalog
+from mcproof.execution.requests import Detail
 from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
 from mcproof.report.html import document
@@ -63,8 +64,8 @@ def report_of(catalog: Any, name: str = "catalog.json", **changes: Any) -> Targe
     """The report about a catalog, which is given as text or as a value, under all rules."""
     text = catalog if isinstance(catalog, str) else json.dumps(catalog, indent=1)
     plan = Plan(all_rules(), "error", min_grade="B", max_tokens=10)
-    report = examine(
-        read_snapshot(text.encode(), name), plan, Depth(lines=True, identities=True, scores=True), IgnoreTracker(), None
+    report = check_catalog(
+        read_snapshot(text.encode(), name), plan, Detail(lines=True, identities=True, scores=True), IgnoreTracker()
     )
     return report._replace(**changes)
 

@@ -18,6 +18,8 @@ import time
 import uuid
 from typing import Any
 
+LATE = 1.5
+"""Seconds that the server takes to start when told `late`."""
 CALLED: list[str] = []
 NUMBER = {"type": "number", "description": "A number.", "maximum": 1000}
 TOOLS: list[dict[str, Any]] = [
@@ -146,7 +148,7 @@ def main() -> None:
     if "noisy" in sys.argv:
         sys.stdout.write(f"Starting with {os.environ.get('SECRET')}\n")
     if "late" in sys.argv:
-        time.sleep(1.2)
+        time.sleep(LATE)
     for line in sys.stdin:
         message = json.loads(line)
         if "fleeting" in sys.argv and message.get("method") == "notifications/initialized":

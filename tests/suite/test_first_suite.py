@@ -86,7 +86,7 @@ def tool(name: str, schema: Any = None, **others: Any) -> dict[str, Any]:
 
 def test_a_tool_gets_a_call_and_probes() -> None:
     suite = written([SEARCH])
-    assert (suite.tests, suite.turned_off) == (3, 0)
+    assert (suite.tests, suite.commented_out) == (3, 0)
     test = found_in(read(suite.text))["search"]
     assert (test.name, test.server, test.arguments) == ("search responds", "local", {"query": "a"})
     assert test.expect is not None
@@ -120,7 +120,7 @@ def test_long_arguments_have_a_line_each() -> None:
 def test_a_tool_that_may_change_something_is_a_comment_with_the_reason() -> None:
     hints = {"annotations": {"destructiveHint": True}}
     suite = written([SEARCH, tool("delete_book"), tool("books", **hints)])
-    assert (suite.tests, suite.turned_off) == (3, 2)
+    assert (suite.tests, suite.commented_out) == (3, 2)
     assert "  # Inactive: it may have side effects: `delete` in its name is destructive\n" in suite.text
     assert "  # Inactive: it may have side effects: `destructiveHint` is true\n" in suite.text
     assert "--allow-writes" not in suite.text
@@ -130,18 +130,18 @@ def test_a_tool_that_may_change_something_is_a_comment_with_the_reason() -> None
 
 def test_where_every_tool_may_change_something_the_gates_are_left() -> None:
     suite = written([tool("delete_book"), tool("add_book")])
-    assert (suite.tests, suite.turned_off) == (2, 2)
+    assert (suite.tests, suite.commented_out) == (2, 2)
     assert {test.block for test in read(suite.text).tests} == {"tool_quality"}
     assert len(calls(read(turned_on(suite.text)))) == 2
 
 
-def test_what_was_answered_to_a_call_that_fails_stands_where_it_is_turned_off() -> None:
+def test_what_was_answered_to_a_call_that_fails_stands_where_it_is_commented_out() -> None:
     server = server_of([SEARCH])
     failed = with_results(
         server.drafts[0], "isError is true: no such\nbook", [("wrong_type", "wrong_type: accepted")], ""
     )
     suite = first_suite([server._replace(drafts=[failed])], "mcproof run")
-    assert (suite.tests, suite.turned_off, suite.failed_calls, suite.failed_checks) == (3, 0, 1, 1)
+    assert (suite.tests, suite.commented_out, suite.failed_calls, suite.failed_checks) == (3, 0, 1, 1)
     test = found_in(read(suite.text))["search"]
     assert test.expect is None
     assert not test.makes_call
@@ -160,7 +160,7 @@ def test_of_what_does_not_pass_at_all_the_test_is_a_comment(path: str) -> None:
         draft, "gone", [] if path else [(check, f"{check}: accepted") for check in draft.checks], path
     )
     suite = first_suite([server._replace(drafts=[failed])], "mcproof run")
-    assert (suite.tests, suite.turned_off) == (2, 1)
+    assert (suite.tests, suite.commented_out) == (2, 1)
     assert "  # Inactive: the call fails: gone\n" in suite.text
     assert calls(read(suite.text)) == []
     once = found_in(read(turned_on(suite.text)))["search"]
@@ -230,7 +230,7 @@ def test_resources_are_read_and_prompts_fetched_beside_the_tools() -> None:
         resourceTemplates=[{"uriTemplate": "note:///{id}", "name": "one note"}],
         prompts=[{"name": "greet"}, {"name": "sum_up", "arguments": topics}],
     )
-    assert (suite.tests, suite.turned_off) == (6, 1)
+    assert (suite.tests, suite.commented_out) == (6, 1)
     now, later = read(suite.text), read(turned_on(suite.text))
     assert [name for name, _ in calls(now)] == ["search"]
     assert others_in(now, "resources") == [("note:///${a}", None)]
@@ -243,7 +243,7 @@ def test_what_is_not_served_as_listed_is_a_comment_with_what_was_said() -> None:
     server = server_of([SEARCH], resources=[{"uri": "a:b"}], prompts=[{"name": "greet"}])
     tried = [draft if draft.block == "tools" else with_results(draft, "gone", [], "") for draft in server.drafts]
     suite = first_suite([server._replace(drafts=tried)], "mcproof run")
-    assert (suite.tests, suite.turned_off) == (3, 2)
+    assert (suite.tests, suite.commented_out) == (3, 2)
     assert suite.text.count("# None of these tests is active yet.") == 2
     assert suite.text.count("  # Inactive: the call fails: gone\n") == 2
     later = read(turned_on(suite.text))
@@ -288,6 +288,7 @@ def test_tests_of_several_servers_have_names_of_their_own() -> None:
     assert "  # three is omitted: no response within 2 seconds\n" in suite.text
 
 
+@pytest.mark.slow
 def test_ten_thousand_tools_are_more_than_a_suite_holds_and_what_fits_is_read() -> None:
     tools = [{**SEARCH, "name": f"search_{number}"} for number in range(10_000)]
     suite = written(tools)
@@ -297,6 +298,7 @@ def test_ten_thousand_tools_are_more_than_a_suite_holds_and_what_fits_is_read() 
     assert suite.tests == len(found) + 2
 
 
+@pytest.mark.slow
 def test_huge_names_and_thousands_of_nameless_tools_do_not_make_it_unreadable() -> None:
     huge = [tool("x" * 90_000 + str(number)) for number in range(60)]
     assert calls(read(written([*huge, *([7] * 60_000)]).text))
@@ -314,7 +316,7 @@ def test_every_name_and_all_arguments_survive(tools: list[tuple[str, Any]], data
         label=words,
     )
     text = first_suite([server], words).text
-    assert calls(read(text)) == [(each.subject, each.arguments) for each in server.drafts if each.is_on]
+    assert calls(read(text)) == [(each.subject, each.arguments) for each in server.drafts if each.is_active]
     every = [each for each in server.drafts if not each.impossible]
     assert calls(read(turned_on(text))) == [(each.subject, each.arguments) for each in every]
     schemas = dict(reversed(tools))
@@ -325,7 +327,7 @@ def test_every_name_and_all_arguments_survive(tools: list[tuple[str, Any]], data
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=3))
 def test_any_arguments_survive(arguments: dict[str, Any]) -> None:
-    draft = Draft("a test", "a tool", arguments, is_made_up=True)
+    draft = Draft("a test", "a tool", arguments, is_generated=True)
     text = first_suite([server_of([SEARCH])._replace(drafts=[draft])], "mcproof run").text
     assert repr(calls(read(text))) == repr([("a tool", arguments)])
 

@@ -174,6 +174,7 @@ def test_a_step_that_fails_says_so_in_the_words_of_the_server(tmp_path: Path) ->
     assert outcomes["tools/a"] == ("skipped", "setup failed")
 
 
+@pytest.mark.slow
 def test_fuzzing_heeds_the_limits_of_the_test_and_of_the_server(tmp_path: Path) -> None:
     fuzz = {"cases": 1}
     limited = {"timeout_ms": 300}

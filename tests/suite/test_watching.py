@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STDIO = {"command": [sys.executable, "-I", "-S", suited.__file__]}
 TEST = {"name": "a", "server": "s", "tool": "echo", "args": {"text": "x"}}
-WAITING = "mcproof: waiting for a change; Ctrl-C ends\n"
+WAITING = "mcproof: waiting for a change; Ctrl-C to stop\n"
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def test_a_file_that_every_run_writes_is_left_alone_after_the_second(tmp_path: P
     write_suite(tmp_path, {"s": {"command": [sys.executable, str(script)]}}, tools=[TEST])
     with watching(tmp_path) as process:
         assert told(process) == []
-        left_alone = "mcproof: state.json changes in every run, which starts no other\n"
+        left_alone = "mcproof: state.json changes in every run; ignored from now on\n"
         assert told(process) == ["mcproof: changed: state.json\n", left_alone]
         script.write_text(script.read_text() + "\n")
         assert told(process) == ["mcproof: changed: writing.py\n"]

@@ -268,6 +268,7 @@ SNAPSHOTS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_snapshots_are_stored_and_compared(project: pytest.Pytester, workers: list[str]) -> None:
     project.makepyfile(test_it=SNAPSHOTS)

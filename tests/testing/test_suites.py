@@ -49,6 +49,7 @@ def suite(project: pytest.Pytester, *tests: dict[str, Any], name: str = "mcproof
     return write_suite(project.path, SERVERS, name=name, tools=list(tests), **blocks)
 
 
+@pytest.mark.slow
 def test_a_suite_is_collected_where_it_was_named_and_nowhere_else(project: pytest.Pytester) -> None:
     suite(project, ECHO)
     suite(project, ECHO, name="smoke.yml")
@@ -127,6 +128,7 @@ def test_a_broken_suite_is_an_error_of_collection_with_every_mistake(project: py
     assert "Traceback" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_tags_choose_tests_and_do_nothing_else(project: pytest.Pytester) -> None:
     tagged = [
         {**ECHO, "name": "first", "tags": ["smoke", "skip"]},
@@ -194,6 +196,7 @@ def test_what_the_environment_lacks_is_missed_when_tests_run_and_not_before(
     result.stdout.fnmatch_lines(['*got "the secret is [*][*][*]"'])
 
 
+@pytest.mark.slow
 def test_the_first_failure_may_end_it_and_the_last_failures_may_be_run_again(project: pytest.Pytester) -> None:
     configure(project)
     (project.path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n", encoding="utf-8")
@@ -204,6 +207,7 @@ def test_the_first_failure_may_end_it_and_the_last_failures_may_be_run_again(pro
     run(project, "mcproof.yaml", "--ff", "-x").assert_outcomes(failed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dist", ["load", "loadfile", "loadgroup"])
 def test_workers_of_xdist_share_the_tests_of_a_suite(project: pytest.Pytester, dist: str) -> None:
     suite(project, WRONG, *({**ECHO, "name": f"echo {number}"} for number in range(9)))
@@ -213,6 +217,7 @@ def test_workers_of_xdist_share_the_tests_of_a_suite(project: pytest.Pytester, d
     assert workers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_snapshots_of_a_suite_are_those_of_mcproof_run(project: pytest.Pytester, workers: list[str]) -> None:
     stored = [{"target": "result", "matcher": {"snapshot": True}}]

@@ -1,33 +1,33 @@
-"""Tests of the library server: the fixtures come with mcproof."""
+"""Tests of the library server, with the fixtures of mcproof."""
 
 import pytest
 
 from mcproof.testing import McpError, McpServer, McpSnapshot, assert_negative_path, assert_schema_strict
 
 
-def test_a_book_is_found_by_its_title(mcp_server: McpServer) -> None:
+def test_find_book_by_title(mcp_server: McpServer) -> None:
     result = mcp_server.call("find_book", {"title": "dune"})
     assert result.text == "Dune by Frank Herbert, 1965"
     assert result.structured["year"] == 1965
 
 
-def test_a_book_that_is_not_there_is_an_error_of_the_tool(mcp_server: McpServer) -> None:
+def test_unknown_book_is_a_tool_error(mcp_server: McpServer) -> None:
     assert mcp_server.call("find_book", {"title": "Ulysses"}).is_error
 
 
-def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(mcp_server: McpServer) -> None:
+def test_unknown_tool_is_a_protocol_error(mcp_server: McpServer) -> None:
     with pytest.raises(McpError) as caught:
         mcp_server.call("burn_book")
     assert caught.value.code == -32602
 
 
-def test_the_schemas_are_strict(mcp_server: McpServer) -> None:
+def test_schemas_are_strict(mcp_server: McpServer) -> None:
     assert_schema_strict(mcp_server)
 
 
-def test_bad_requests_are_refused(mcp_server: McpServer) -> None:
+def test_invalid_calls_are_rejected(mcp_server: McpServer) -> None:
     assert_negative_path(mcp_server, "find_book", {"title": "Emma"})
 
 
-def test_the_tools_are_as_they_were(mcp_server: McpServer, mcp_snapshot: McpSnapshot) -> None:
+def test_tools_are_unchanged(mcp_server: McpServer, mcp_snapshot: McpSnapshot) -> None:
     mcp_snapshot(mcp_server.tools())

@@ -1,4 +1,4 @@
-"""What each command takes, read off its parser: for the reference page and for shell completion."""
+"""The arguments of each command, from its parser: for the reference page and for shell completion."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from mcproof.cli.main import COMMANDS
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.cli.options import Parser
+    from mcproof.cli.parser import Parser
 
 
 class Argument(NamedTuple):
     """An option or a positional argument of a command."""
 
     flags: tuple[str, ...]
-    """How an option is spelt; empty for a positional argument."""
+    """The names of an option; empty for a positional argument."""
     value: str
-    """What it takes, as the help calls it; empty for a switch."""
+    """The placeholder of the value; empty for a switch."""
     choices: tuple[str, ...]
     repeatable: bool
     help: str
 
 
-class Anatomy(NamedTuple):
-    """A command with all that it takes."""
+class CommandArguments(NamedTuple):
+    """A command with its arguments."""
 
     name: str
     summary: str
@@ -42,22 +42,22 @@ def parser_of(command: str) -> Parser:
     return parser
 
 
-def anatomies() -> list[Anatomy]:
-    """Every command, in the order of the help."""
-    return [_anatomy(name, summary) for name, summary in COMMANDS.items()]
+def all_commands() -> list[CommandArguments]:
+    """All commands, in the order of the help."""
+    return [_command(name, summary) for name, summary in COMMANDS.items()]
 
 
-def _anatomy(name: str, summary: str) -> Anatomy:
+def _command(name: str, summary: str) -> CommandArguments:
     parser = parser_of(name)
     arguments = [_argument(action) for action in parser._actions]
-    return Anatomy(
-        name,
-        summary,
-        parser.description or "",
-        " ".join(parser.format_usage().removeprefix("usage: ").split()),
-        parser.epilog or "",
-        tuple(each for each in arguments if not each.flags),
-        tuple(each for each in arguments if each.flags),
+    return CommandArguments(
+        name=name,
+        summary=summary,
+        description=parser.description or "",
+        usage=" ".join(parser.format_usage().removeprefix("usage: ").split()),
+        epilog=parser.epilog or "",
+        positionals=tuple(each for each in arguments if not each.flags),
+        options=tuple(each for each in arguments if each.flags),
     )
 
 

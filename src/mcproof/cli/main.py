@@ -1,7 +1,6 @@
 """`mcproof COMMAND …`: find the command, run it, turn errors into one line and an exit code.
 
-A command's module is imported only when it is called, and only its arguments are defined: the start is part of
-what a user waits for.
+A command's module is imported only when it is called, because start-up time counts.
 """
 
 from __future__ import annotations
@@ -12,30 +11,27 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 
-from mcproof.errors import McproofError, UsageError, nearest, reason_of
-
-OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes: nothing to complain of; findings or a failed gate; the job could not be done; stopped by the user."""
+from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, UsageError, from_exception, nearest, reason_of
 
 COMMANDS = {
-    "lint": "check a catalog: what would confuse an agent or a client",
-    "schema-lint": "check, and tighten, how strictly the input schemas constrain a call",
-    "grade": "grade a catalog from A to F, with its cost in tokens",
+    "lint": "check a catalog for problems that confuse agents and clients",
+    "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
+    "grade": "grade a catalog from A to F, with its token cost",
     "capture": "save the catalog of a live server, or of any other target",
-    "probe": "send a live server bad requests, and see whether it refuses them",
+    "probe": "send a live server bad requests, and check that it rejects them",
     "prove": "show which promises of its schemas a live server keeps, tool by tool",
-    "fuzz": "call the tools of a live server with generated arguments until something breaks",
+    "fuzz": "call the tools of a live server with generated arguments",
     "replay": "send a stored failure again: fixed, or still failing",
-    "init": "write a first suite of tests for a server",
-    "run": "run suites: tests of MCP servers in YAML",
-    "validate": "check suites of tests without starting anything",
-    "schema": "print the JSON Schema of suites, for editors",
-    "diff": "show what changed between two catalogs, and whether it breaks callers",
+    "init": "write a first test suite for a server",
+    "run": "run test suites in YAML",
+    "validate": "check test suites without starting anything",
+    "schema": "print the JSON Schema of test suites, for editors",
+    "diff": "show what changed between two catalogs, and what breaks callers",
     "report": "render a stored run report in another format",
-    "rules": "list every rule",
-    "explain": "say what a rule checks, why, and how to fix it",
-    "config": "show the settings that hold for a target, and where each comes from",
-    "completion": "print a script that completes mcproof in a shell",
+    "rules": "list all rules",
+    "explain": "show what a rule checks, why, and how to fix a finding",
+    "config": "show the settings for a target, and the source of each",
+    "completion": "print a shell completion script",
     "demo": "lint, grade and prove an example server",
 }
 
@@ -47,32 +43,33 @@ Usage: mcproof COMMAND [OPTIONS] TARGET...
 Commands:
 {commands}
 
-A TARGET is a snapshot (the answer to `tools/list` saved as JSON), a folder of those, Python source (a file or folder),
-- for standard input, a URL, or FILE.json#NAME of a client configuration. -- COMMAND ARG... at the end starts a server.
+A TARGET is a snapshot (the result of `tools/list` saved as JSON), a folder of snapshots, Python source (a file or
+folder), - for standard input, a URL, or FILE.json#NAME of a client configuration. -- COMMAND ARG... at the end starts
+a server.
 
-  mcproof grade -- python server.py      how good is it, and what would help most
-  mcproof prove -- python server.py      does it keep what its schemas promise
-  mcproof lint https://host/mcp          every finding about a live server
-  mcproof lint src/                      every finding about the tools that Python source registers, without running it
-  mcproof lint tools.json                every finding about a snapshot, with the line it is about
-  mcproof init -- python server.py       write a first suite of tests for it, mcproof.yaml
-  mcproof run                            the tests in mcproof.yaml
+  mcproof grade -- python server.py      how good it is, and what would help most
+  mcproof prove -- python server.py      whether it keeps the promises of its schemas
+  mcproof lint https://host/mcp          all findings about a live server
+  mcproof lint src/                      all findings about the tools that Python source registers, without running it
+  mcproof lint tools.json                all findings about a snapshot, with line numbers
+  mcproof init -- python server.py       write a first test suite, mcproof.yaml
+  mcproof run                            run the tests in mcproof.yaml
   mcproof schema-lint tools.json --fix   print the catalog with tightened schemas
 
-Exit codes: 0 nothing found, 1 findings or a failed gate, 2 could not do the job.
-`mcproof COMMAND --help` tells more.
+Exit codes: 0 no findings, 1 findings or a failed gate, 2 could not do the job, 130 interrupted.
+`mcproof COMMAND --help` shows the options of a command.
 """
 
 
 def run() -> None:
-    """The console script."""
-    # The facts of a run are kept until it ends, and what is not is freed by counting: collecting finds nothing.
+    """Run the console script."""
+    # Results are kept until the run ends, and the rest is freed by reference counting: the collector finds nothing.
     gc.disable()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (it lives as long as the process)
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open as long as the process runs)
     code = main(sys.argv[1:])
     with suppress(OSError):
         sys.stderr.flush()
@@ -80,29 +77,23 @@ def run() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command and return its exit code, whatever happens."""
+    """Run one command and return its exit code; never raises."""
     code = OK
     try:
         if sys.stdout is None:
-            raise McproofError("standard output is closed; there is nowhere to print to")
+            raise McproofError("standard output is closed; nothing can be printed")
         code = _dispatch(arguments)
         sys.stdout.flush()
-    except McproofError as error:
-        return _fail(error, arguments)
     except KeyboardInterrupt:
         _fail(McproofError("interrupted"), arguments)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader has gone, as `head` does
+    except BrokenPipeError:  # the reader is gone, such as `head`
         _discard_output()
-    except OSError as error:  # every file is opened where its errors are caught: this is standard output
+    except OSError as error:  # other files handle their own errors: this one is about standard output
         _discard_output()
         return _fail(McproofError(f"the output cannot be written: {reason_of(error)}"), [])
-    except RecursionError:
-        return _fail(McproofError("this JSON is nested too deeply; no tool catalog is"), arguments)
-    except MemoryError:
-        return _fail(McproofError("out of memory: the input is too large for this machine"), arguments)
-    except Exception as error:  # a traceback helps nobody at a terminal
-        return _fail(McproofError(_internal(error)), arguments)
+    except Exception as error:
+        return _fail(from_exception(error), arguments)
     return code
 
 
@@ -126,6 +117,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _fail(error: McproofError, arguments: list[str]) -> int:
+    """Report an error in the requested format, or as a line on standard error."""
     wanted = _wanted_format(arguments)
     if wanted not in ("", "text", "concise") and sys.stdout is not None:
         from mcproof.console import print_document
@@ -136,20 +128,16 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
             return FAILED
         except OSError:
             _discard_output()
-        except LookupError:  # no format at all
+        except LookupError:  # an unknown format
             pass
-    _tell(str(error))
+    from mcproof.console import tell
+
+    tell(str(error))
     return FAILED
 
 
-def _tell(sentence: str) -> None:
-    from mcproof.console import tell
-
-    tell(sentence)
-
-
 def _wanted_format(arguments: list[str]) -> str:
-    """The format that was asked for, even by a command line that makes no sense otherwise."""
+    """The requested format, even if the rest of the command line is invalid."""
     wanted = ""
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
     for at, word in enumerate(ours, 1):
@@ -158,14 +146,6 @@ def _wanted_format(arguments: list[str]) -> str:
         elif word == "--format":
             wanted = "".join(ours[at : at + 1])
     return wanted
-
-
-def _internal(error: Exception) -> str:
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" ({trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno})" if trace is not None else ""
-    return f"internal error, please report it: {type(error).__name__}: {error}{where}"
 
 
 def _discard_output() -> None:

@@ -1,80 +1,133 @@
-"""Where a run's report goes: standard output as the run goes on, files when it is over."""
+"""Outputs: a result on standard output while the run goes on, and in files at its end."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import Style, discard_output, print_document, print_lines, tell
 from mcproof.errors import UsageError
-from mcproof.execution.check_catalog import Depth
+from mcproof.execution.requests import Detail
 from mcproof.report.formats import FORMATS, harmless, parse_output, render_target
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from mcproof.report.formats import Output
     from mcproof.results.run import RunResult, TargetResult
 
 
-class Outputs:
-    """The formats that a command line asks for."""
+class OutputOptions(NamedTuple):
+    """The formats and files of a command line."""
 
-    def __init__(self, command: str, options: argparse.Namespace, *, is_single: bool = True) -> None:
-        self._command = command
-        self._is_single = is_single
-        self._format = FORMATS[options.format]
-        self._files = [parse_output(word) for word in options.output]
-        self._report: str | None = options.report
-        self._style = Style.of(sys.stdout)
-        self._named = [*(each.file for each in self._files), *([self._report] if self._report is not None else [])]
-        refuse_impossible(self._named)
-        wanted = [self._format, *(FORMATS[each.format] for each in self._files)]
-        everything = self._report is not None
-        self.depth = Depth(
-            everything or any(each.lines for each in wanted),
-            everything or any(each.identities for each in wanted),
-            everything or any(each.scores for each in wanted),
+    format: str = "text"
+    files: tuple[Output, ...] = ()
+    report: str | None = None
+    """The file for the run report."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether standard output is text for people, printed while the run goes on."""
+        return FORMATS[self.format].is_text
+
+    @property
+    def file_names(self) -> list[str]:
+        return [*(each.file for each in self.files), *([self.report] if self.report is not None else [])]
+
+    @property
+    def detail(self) -> Detail:
+        """The parts of a result that the formats need."""
+        wanted = [FORMATS[self.format], *(FORMATS[each.format] for each in self.files)]
+        everything = self.report is not None
+        return Detail(
+            lines=everything or any(each.lines for each in wanted),
+            identities=everything or any(each.identities for each in wanted),
+            scores=everything or any(each.scores for each in wanted),
         )
 
-    def show(self, report: TargetResult) -> None:
-        """Print one target at once, where people read along; and say on standard error what could not be done."""
-        if report.trouble is not None:
+
+def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
+    parser.add_argument("--format", choices=formats, default=formats[0], help=f"how to print (default {formats[0]})")
+
+
+def add_outputs(parser: argparse.ArgumentParser, *, stores: bool = True) -> None:
+    """Add the options for formats and files; with `stores`, also for the run report."""
+    parser.add_argument(
+        "--format",
+        choices=list(FORMATS),
+        default="text",
+        metavar="FORMAT",
+        help=f"how to print: {', '.join(FORMATS)} (default text)",
+    )
+    parser.add_argument(
+        "--output",
+        action="append",
+        default=[],
+        metavar="[FORMAT:]FILE",
+        help="also write a file, in the format of its extension or prefix; repeatable",
+    )
+    if stores:
+        parser.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
+    else:
+        parser.set_defaults(report=None)
+
+
+def parse_outputs(options: argparse.Namespace) -> OutputOptions:
+    """Parse the options of `add_outputs`. Raises a UsageError if a file cannot be written, before any work is done."""
+    outputs = OutputOptions(options.format, tuple(map(parse_output, options.output)), options.report)
+    refuse_unwritable(outputs.file_names)
+    return outputs
+
+
+class Outputs:
+    """The outputs of one run."""
+
+    def __init__(self, options: OutputOptions) -> None:
+        self._options = options
+        self._format = FORMATS[options.format]
+        self._style = Style.of(sys.stdout)
+        self._is_single = True
+
+    def start(self, *, is_single: bool, needed: Mapping[str, str]) -> None:
+        """Prepare for one target or several. Raises a UsageError if an output would replace a needed file."""
+        self._is_single = is_single
+        roles = {os.path.realpath(name): role for name, role in needed.items()}
+        for file in self._options.file_names:
+            if role := roles.get(os.path.realpath(file)):
+                raise UsageError(f"`{file}` is {role}; name another file to write to")
+
+    def show(self, result: TargetResult) -> None:
+        """Print the result of one target, if the format is text; report trouble on standard error."""
+        if result.trouble is not None:
             if self._format.is_text or not self._is_single:
-                tell(str(report.trouble))
+                tell(str(result.trouble))
         elif self._format.is_text:
             name = self._format.name
-            shown = render_target(report, name, self._style, is_single=self._is_single)
-            _until_the_reader_goes(lambda: print_lines(shown, sys.stdout))
-
-    def refuse_to_replace(self, kept: dict[str, str]) -> None:
-        """Raise a UsageError where an output would take the place of a file that is still needed."""
-        real = {os.path.realpath(name): what for name, what in kept.items()}
-        for file in self._named:
-            if what := real.get(os.path.realpath(file)):
-                raise UsageError(f"`{file}` is {what}; name another file to write to")
+            shown = render_target(result, name, self._style, is_single=self._is_single)
+            _print_if_read(lambda: print_lines(shown, sys.stdout))
 
     def write(self, run: RunResult) -> None:
-        """Write the files. Before anything is printed as a whole: if one fails, that is all there is to print."""
-        for output in self._files:
+        """Write the files. This comes before `print`: if a file fails, only the error is printed."""
+        for output in self._options.files:
             _write(output.file, harmless(run, output.format, Style()))
-        if self._report is not None:
+        if self._options.report is not None:
             from mcproof.results.stored import run_document
 
-            _write(self._report, run_document(run))
+            _write(self._options.report, run_document(run))
         if self._format.name == "github":
             _append_job_summary(run)
 
     def print(self, run: RunResult) -> None:
-        """Print what is printed as a whole."""
+        """Print the document of a machine format."""
         if not self._format.is_text:
             pieces = list(harmless(run, self._format.name, self._style))
-            _until_the_reader_goes(lambda: print_document(pieces))
+            _print_if_read(lambda: print_document(pieces))
 
 
-def _until_the_reader_goes(write: Callable[[], None]) -> None:
-    """Print, and where nobody reads any more, as with `head`, go on without: the exit code still tells."""
+def _print_if_read(write: Callable[[], None]) -> None:
+    """Print; if the reader is gone, as `head` does, go on without: the exit code still counts."""
     try:
         write()
     except BrokenPipeError:
@@ -88,7 +141,7 @@ def _write(file: str, pieces: Iterable[str]) -> None:
 
 
 def _append_job_summary(run: RunResult) -> None:
-    """Add the findings to the summary page of the job, where GitHub runs this."""
+    """Append the findings to the summary page of a GitHub Actions job."""
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
         from mcproof.report.markdown import document
         from mcproof.text.atomic import append_file
@@ -96,8 +149,8 @@ def _append_job_summary(run: RunResult) -> None:
         append_file(file, "".join(document(run)).encode("utf-8", "backslashreplace"))
 
 
-def refuse_impossible(files: list[str]) -> None:
-    """Say before the work, not after it, that a file cannot be written."""
+def refuse_unwritable(files: list[str]) -> None:
+    """Raise a UsageError if a file cannot be written: before the work, not after it."""
     for number, file in enumerate(files):
         if any(os.path.realpath(file) == os.path.realpath(other) for other in files[:number]):
             raise UsageError(f"two outputs go to the same file, `{file}`")

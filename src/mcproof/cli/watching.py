@@ -1,4 +1,4 @@
-"""A command again whenever a file changes, until the user has seen enough."""
+"""Rerun a command whenever a file changes, until the user stops it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.cli.main import FAILED, INTERRUPTED
 from mcproof.console import tell
-from mcproof.errors import McproofError
+from mcproof.errors import FAILED, INTERRUPTED, McproofError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 EVERY = 0.3
-"""How often the files are looked at, in seconds."""
+"""Seconds between two looks at the files."""
 MOST_FILES = 20_000
 MOST_FOLDERS = 5_000
 _SUFFIXES = (
@@ -25,24 +24,24 @@ _SUFFIXES = (
     ".kt", ".lua", ".mjs", ".php", ".py", ".rb", ".rs", ".scala", ".sh", ".sql", ".swift", ".toml", ".ts", ".tsx",
     ".yaml", ".yml",
 )  # fmt: skip
-"""What people write; not what servers write, such as logs and databases."""
+"""Files that people write, as opposed to what servers write, such as logs and databases."""
 _SKIPPED = frozenset(("venv", "env", "__pycache__", "node_modules", "site-packages", "dist", "build", "target"))
 
 
 class Watched(NamedTuple):
-    """What is looked at."""
+    """The folders and files to watch."""
 
     folders: list[str]
-    """With all that is below them."""
+    """Watched with everything below them."""
     files: list[str]
-    """By their names, wherever they are."""
+    """Watched one by one, wherever they are."""
 
 
 def watch(run: Callable[[], int], watched: Callable[[], Watched], ours: Iterable[str]) -> int:
-    """Run at once and after every change to what is watched, except to files that are our own work.
+    """Run at once and after every change, except to files that mcproof writes itself (`ours`).
 
-    A file that changes in two runs in a row is written by the run: what a run does to it starts no other. Not so what
-    is watched by its name, which somebody edits.
+    A file in a watched folder that changes during two runs in a row is written by the run: it triggers no further run.
+    Files that are watched one by one always do, because somebody edits them.
     """
     our_own = {os.path.realpath(name) for name in ours}
     ignored: set[str] = set()
@@ -64,10 +63,10 @@ def watch(run: Callable[[], int], watched: Callable[[], Watched], ours: Iterable
         meanwhile = _changed(before, after) - our_own
         written = (meanwhile & blamed).difference(named)
         for name in sorted(written - ignored):
-            tell(f"{os.path.relpath(name)} changes in every run, which starts no other")
+            tell(f"{os.path.relpath(name)} changes in every run; ignored from now on")
         ignored |= written
         blamed = meanwhile
-        tell("waiting for a change; Ctrl-C ends")
+        tell("waiting for a change; Ctrl-C to stop")
         changed = meanwhile - ignored
         while not changed:
             time.sleep(EVERY)
@@ -82,12 +81,12 @@ def _changed(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int
 
 
 def _state(roots: list[str], named: list[str]) -> dict[str, tuple[int, int]]:
-    """When each file was changed last, and its size."""
+    """The modification time and size of each file."""
     found: dict[str, tuple[int, int]] = {}
     for path in chain(named, _files(roots)):
         try:
             status = os.stat(path)
-        except OSError:  # gone again
+        except OSError:  # deleted meanwhile
             continue
         found[path] = (status.st_mtime_ns, status.st_size)
         if len(found) >= MOST_FILES:

@@ -99,21 +99,36 @@ def directory_of(target: str) -> str:
 
 def settings_for(directory: str) -> Settings:
     """The settings of the nearest configuration in a directory or above it, or DEFAULTS."""
-    try:
-        here = os.path.abspath(directory)
-    except OSError:  # the working directory was deleted
-        return DEFAULTS
-    while (settings := _settings_in(here)) is None:
-        parent = os.path.dirname(here)
-        if parent == here:
+    return SettingsFinder().settings_for(directory)
+
+
+class SettingsFinder:
+    """Finds the configurations of many targets, and reads each file once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Settings | None] = {}
+
+    def settings_for(self, directory: str) -> Settings:
+        """The settings of the nearest configuration in a directory or above it, or DEFAULTS."""
+        try:
+            here = os.path.abspath(directory)
+        except OSError:  # the working directory was deleted
             return DEFAULTS
-        here = parent
-    return settings
+        while (settings := self._settings_in(here)) is None:
+            parent = os.path.dirname(here)
+            if parent == here:
+                return DEFAULTS
+            here = parent
+        return settings
+
+    def _settings_in(self, directory: str) -> Settings | None:
+        if directory not in self._known:
+            self._known[directory] = _settings_in(directory)
+        return self._known[directory]
 
 
-@cache
 def _settings_in(directory: str) -> Settings | None:
-    """The settings in a directory itself; None if it has no configuration. Each file is read once per process."""
+    """The settings in a directory itself; None if it has no configuration."""
     own, shared = os.path.join(directory, OWN_FILE), os.path.join(directory, SHARED_FILE)
     if os.path.lexists(own):
         if not os.path.isfile(own):

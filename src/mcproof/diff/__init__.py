@@ -1,1 +1,1 @@
-"""Two catalogs side by side: what changed, and whether it breaks callers."""
+"""Changes between two catalogs, and whether they break callers."""

@@ -11,10 +11,11 @@ from mcproof.results.source_locations import SourceLines, place_at
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.diff.catalog_changes import Change, Kind
+    from mcproof.diff.change_kinds import ChangeKind
+    from mcproof.diff.changes import CatalogChange
 
 
-def report_changes(old: Catalog, new: Catalog, changes: list[Change]) -> list[ReportedFinding]:
+def report_changes(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> list[ReportedFinding]:
     """Return every change with its location: in the new catalog, or in the old one for what is gone."""
     places = {}
     for catalog in (old, new):
@@ -63,13 +64,13 @@ def report_changes(old: Catalog, new: Catalog, changes: list[Change]) -> list[Re
     return reported
 
 
-def _place(change: Change) -> str:
+def _place(change: CatalogChange) -> str:
     if not change.pointer and change.item.name:
         return f"{change.item.pointer}/name"
     return change.item.pointer + change.pointer
 
 
-def kind_facts(kind: Kind, breaking: bool | None) -> RuleFacts:
+def kind_facts(kind: ChangeKind, breaking: bool | None) -> RuleFacts:
     """Return a kind of change in the shape of a rule, with the severity of this change."""
     severity = CHANGE_SEVERITIES[breaking]
     return RuleFacts(

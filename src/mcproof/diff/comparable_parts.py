@@ -1,8 +1,8 @@
-"""What can be compared at all: of source code, the parts that only running it would tell are left out on both sides.
+"""The parts of two tools that can be compared: those that are known in both.
 
-A catalog from source says which parts it does not know. What is missing there is not gone, so neither side is asked
-about it. Where the other side has no such place, what is unknown may be written elsewhere in it: then a difference may
-come from that, and is not taken for certain.
+A catalog from source code lists the parts that only running the code would reveal. They are left out of both tools,
+because a missing part is not a removed one. If the other tool lacks the location of an unknown part, that part may be
+written elsewhere in it: a difference may come from there, and is not certain.
 """
 
 from __future__ import annotations
@@ -17,88 +17,89 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Item
 
 
-class Comparable(NamedTuple):
-    """Two tools without what is unknown of either."""
+class ComparableTools(NamedTuple):
+    """Two tools without the parts that are unknown in either."""
 
     old: Tool
     new: Tool
-    in_doubt: frozenset[str] = frozenset()
-    """The members in which a difference may come from something unknown."""
+    doubtful_members: frozenset[str] = frozenset()
+    """Members in which a difference may come from an unknown part."""
 
 
 def is_conditional(item: Item) -> bool:
-    """Whether an item from source is served only under a condition that the source does not settle."""
+    """Whether an item from source code is served only under an unknown condition."""
     meta = item.fields.get("_meta")
     return isinstance(meta, dict) and CONDITIONAL in meta
 
 
-def may_have_more(catalog: Catalog, list_name: str) -> bool:
-    """Whether a catalog from source may lack items of a list, because not all of the source could be followed."""
+def may_be_incomplete(catalog: Catalog, list_key: str) -> bool:
+    """Whether a catalog from source code may lack items of a list."""
     source = catalog.source
-    return source is not None and (bool(source.problems) or list_name in source.partial)
+    return source is not None and (bool(source.problems) or list_key in source.partial)
 
 
-def served(fields: dict[str, Any]) -> dict[str, Any]:
-    """The members of an item that a server would serve: all but the mark that the source is not certain of it."""
+def served_members(item: Item) -> dict[str, Any]:
+    """The members that a server would send: without the mark of conditional items."""
+    fields = item.fields
     meta = fields.get("_meta")
     if not isinstance(meta, dict) or CONDITIONAL not in meta:
         return fields
     kept = {key: value for key, value in meta.items() if key != CONDITIONAL}
-    rest = {key: value for key, value in fields.items() if key != "_meta"}
-    return {**rest, "_meta": kept} if kept else rest
+    others = {key: value for key, value in fields.items() if key != "_meta"}
+    return {**others, "_meta": kept} if kept else others
 
 
-def comparable(old: Tool, new: Tool) -> Comparable:
-    """Two tools of one name, without what is unknown of either."""
+def comparable_tools(old: Tool, new: Tool) -> ComparableTools:
+    """Remove the parts of two tools that are unknown in either."""
     unknown = {pointer for tool in (old, new) if tool.source is not None for pointer in tool.source.unknown}
-    if (old.source is not None or new.source is not None) and _is_one_docstring(old, new):
-        new = _made_of(new, {**new.fields, "description": old.fields["description"]})
+    if (old.source is not None or new.source is not None) and _is_reindented(old, new):
+        new = _with_fields(new, {**new.fields, "description": old.fields["description"]})
     if not unknown or not old.is_object or not new.is_object:
-        return Comparable(old, new)
+        return ComparableTools(old, new)
     if "" in unknown:
-        return Comparable(old, old)
-    ordered = sorted(unknown)
-    (before, missed), (after, also_missed) = (_without(tool.fields, ordered) for tool in (old, new))
-    in_doubt = frozenset(pointer.split("/", 2)[1] for pointer in missed | also_missed)
-    return Comparable(_made_of(old, before), _made_of(new, after), in_doubt)
+        return ComparableTools(old, old)
+    pointers = sorted(unknown)
+    (before, old_missing), (after, new_missing) = (_without(tool.fields, pointers) for tool in (old, new))
+    doubtful = frozenset(pointer.split("/", 2)[1] for pointer in old_missing | new_missing)
+    return ComparableTools(_with_fields(old, before), _with_fields(new, after), doubtful)
 
 
-def _is_one_docstring(old: Tool, new: Tool) -> bool:
-    """Whether two descriptions differ in indentation alone: from Python 3.13 on, a docstring has none of its own."""
+def _is_reindented(old: Tool, new: Tool) -> bool:
+    """Whether two descriptions differ in indentation only: Python 3.13 strips it from docstrings."""
     before, after = old.fields.get("description"), new.fields.get("description")
     if not isinstance(before, str) or not isinstance(after, str) or before == after:
         return False
     return cleandoc(before) == cleandoc(after)
 
 
-def _made_of(tool: Tool, fields: dict[str, Any]) -> Tool:
+def _with_fields(tool: Tool, fields: dict[str, Any]) -> Tool:
     return Tool(fields, tool.pointer, tool.index)
 
 
 def _without(fields: dict[str, Any], pointers: list[str]) -> tuple[dict[str, Any], set[str]]:
-    """A copy of what is known, and the pointers that lead nowhere. A list with a part that is unknown goes as a whole.
+    """Return a copy without the values at some pointers, and the pointers that do not exist.
 
-    Only what is changed is copied, and that once.
+    A list that contains such a value is removed as a whole. Only changed objects are copied.
     """
-    whole = dict(fields)
-    copied = {id(whole)}
-    missed: set[str] = set()
+    root = dict(fields)
+    copied = {id(root)}
+    missing: set[str] = set()
     for pointer in pointers:
         tokens = [unescape(token) for token in pointer.split("/")[1:]]
-        holder, above = whole, ""
+        parent, parent_key = root, ""
         for token in tokens[:-1]:
-            inner = holder.get(token)
-            if isinstance(inner, list):
-                del holder[token]
+            child = parent.get(token)
+            if isinstance(child, list):
+                del parent[token]
                 break
-            if not isinstance(inner, dict):
-                if above != "properties":  # a property that the other side does not have is no riddle
-                    missed.add(pointer)
+            if not isinstance(child, dict):
+                if parent_key != "properties":  # a property that the other tool lacks is not doubtful
+                    missing.add(pointer)
                 break
-            if id(inner) not in copied:
-                inner = holder[token] = dict(inner)
-                copied.add(id(inner))
-            holder, above = inner, token
+            if id(child) not in copied:
+                child = parent[token] = dict(child)
+                copied.add(id(child))
+            parent, parent_key = child, token
         else:
-            holder.pop(tokens[-1], None)
-    return whole, missed
+            parent.pop(tokens[-1], None)
+    return root, missing

@@ -1,4 +1,4 @@
-"""The keywords of JSON Schema, by what they hold and what they do."""
+"""The keywords of JSON Schema, grouped by their values and by their effect."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ SINGLE_SCHEMAS = frozenset(
     {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
     | {"additionalItems", "unevaluatedItems", "unevaluatedProperties"}
 )
+UNIONS = ("anyOf", "oneOf")
+IN_PLACE_APPLICATORS = frozenset(
+    {"anyOf", "oneOf", "allOf", "if", "then", "else", "not", "dependentSchemas", "dependencies", "$ref"}
+)
+"""Keywords that apply other schemas to the same value."""
 VALUE_KEYWORDS = frozenset(
     {"type", "enum", "const", "pattern", "multipleOf", "uniqueItems"}
     | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength"}
     | {"minItems", "maxItems", "minProperties", "maxProperties"}
 )
-"""Keywords that speak of a value as a whole, without schemas for its parts."""
+"""Keywords that constrain a value without subschemas."""
 DYNAMIC = frozenset({"$dynamicRef", "$recursiveRef"})
 ASSERTIONS = (
     SCHEMA_MAPS
@@ -25,19 +30,37 @@ ASSERTIONS = (
     | DYNAMIC
     | {"$ref", "format", "required", "dependentRequired", "minContains", "maxContains"}
 )
-"""Keywords that can refuse a value, by the specification."""
-NOTES = frozenset(
+"""Keywords that can reject a value, according to the specification."""
+ANNOTATIONS = frozenset(
     {"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment"}
     | {"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions"}
     | {"enumNames", "enumDescriptions", "markdownDescription", "externalDocs", "discriminator"}
 )
-"""Keywords that refuse nothing: notes for people and agents, and what only names or keeps other schemas."""
+"""Keywords that reject nothing: annotations, identifiers and containers of definitions."""
 
 
-def unknown(schema: dict[str, Any]) -> dict[str, Any]:
-    """The members of a schema of which nobody can say whether they refuse a value: `nullable`, `contentEncoding`."""
+def assertions(schema: dict[str, Any]) -> list[str]:
+    """The keywords of a schema that can reject a value."""
+    return [keyword for keyword in schema if keyword in ASSERTIONS]
+
+
+def unknown_keywords(schema: dict[str, Any]) -> dict[str, Any]:
+    """The members of a schema that may or may not reject a value: `nullable`, `contentEncoding`."""
     return {
         keyword: value
         for keyword, value in schema.items()
-        if keyword not in ASSERTIONS and keyword not in NOTES and not keyword.startswith("x-")
+        if keyword not in ASSERTIONS and keyword not in ANNOTATIONS and not keyword.startswith("x-")
     }
+
+
+def has_in_place_applicator(schema: dict[str, Any]) -> bool:
+    """Whether a schema applies other schemas to the same value."""
+    return not IN_PLACE_APPLICATORS.isdisjoint(schema)
+
+
+def is_union(schema: Any) -> bool:
+    """Whether the only assertion of a schema is `anyOf` or `oneOf`."""
+    if type(schema) is not dict:
+        return False
+    keywords = assertions(schema)
+    return len(keywords) == 1 and keywords[0] in UNIONS and isinstance(schema[keywords[0]], list)

@@ -1,8 +1,8 @@
-"""Which functions of a project to follow although nothing that was followed calls them.
+"""Functions to follow although nothing that was followed calls them.
 
-An entry point is called from outside, and a framework calls what it was given. So the functions that register something
-are looked for, and from each the way leads up to those that nothing in the project names. A syntax tree is slow to
-search and text is fast: the text says which functions may be meant, and only those trees are looked at.
+Entry points are called from outside, and frameworks call registered functions. So the search starts at functions that
+register something and goes up to callers that nothing in the project names. Text is fast to search and syntax trees are
+slow: the text selects the functions whose trees are searched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.discovery.frameworks.mcp_domain import McpDomain
 
 MOST_ENTRIES = 400
-"""How many functions that nothing calls are followed."""
+"""The maximum number of entry points."""
 
 _LEAVES = frozenset((ast.Name, ast.Constant))
 _NOTHING = frozenset((ast.Load, ast.Store, ast.Del, str, int, type(None)))
@@ -45,7 +45,7 @@ class FunctionDefinition(NamedTuple):
 
 
 def entry_points(domain: McpDomain, loaded: list[Module]) -> Iterator[FunctionDefinition]:
-    """The functions to follow, those first that stand at the top: they know the arguments of those below."""
+    """The functions to follow, callers first: they know the arguments of the functions that they call."""
     run = domain.run
     holders = {stem_of(item.module.file) for each in domain.servers for item in each.items if item.module is not None}
     definitions = [each for module in loaded for each in _definitions(module, holders, run.functions.followed)]
@@ -63,11 +63,11 @@ def entry_points(domain: McpDomain, loaded: list[Module]) -> Iterator[FunctionDe
 
 
 def _is_dead(domain: McpDomain, each: FunctionDefinition) -> bool:
-    """Whether a function that needs arguments is named nowhere, in a project that registers without it."""
+    """Whether a function with required arguments is never mentioned, in a project that registers items without it."""
     modules, node = domain.run.modules, each.node
     needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
     if each.owner is not None and each.name != "__init__":
-        needed = 1  # an object is needed, and somebody to make it
+        needed = 1  # a method needs an instance, and code that creates it
     is_alone = os.path.isfile(modules.top) and len(modules.files) == 1
     if needed <= 0 or is_alone or not any(server.items for server in domain.servers):
         return False
@@ -78,7 +78,7 @@ def _is_dead(domain: McpDomain, each: FunctionDefinition) -> bool:
 
 
 def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Every node of some statements, in no order; `ast.walk` takes three times as long."""
+    """Every node of some statements, in any order; three times as fast as `ast.walk`."""
     waiting: list[Any] = list(body)
     while waiting:
         node = waiting.pop()
@@ -93,7 +93,7 @@ def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[FunctionDefinition]:
-    """The functions of a module and the methods of its classes that were not followed, none nested in a function."""
+    """The functions of a module and the methods of its classes that were not followed; no nested functions."""
     found = []
     lines = _lines_that_may_register(module)
     waiting: deque[tuple[Any, str | None]] = deque((each, None) for each in module.tree.body)
@@ -114,7 +114,7 @@ def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Fu
 
 
 def _lines_that_may_register(module: Module) -> list[int]:
-    """The lines, in order, that seem to call what registers or to import something in a function."""
+    """The lines, in order, that seem to register something, or to import something inside a function."""
     text = module.text
     found = [match.start() for word, act in CALL_PATTERNS.items() if word in text for match in act.finditer(text)]
     found += [match.start() + 1 for match in _IMPORT.finditer(text)]
@@ -138,7 +138,7 @@ def _registers(node: Any, stems: set[str]) -> bool:
 
 
 def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
-    """Whether an import brings in a module of one of these names."""
+    """Whether an import refers to a module with one of these names."""
     if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in stems:
         return True
     return any(alias.name.rpartition(".")[2] in stems for alias in node.names)
@@ -150,13 +150,13 @@ def _name_of(node: ast.expr) -> str:
 
 
 class _Callers:
-    """Who names whom: found in the text, confirmed by the tree."""
+    """Which functions mention which names: found in the text, confirmed in the syntax tree."""
 
     def __init__(self, definitions: list[FunctionDefinition]) -> None:
         self._mentions: dict[str, list[FunctionDefinition]] = {}
         self._named: dict[int, set[str]] = {}
         for each in definitions:
-            for word in set(_WORD.findall(each.module.between(each.node.lineno, each.node.end_lineno))):
+            for word in set(_WORD.findall(each.module.lines_between(each.node.lineno, each.node.end_lineno))):
                 self._mentions.setdefault(word, []).append(each)
 
     def of(self, name: str) -> list[FunctionDefinition]:
@@ -176,7 +176,7 @@ class _Callers:
 
 
 def _roots(definitions: list[FunctionDefinition], registering: list[FunctionDefinition]) -> list[FunctionDefinition]:
-    """From the functions that register something up to those that nothing in the project names."""
+    """The callers of registering functions that nothing else in the project mentions."""
     callers = _Callers(definitions)
     roots: dict[int, FunctionDefinition] = {}
     seen: set[int] = set()
@@ -188,7 +188,7 @@ def _roots(definitions: list[FunctionDefinition], registering: list[FunctionDefi
         seen.add(id(each.node))
         named = each.owner if each.name == "__init__" and each.owner else each.name
         above = [caller for caller in callers.of(named) if caller.node is not each.node]
-        if not above and each.owner is not None and each.name != "__init__":  # whoever makes the object
+        if not above and each.owner is not None and each.name != "__init__":  # code that creates the instance
             above = [caller for caller in callers.of(each.owner) if caller.node is not each.node]
         if above:
             waiting.extend(above)

@@ -14,19 +14,11 @@ from mcproof.discovery.frameworks.mcp_domain import McpDomain
 from mcproof.discovery.frameworks.registration_patterns import may_register
 from mcproof.discovery.frameworks.tables import INSTALLED_PACKAGES
 from mcproof.discovery.interp.budget import MOST_STEPS, STEPS_OF_ONE_ROOT
-from mcproof.discovery.interp.call_user_function import follow
+from mcproof.discovery.interp.call_user_function import call_function
 from mcproof.discovery.interp.instances import instantiate
 from mcproof.discovery.interp.interpreter import Interpreter
 from mcproof.discovery.interp.modules import Modules
-from mcproof.discovery.interp.values import (
-    MOST_WRAPPERS,
-    UNKNOWN,
-    BudgetExceededError,
-    Call,
-    Class,
-    Function,
-    Instance,
-)
+from mcproof.discovery.interp.values import MOST_WRAPPERS, UNKNOWN, BudgetExceededError, Call, Class, Function, Instance
 from mcproof.discovery.locations import SourceProblem
 from mcproof.discovery.project.source_files import mcproof_comments, python_files
 from mcproof.discovery.rendering.render_items import render_items, server_numbers
@@ -48,7 +40,7 @@ class Discovered(NamedTuple):
 
     document: dict[str, Any]
     """The catalog, in the format of a capture."""
-    places: dict[str, SourceLocation]
+    locations: dict[str, SourceLocation]
     """The location of each part of the document, by JSON pointer."""
     tools: list[SourceTool]
     """Facts that only the source has, in the order of the document's tools."""
@@ -106,7 +98,7 @@ def _discover(target: str, instead: Mapping[str, bytes] | None, *, whole: bool) 
     omissions = domain.omissions.reported()
     return Discovered(
         document=made.document,
-        places=made.locations,
+        locations=made.locations,
         tools=made.tools,
         lines=made.lines,
         comments=comments,
@@ -163,10 +155,10 @@ class _Roots:
 
 def _enter(run: Interpreter, each: FunctionDefinition) -> None:
     """Follow a function that is called from outside the project, with unknown arguments."""
-    holder = run.settle(each.module.scope.names.get(each.owner or each.name))
+    holder = run.resolve(each.module.scope.names.get(each.owner or each.name))
     if each.owner is None:
         if isinstance(holder, Function):
-            follow(run, _unwrapped(holder, each.node), Call([], {}))
+            call_function(run, _unwrapped(holder, each.node), Call([], {}))
         return
     if not isinstance(holder, Class):
         return
@@ -181,7 +173,7 @@ def _enter(run: Interpreter, each: FunctionDefinition) -> None:
         bound.bound_to = (
             holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
         )
-    follow(run, bound, Call([], {}))
+    call_function(run, bound, Call([], {}))
 
 
 def _unwrapped(function: Function, node: Any) -> Function:

@@ -1,4 +1,4 @@
-"""One catalog through the whole house: rules, suppression, scores, and the report that comes of it."""
+"""Check one catalog: run rules, apply suppressions, score, build the result."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from mcproof.results.scores import Descriptions, Scores, Weakness
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.config.settings import IgnoreFor
+    from mcproof.execution.requests import Detail
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
@@ -27,17 +28,14 @@ if TYPE_CHECKING:
     from mcproof.scores.tokens import TokenCost
 
 _LINT = LintPayload()
-
 NO_TOOLS = "no list of tools"
-"""Why rules that look at tools could say nothing."""
-
-
+"""Why rules about tools could not run."""
 WEAKEST = 3
-"""How many of the worst descriptions a report names."""
+"""How many of the worst descriptions a result names."""
 
 
 class Plan(NamedTuple):
-    """What is asked of a catalog: the command line and the configuration, settled."""
+    """What to check on a catalog: request and configuration, resolved."""
 
     rules: list[Rule]
     fail_on: str
@@ -45,42 +43,32 @@ class Plan(NamedTuple):
     min_grade: str | None = None
     max_tokens: int | None = None
     left_out: tuple[Untested, ...] = ()
-    """The rules that somebody decided not to run."""
+    """The rules that the user chose not to run."""
+    baseline: Baseline | None = None
 
 
-class Depth(NamedTuple):
-    """How much a report has to hold, which the formats decide that are made of it."""
-
-    lines: bool
-    """The lines that findings are about."""
-    identities: bool
-    """Fingerprints, and fixes as edits of the file."""
-    scores: bool
-    """The grade, the tokens and the scores of descriptions."""
-
-
-class Judged(NamedTuple):
-    """The findings of a catalog, and for each what suppresses it, if anything does."""
+class CatalogFindings(NamedTuple):
+    """The findings of a catalog, each with its suppression or None."""
 
     findings: list[Finding]
     suppressions: list[Suppression | None]
 
     @property
-    def standing(self) -> list[Finding]:
-        """What nothing suppresses."""
+    def active(self) -> list[Finding]:
+        """The findings that are not suppressed."""
         return [each for each, why in zip(*self, strict=True) if why is None]
 
     @property
-    def costing(self) -> list[Finding]:
-        """What counts for a score: all but what configuration and comments ignore. A baseline makes nothing better."""
+    def scored(self) -> list[Finding]:
+        """The findings that cost points: all that configuration and comments do not ignore. A baseline only accepts."""
         return [each for each, why in zip(*self, strict=True) if why is None or why.by == ACCEPTED]
 
 
-def judge(catalog: Catalog, plan: Plan, tracker: IgnoreTracker, baseline: Baseline | None) -> Judged:
-    """What the rules find, and what configuration, comments and baseline make of that."""
+def find_problems(catalog: Catalog, plan: Plan, tracker: IgnoreTracker) -> CatalogFindings:
+    """Run the rules, then apply configuration, comments and baseline."""
     findings = check(catalog, plan.rules)
     suppressions: list[Suppression | None] = [None] * len(findings)
-    # Of a rule that failed nobody can say that it finds something no longer.
+    # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
     failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
     ran = [rule for rule in plan.rules if rule.id not in failed]
     if plan.ignores:
@@ -89,32 +77,27 @@ def judge(catalog: Catalog, plan: Plan, tracker: IgnoreTracker, baseline: Baseli
         from mcproof.linting.suppression.comments import apply_comments
 
         suppressions = apply_comments(catalog, findings, suppressions, ran, tracker)
-    if baseline is not None:
-        suppressions = baseline.accept(catalog, findings, suppressions, ran)
-    return Judged(findings, suppressions)
+    if plan.baseline is not None:
+        suppressions = plan.baseline.accept(catalog, findings, suppressions, ran)
+    return CatalogFindings(findings, suppressions)
 
 
-def examine(
-    catalog: Catalog,
-    plan: Plan,
-    depth: Depth,
-    tracker: IgnoreTracker,
-    baseline: Baseline | None,
-    payload: Payload = _LINT,
+def check_catalog(
+    catalog: Catalog, plan: Plan, detail: Detail, tracker: IgnoreTracker, payload: Payload = _LINT
 ) -> TargetResult:
-    """The report of one catalog."""
+    """Return the result of one catalog."""
     start = perf_counter()
-    judged = judge(catalog, plan, tracker, baseline)
-    suppressed_any = any(judged.suppressions)
+    found = find_problems(catalog, plan, tracker)
+    suppressed_any = any(found.suppressions)
     reported = report_findings(
         catalog,
-        judged.findings,
-        judged.suppressions if suppressed_any else None,
-        lines=depth.lines,
-        identities=depth.identities,
-        edits=proven_edits(catalog, judged.findings) if depth.identities else None,
+        found.findings,
+        found.suppressions if suppressed_any else None,
+        lines=detail.lines,
+        identities=detail.identities,
+        edits=proven_edits(catalog, found.findings) if detail.identities else None,
     )
-    grade, tokens = _scores(catalog, plan, judged) if depth.scores else (None, None)
+    grade, tokens = _scores(catalog, plan, found) if detail.scores else (None, None)
     info = catalog.server_info
     return TargetResult(
         target=catalog.name,
@@ -127,8 +110,8 @@ def examine(
         scores=Scores(
             grade=grade,
             tokens=tokens,
-            descriptions=_descriptions(catalog) if depth.scores else None,
-            polish=_polish(catalog, plan, judged),
+            descriptions=_descriptions(catalog) if detail.scores else None,
+            polish=_polish(catalog, plan, found),
         ),
         gates=_gates(plan, grade, tokens),
         fail_on=plan.fail_on,
@@ -145,8 +128,8 @@ def _connection(catalog: Catalog) -> dict[str, str | None] | None:
     return {"transport": wire.transport, "era": wire.era, "requested": wire.requested, "agreed": wire.agreed}
 
 
-def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Grade | None, TokenCost]:
-    """The grade, if all of its rules ran that nobody left out on purpose, and the tokens."""
+def _scores(catalog: Catalog, plan: Plan, found: CatalogFindings) -> tuple[Grade | None, TokenCost]:
+    """The grade, unless a rule of it is missing that the user did not leave out; and the token cost."""
     from mcproof.scores.grade import grade
     from mcproof.scores.tokens import token_cost
 
@@ -155,11 +138,11 @@ def _scores(catalog: Catalog, plan: Plan, judged: Judged) -> tuple[Grade | None,
     tokens = token_cost(catalog)
     if not expected or not expected <= {rule.id for rule in plan.rules}:
         return None, tokens
-    return grade(catalog, judged.costing), tokens
+    return grade(catalog, found.scored), tokens
 
 
-def _polish(catalog: Catalog, plan: Plan, judged: Judged) -> int | None:
-    """The polish score, if all of its rules ran that nobody left out on purpose."""
+def _polish(catalog: Catalog, plan: Plan, found: CatalogFindings) -> int | None:
+    """The polish score, unless a rule of it is missing that the user did not leave out."""
     running = {rule.id for rule in plan.rules if rule.ruleset == "polish"}
     if not running:
         return None
@@ -168,7 +151,7 @@ def _polish(catalog: Catalog, plan: Plan, judged: Judged) -> int | None:
     left_out = {name for each in plan.left_out for name in each.rules}
     if not {rule.id for rule in rules_of("polish")} - left_out <= running:
         return None
-    return polish(catalog, judged.costing).score
+    return polish(catalog, found.scored).score
 
 
 def _descriptions(catalog: Catalog) -> Descriptions:
@@ -186,7 +169,7 @@ def _descriptions(catalog: Catalog) -> Descriptions:
 
 
 def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None) -> list[Gate]:
-    """The gates that were asked for, and whether each is met."""
+    """The requested gates, each with whether it is met."""
     gates = []
     if plan.min_grade is not None and grade is not None:
         gates.append(Gate("min-grade", plan.min_grade, grade.letter, grade.letter <= plan.min_grade))
@@ -196,11 +179,11 @@ def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None) -> list[Ga
 
 
 def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
-    """What this input cannot tell, whatever rules run."""
+    """What this input cannot show, whichever rules run."""
     unobserved = []
     if catalog.item_probes is None:
         uncalled = tuple(rule.id for rule in plan.rules if rule.scope == "ItemProbes")
-        why = "nothing was called: a catalog shows what is promised, not what is kept"
+        why = "no tool was called (static run)"
         unobserved.append(Untested("behaviour", why, uncalled))
     if catalog.connection is None and any(rule.ruleset == "wire" for rule in plan.rules):
         unobserved.append(Untested("ruleset wire", "no live connection"))
@@ -210,6 +193,6 @@ def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     without_server = [rule.id for rule in plan.rules if rule.traits.get("needs") == "server"]
     if without_server and not catalog.describes_server:
         of_source = catalog.source is not None or catalog.server_info
-        why = "source code leaves it to the framework" if of_source else "a list of tools says nothing of the server"
+        why = "source code leaves it to the framework" if of_source else "a list of tools has no server info"
         unobserved.append(Untested.of(without_server, why))
     return unobserved

@@ -48,7 +48,7 @@ def _nearest(source: Discovered, pointer: str) -> Placed | None:
         file, line, column, _ = source.problems[int(pointer.rpartition("/")[2])]
         return Placed(file, line, column, None)
     while pointer:
-        if (place := source.places.get(pointer)) is not None:
+        if (place := source.locations.get(pointer)) is not None:
             return Placed(*place)
         pointer = pointer.rpartition("/")[0]
     return None

@@ -46,6 +46,8 @@ class Input(NamedTuple):
     """The live server that it is; None for a file."""
     origin: Origin | None = None
     """Where a live server is named."""
+    data: bytes | None = None
+    """The content, if it is already in memory."""
 
     @property
     def is_stdin(self) -> bool:
@@ -176,6 +178,8 @@ def read_bytes(source: Input) -> bytes:
     """Everything in an input. Raises an InputError that says why it cannot be read."""
     if source.obstacle is not None:
         raise source.obstacle
+    if source.data is not None:
+        return source.data
     try:
         if source.is_stdin:
             if sys.stdin is None:

@@ -1,4 +1,4 @@
-"""Python source as a catalog: what it would serve, as the text of a capture."""
+"""Python source as a target: the catalog that it would serve."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def holds_source(folder: str) -> bool:
-    """Whether a folder holds Python that may register something with an MCP server."""
+    """Whether a folder contains Python that may register something with an MCP server."""
     from mcproof.discovery import may_register, python_files, read_bytes
 
     problems: list[SourceProblem] = []
@@ -27,7 +27,7 @@ def holds_source(folder: str) -> bool:
 
 
 def _unreadable(name: str, error: OSError) -> InputError:
-    """Why a file or a folder is not there to be read."""
+    """The error for a file or folder that cannot be opened."""
     import errno
 
     what = reason_of(error)
@@ -39,7 +39,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 
 def _problems_of_text(name: str) -> list[SourceProblem]:
-    """What is wrong with the text of a file, of which nothing has been said where no word in it spoke of a server."""
+    """Problems in the text of a file; discovery does not decode files that mention no server."""
     from mcproof.discovery import decoded, read_bytes
 
     problems: list[SourceProblem] = []
@@ -49,10 +49,10 @@ def _problems_of_text(name: str) -> list[SourceProblem]:
 
 
 def read_source(name: str, *, whole: bool = False) -> Catalog:
-    """The catalog that the Python source in a file or a folder would serve; `catalog.source` says where it stands.
+    """Read the catalog that the Python source in a file or folder would serve; `catalog.source` has its locations.
 
-    Of a file it is what is written there, as for a check of the files that changed; with `whole`, all that running it
-    would serve.
+    For a file, that is what the file itself defines, as in a check of changed files; with `whole`, everything that
+    running it would serve.
     """
     from mcproof.discovery import discover
 
@@ -76,7 +76,7 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
     text = json.dumps(found.document, indent=2, ensure_ascii=False)
     try:
         data = text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair in somebody's string
+    except UnicodeEncodeError:  # a lone surrogate in a string
         data = json.dumps(found.document, indent=2).encode()
     catalog = read_snapshot(data, name)
     catalog.source = found

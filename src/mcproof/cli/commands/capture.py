@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
-from mcproof.cli.execute import read_one
-from mcproof.cli.main import OK
-from mcproof.cli.options import Parser, add_live
-from mcproof.cli.outputs import refuse_impossible
-from mcproof.console import plural, print_lines, safe
-from mcproof.errors import UsageError
-
-if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+from mcproof.cli.outputs import refuse_unwritable
+from mcproof.cli.parser import Parser
+from mcproof.cli.run_command import ConsoleListener
+from mcproof.cli.target_options import add_live, parse_targets
+from mcproof.config.settings import settings_for
+from mcproof.console import plural, tell
+from mcproof.errors import OK, UsageError
+from mcproof.execution.target_inputs import catalog_text, read_one
 
 EPILOG = """\
-A capture holds what the server said of itself and every list that it serves, page by page. Every other command reads
-it, with the same findings about the catalog; what only a connection shows is not in it, and no secret is.
+A capture has the server info and every list that the server serves, all pages of them. The other commands read it, with
+the same findings about the catalog. It has no facts about the connection, and no secrets.
 """
 
 
@@ -38,13 +36,14 @@ def parser() -> Parser:
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     if options.all:
-        raise UsageError("--all names several servers; a capture is of one")
+        raise UsageError("--all names several servers; a capture has one")
     if options.target is None and not options.server_command:
         raise UsageError("nothing to capture: name a TARGET, or put `-- COMMAND ARG...` at the end")
     if options.output is not None:
         _refuse_output(options.output, options.target)
-    catalog = read_one(options.target, options)
-    data = _text(catalog).encode("utf-8", "backslashreplace")
+    targets = parse_targets(options, *([] if options.target is None else [options.target]))
+    catalog = read_one(targets, settings_for(os.curdir).timeout, ConsoleListener())
+    data = catalog_text(catalog).encode("utf-8", "backslashreplace")
     if options.output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -53,28 +52,13 @@ def command(arguments: list[str]) -> int:
     from mcproof.text.atomic import write_file
 
     write_file(options.output, data)
-    print_lines([f"mcproof: {safe(options.output)}: {plural(len(catalog.tools), 'tool')} captured\n"], sys.stderr)
+    tell(f"{options.output}: {plural(len(catalog.tools), 'tool')} captured")
     return OK
 
 
 def _refuse_output(file: str, target: str | None) -> None:
-    """Say before a server is started that the file cannot be written, or that it is the one that names the server."""
-    refuse_impossible([file])
+    """Raise a UsageError if the file cannot be written, or is the one that configures the server."""
+    refuse_unwritable([file])
     configuration, mark, _ = (target or "").rpartition("#")
     if mark and os.path.realpath(configuration) == os.path.realpath(file):
         raise UsageError(f"`{file}` is what is read; name another file to write to")
-
-
-def _text(catalog: Catalog) -> str:
-    """The catalog as it was written, without what stands around it; a list of tools, which knows no server, gets a key.
-
-    Writing the values anew would lose what JSON can say and Python cannot, such as a number that is too large.
-    """
-    document = catalog.document
-    if catalog.server.raw:
-        whole = catalog.server.pointer
-    else:
-        whole = catalog.tools[0].pointer.rpartition("/")[0].removesuffix("/tools")
-    span = document.spans([whole])[whole]
-    text = document.text[span.start : span.end]
-    return f'{{"tools": {text}}}\n' if text.startswith("[") else f"{text}\n"

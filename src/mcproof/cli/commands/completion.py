@@ -6,29 +6,27 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.introspection import anatomies
-from mcproof.cli.main import OK
-from mcproof.cli.options import Parser
+from mcproof.cli.introspection import all_commands
+from mcproof.cli.parser import Parser
+from mcproof.errors import OK
 from mcproof.linting.registry import FAULTS, RULESETS, all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.cli.introspection import Anatomy, Argument
+    from mcproof.cli.introspection import Argument, CommandArguments
 
 EPILOG = """\
 bash: eval "$(mcproof completion bash)" in ~/.bashrc. zsh: mcproof completion zsh > a folder of $fpath/_mcproof.
 fish: mcproof completion fish > ~/.config/fish/completions/mcproof.fish.
 """
 _RULE_VALUES = ("RULE", "ID")
-"""What takes the id of a rule."""
+"""The placeholders of values that are rules."""
 
 
 def parser() -> Parser:
-    parser = Parser(
-        "completion", "Print a script that completes commands, options and rules in a shell.", epilog=EPILOG
-    )
-    parser.add_argument("shell", choices=list(SCRIPTS), help="the shell that is to complete")
+    parser = Parser("completion", "Print a shell script that completes commands, options and rules.", epilog=EPILOG)
+    parser.add_argument("shell", choices=list(SCRIPTS), help="the shell")
     return parser
 
 
@@ -43,7 +41,7 @@ def _rules() -> list[str]:
 
 
 def _words_of(argument: Argument) -> list[str]:
-    """What can stand for an argument's value, where that is a closed list."""
+    """The possible values of an argument, if they are a closed list."""
     if argument.value in _RULE_VALUES:
         return [*_rules(), *(FAULTS if argument.value == "ID" else ())]
     if "--ruleset" in argument.flags:
@@ -52,7 +50,7 @@ def _words_of(argument: Argument) -> list[str]:
 
 
 def _bash() -> Iterator[str]:
-    commands = anatomies()
+    commands = all_commands()
     yield from (
         '# Completion of mcproof for bash: eval "$(mcproof completion bash)"',
         "_mcproof() {",
@@ -95,7 +93,7 @@ def _zsh() -> Iterator[str]:
         "    local -a commands",
         "    commands=(",
     )
-    for each in anatomies():
+    for each in all_commands():
         yield f"        {_single_quoted(f'{each.name}:{each.summary}')}"
     yield from (
         "    )",
@@ -108,7 +106,7 @@ def _zsh() -> Iterator[str]:
         "    (( CURRENT-- ))",
         "    case $command in",
     )
-    for each in anatomies():
+    for each in all_commands():
         specs = [spec for option in each.options for spec in _zsh_option(option)]
         specs += [_zsh_positional(positional) for positional in each.positionals]
         yield f"        {each.name}) _arguments {' '.join(map(_single_quoted, specs))} ;;"
@@ -137,7 +135,7 @@ def _zsh_text(text: str) -> str:
 
 def _fish() -> Iterator[str]:
     yield "# Completion of mcproof for fish."
-    for each in anatomies():
+    for each in all_commands():
         name, summary = each.name, _single_quoted(each.summary)
         yield f"complete -c mcproof -f -n __fish_use_subcommand -a {name} -d {summary}"
         for option in each.options:
@@ -150,12 +148,12 @@ def _fish() -> Iterator[str]:
                 yield f"complete -c mcproof -F -n '__fish_seen_subcommand_from {name}'"
 
 
-def _fish_option(command: Anatomy, option: Argument) -> Iterator[str]:
-    spelt = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags)
+def _fish_option(command: CommandArguments, option: Argument) -> Iterator[str]:
+    names = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags)
     words = _words_of(option)
     value = f" -x -a {_single_quoted(' '.join(words))}" if words else " -r -F" if option.value else ""
     condition = f"'__fish_seen_subcommand_from {command.name}'"
-    yield f"complete -c mcproof -n {condition} {spelt}{value} -d {_single_quoted(option.help)}"
+    yield f"complete -c mcproof -n {condition} {names}{value} -d {_single_quoted(option.help)}"
 
 
 def _single_quoted(text: str) -> str:

@@ -8,36 +8,37 @@ import sys
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.cli.main import OK
-from mcproof.cli.options import Parser, add_config, add_format
-from mcproof.cli.planning import given_settings, resolve_target
+from mcproof.cli.check_options import add_config, parse_config
+from mcproof.cli.outputs import add_format
+from mcproof.cli.parser import Parser
 from mcproof.config.setting_keys import KEYS
 from mcproof.config.settings import directory_of, settings_for
 from mcproof.console import Style, display_width, print_lines
-from mcproof.errors import UsageError
+from mcproof.errors import OK, UsageError
+from mcproof.execution.planning import given_settings, resolve_target
 from mcproof.linting.registry import RULESETS
 from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
 
     from mcproof.config.settings import IgnoreFor, Settings
+    from mcproof.execution.requests import SettingsSource
 
 EPILOG = """\
-The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the directory of the target or the
-nearest one above it.
+The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the folder of the target or the nearest
+folder above it.
 """
 DEFAULT = "default"
 
 
 def parser() -> Parser:
-    parser = Parser("config", "Show the settings that hold for a target, and where each comes from.", epilog=EPILOG)
+    parser = Parser("config", "Show the settings for a target, and the source of each.", epilog=EPILOG)
     parser.add_argument(
         "target",
         metavar="TARGET",
         nargs="?",
-        help="a snapshot, a folder, or a name of the configuration (default: here)",
+        help="a snapshot, a folder, or a name from the configuration (default: this folder)",
     )
     add_config(parser)
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of the configuration, for editors")
@@ -47,11 +48,12 @@ def parser() -> Parser:
 
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
-    _refuse_nonsense(options)
     if options.schema:
+        if options.target is not None or options.config is not None or options.no_config:
+            raise UsageError("--schema is the same for every target and configuration; it takes neither")
         sys.stdout.write((files("mcproof.config") / "mcproof-toml.schema.json").read_text(encoding="utf-8"))
         return OK
-    settings = _settings(options)
+    settings = _settings(options.target, parse_config(options))
     if options.format == "json":
         sys.stdout.write(json.dumps(_document(settings), indent=2) + "\n")
     else:
@@ -59,28 +61,23 @@ def command(arguments: list[str]) -> int:
     return OK
 
 
-def _refuse_nonsense(options: argparse.Namespace) -> None:
-    if options.schema and (options.target is not None or options.config is not None or options.no_config):
-        raise UsageError("--schema is the same for every target and file; it goes with none")
-
-
-def _settings(options: argparse.Namespace) -> Settings:
-    given = given_settings(options)
+def _settings(target: str | None, source: SettingsSource) -> Settings:
+    given = given_settings(source)
     if given is not None:
         return given
     here = settings_for(os.curdir)
-    return here if options.target is None else settings_for(directory_of(resolve_target(options.target, here)))
+    return here if target is None else settings_for(directory_of(resolve_target(target, here)))
 
 
 class _Shown(NamedTuple):
-    """One setting: its value, and the line that gives it, or none where it is the default."""
+    """The value of a setting, and the line that sets it; None for a default."""
 
     value: Any
     line: int | None
 
 
 def _simple(settings: Settings) -> dict[str, _Shown]:
-    """The settings that have one value each; the defaults are those of `lint`."""
+    """The settings with one value each; the defaults are those of `lint`."""
     default_rulesets = [ruleset.name for ruleset in RULESETS.values() if ruleset.is_default]
     values = {
         "rulesets": list(settings.rulesets) or default_rulesets,
@@ -96,7 +93,7 @@ def _simple(settings: Settings) -> dict[str, _Shown]:
 
 
 def _shown_target(target: str) -> str:
-    """A target as it may be shown: an address without what is secret in it."""
+    """A target with the secrets of a URL redacted."""
     if "://" not in target:
         return target
     from mcproof.client.secrets import redacted_url
@@ -157,13 +154,13 @@ def _ignore_record(ignore: IgnoreFor) -> dict[str, Any]:
 
 def _lines(settings: Settings, style: Style) -> Iterator[str]:
     file = settings.file
-    yield f"configuration: {style.text(file)}\n" if file is not None else "no configuration: these are the defaults\n"
+    yield f"configuration: {style.text(file)}\n" if file is not None else "no configuration; these are the defaults\n"
 
     def origin(line: int | None) -> str:
         return DEFAULT if line is None else f"{file}:{line}"
 
     simple = _simple(settings)
-    rows = [[key, _told(shown.value), origin(shown.line)] for key, shown in simple.items()]
+    rows = [[key, _text(shown.value), origin(shown.line)] for key, shown in simple.items()]
     if simple["fail-on"].line is None:
         rows[list(simple).index("fail-on")][-1] = f"{DEFAULT} (schema-lint: note)"
     yield from _table("", rows, style)
@@ -176,7 +173,7 @@ def _lines(settings: Settings, style: Style) -> Iterator[str]:
     yield from _table("targets", rows, style)
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(value) or "none"
     if isinstance(value, dict):
@@ -191,7 +188,7 @@ def _ignore_row(ignore: IgnoreFor, style: Style) -> list[str]:
 
 
 def _table(title: str, rows: list[list[str]], style: Style) -> Iterator[str]:
-    """Rows in columns under a title; the last column says where each comes from."""
+    """Rows in columns under a title; the last column has the source of each."""
     if not rows:
         return
     yield f"\n{style.paint(title, 'bold')}\n" if title else "\n"

@@ -8,37 +8,37 @@ from tempfile import TemporaryDirectory
 
 import mcproof
 from mcproof.cli.commands import grade, lint, prove
-from mcproof.cli.main import FINDINGS, OK
-from mcproof.cli.options import Parser
+from mcproof.cli.parser import Parser
 from mcproof.console import Style
+from mcproof.errors import FINDINGS, OK
 
 SERVER = ("python", "-m", "mcproof.demo.server")
-_BY_ITSELF = (
+_ENVIRONMENT = (
     "--env",
     f"PYTHONPATH={os.path.dirname(os.path.dirname(mcproof.__file__))}",
     "--env",
     "PYTHONSAFEPATH=1",
 )
-"""What lets the server be this package's, whatever lies in the folder where it is started."""
+"""Makes Python import the server from this package, whatever the current folder contains."""
 
 
 def parser() -> Parser:
-    return Parser("demo", "Start an example server, with the faults that real ones have, and lint, grade and prove it.")
+    return Parser("demo", "Lint, grade and prove an example server, with the faults of real ones.")
 
 
 def command(arguments: list[str]) -> int:
     parser().parse_args(arguments)
     style = Style.of(sys.stdout)
-    # `python` is the one that runs this, whether or not its environment is active.
+    # Makes `python` this interpreter, whether or not its environment is active.
     os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     here = os.getcwd()
-    with TemporaryDirectory() as folder:  # for the failures that are stored
+    with TemporaryDirectory() as folder:  # for stored failures
         os.chdir(folder)
         try:
             for name, run in (("lint", lint.command), ("grade", grade.command), ("prove", prove.command)):
                 sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
                 sys.stdout.flush()
-                code = run(["--no-config", *_BY_ITSELF, "--", *SERVER])
+                code = run(["--no-config", *_ENVIRONMENT, "--", *SERVER])
                 if code not in (OK, FINDINGS):
                     return code
                 sys.stdout.write("\n")

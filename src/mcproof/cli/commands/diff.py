@@ -2,75 +2,52 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from time import perf_counter
+from typing import TYPE_CHECKING
 
-from mcproof.cli.execute import now, read_one
-from mcproof.cli.main import FAILED, FINDINGS, OK
-from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs
-from mcproof.cli.outputs import Outputs
-from mcproof.errors import InputError, McproofError, UsageError
+from mcproof.cli.check_options import FAIL_ON
+from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.parser import Parser
+from mcproof.cli.run_command import run_command
+from mcproof.cli.target_options import add_live, parse_targets
+from mcproof.errors import InputError, UsageError
+from mcproof.execution.requests import DiffRequest
+
+if TYPE_CHECKING:
+    import argparse
 
 EPILOG = """\
-A change breaks callers where a call that was right is now refused, or where an answer no longer has what it had.
-Where that cannot be told, the change is reported as such, never as compatible. Levels: breaking is an error, cannot
-tell a warning, compatible a note.
+A change breaks callers if a call that was valid is now rejected, or if a result lacks something that it had. If that
+is undecidable, the change is reported as "cannot tell", never as compatible. Levels: breaking is an error, cannot tell
+a warning, compatible a note.
 """
 
 
 def parser() -> Parser:
-    parser = Parser("diff", "Show what changed between two catalogs, and whether it breaks callers.", epilog=EPILOG)
+    parser = Parser("diff", "Show what changed between two catalogs, and what breaks callers.", epilog=EPILOG)
     target = "a snapshot, -, a URL, or FILE.json#NAME of a client configuration"
     parser.add_argument("old", metavar="OLD", help=f"the catalog that callers know: {target}")
     started = "-- COMMAND ARG... at the end"
-    parser.add_argument("new", metavar="NEW", nargs="?", help=f"the one that they will meet: {target}; or {started}")
+    parser.add_argument("new", metavar="NEW", nargs="?", help=f"the new catalog: {target}; or {started}")
     add_outputs(parser)
-    add_fail_on(parser, "error")
+    parser.add_argument(
+        "--fail-on", choices=FAIL_ON, default="error", help="exit 1 on changes at or above this level (default error)"
+    )
     add_live(parser)
     return parser
 
 
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
-    outputs = Outputs("diff", options)
+    return run_command(_parse(options), parse_outputs(options))
+
+
+def _parse(options: argparse.Namespace) -> DiffRequest:
     if (options.new is None) == (not options.server_command):
-        raise UsageError("the new catalog is named once: as NEW, or as the server that `-- COMMAND ARG...` starts")
+        raise UsageError("name the new catalog once: as NEW, or as the server that `-- COMMAND ARG...` starts")
     if options.all:
         raise UsageError("--all names several servers; name two catalogs")
-    new_name = options.new or "--"
-    outputs.refuse_to_replace(dict.fromkeys((options.old, new_name), "what is read"))
     if options.old == options.new == "-":
         raise InputError("both catalogs cannot be standard input; name a file for one of them")
-
-    from mcproof import __version__
-    from mcproof.diff.catalog_changes import compare
-    from mcproof.diff.change_findings import report_changes
-    from mcproof.results.payloads import DiffPayload
-    from mcproof.results.run import RunResult, TargetResult, Trouble
-
-    start, started = perf_counter(), now()
-    try:
-        old = read_one(options.old, Namespace(**{**vars(options), "server_command": ()}))
-        new = read_one(options.new, options)
-    except UsageError:
-        raise
-    except McproofError as error:
-        report = TargetResult(error.file or new_name, Trouble.of(error), payload=DiffPayload())
-    else:
-        report = TargetResult(
-            new.name,
-            counts=new.counts,
-            findings=report_changes(old, new, compare(old, new)),
-            fail_on=options.fail_on or "error",
-            seconds=perf_counter() - start,
-            payload=DiffPayload(old.name),
-        )
-    outputs.show(report)
-    code = FAILED if report.trouble is not None else OK if report.passed else FINDINGS
-    kinds = list({each.rule.id: each.rule for each in report.findings}.values())
-    run = RunResult(
-        "diff", __version__, [report], kinds, exit_code=code, started=started, seconds=perf_counter() - start
-    )
-    outputs.write(run)
-    outputs.print(run)
-    return code
+    new = parse_targets(options, *([] if options.new is None else [options.new]))
+    old = new._replace(names=(options.old,), live=new.live._replace(command=()))
+    return DiffRequest(old=old, new=new, fail_on=options.fail_on)

@@ -6,9 +6,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.main import OK
-from mcproof.cli.options import Parser, add_format
+from mcproof.cli.outputs import add_format
+from mcproof.cli.parser import Parser
 from mcproof.console import Style
+from mcproof.errors import OK
 from mcproof.linting.registry import FAULTS, RULESETS, find_rule, rules_of
 from mcproof.linting.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault
 from mcproof.results.records import SCHEMA_VERSION
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> Parser:
-    parser = Parser("explain", "Say what a rule checks, why, and how to fix it.")
+    parser = Parser("explain", "Show what a rule checks, why, and how to fix a finding.")
     parser.add_argument("id", metavar="ID", help="a rule's id or name, a ruleset, or a fault's id")
     add_format(parser, "text", "json")
     return parser
@@ -53,7 +54,7 @@ def _ruleset(ruleset: Ruleset, style: Style) -> str:
 
 
 def _fault(fault: Fault, style: Style) -> str:
-    rules = ", ".join(rule.id for rule in rules_of_fault(fault)) or "no rule: only a probe of a live server can"
+    rules = ", ".join(rule.id for rule in rules_of_fault(fault)) or "no rule, only a probe of a live server"
     return f"{style.paint(fault.id, 'bold')}  ({fault.paper})\n\n{fault.summary}\n\nFound by: {rules}\n"
 
 

@@ -4,35 +4,43 @@ from __future__ import annotations
 
 import argparse
 
-from mcproof.cli.execute import check_targets
-from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs, add_settings, add_targets
-from mcproof.cli.planning import Command
+from mcproof.cli.check_options import add_policy, parse_policy
+from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.parser import Parser
+from mcproof.cli.run_command import run_command
+from mcproof.cli.target_options import add_live, add_targets, parse_targets
+from mcproof.execution.planning import GRADE
+from mcproof.execution.requests import GradeRequest
 from mcproof.scores.grade import LETTERS
-
-COMMAND = Command("grade", ("grade", "catalog"), grades=True)
 
 
 def parser() -> Parser:
-    parser = Parser("grade", "Grade a catalog from A to F, with its cost in tokens.")
+    parser = Parser("grade", "Grade a catalog from A to F, with its token cost.")
     add_targets(parser)
     add_outputs(parser)
     parser.add_argument("--min-grade", type=_letter, metavar="LETTER", help="fail below this grade")
-    parser.add_argument(
-        "--max-tokens", type=_tokens, metavar="N", help="fail where the tools cost more tokens than this"
-    )
-    add_fail_on(parser, COMMAND.fail_on)
-    add_settings(parser)
+    parser.add_argument("--max-tokens", type=_tokens, metavar="N", help="fail if the tools cost more tokens than this")
+    add_policy(parser, GRADE.fail_on)
     add_live(parser)
     return parser
 
 
 def command(arguments: list[str]) -> int:
-    return check_targets(COMMAND, parser().parse_args(arguments))
+    options = parser().parse_args(arguments)
+    outputs = parse_outputs(options)
+    request = GradeRequest(
+        targets=parse_targets(options, *options.targets),
+        min_grade=options.min_grade,
+        max_tokens=options.max_tokens,
+        policy=parse_policy(options),
+        detail=outputs.detail,
+    )
+    return run_command(request, outputs)
 
 
 def _letter(text: str) -> str:
     if text.upper() not in LETTERS:
-        raise argparse.ArgumentTypeError(f"`{text}` is no grade; there are {', '.join(LETTERS)}")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a grade; there are {', '.join(LETTERS)}")
     return text.upper()
 
 

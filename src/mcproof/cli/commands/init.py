@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.cli.live_options import asking, header_variables, live_options
-from mcproof.cli.main import FAILED, OK
-from mcproof.cli.options import Parser, add_live
-from mcproof.cli.outputs import refuse_impossible
-from mcproof.cli.planning import resolve_target
+from mcproof.cli.outputs import refuse_unwritable
+from mcproof.cli.parser import Parser
+from mcproof.cli.target_options import add_live, header_variables, parse_targets
 from mcproof.config.settings import settings_for
-from mcproof.console import plural, print_document, shell_word, tell
-from mcproof.errors import InputError, McproofError, UsageError
+from mcproof.console import Counter, plural, print_document, shell_word, tell
+from mcproof.errors import FAILED, OK, InputError, McproofError, UsageError
+from mcproof.execution.planning import resolve_target
+from mcproof.execution.requests import CallOptions
+from mcproof.execution.target_inputs import connect_options, inputs_of, refuse_partial
 
 if TYPE_CHECKING:
-    import argparse
-
     from mcproof.catalog.model import Catalog
+    from mcproof.execution.requests import TargetSelection
     from mcproof.suite.scaffold.drafts import Draft
     from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite
     from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
@@ -25,32 +25,43 @@ if TYPE_CHECKING:
     from mcproof.targets.live_servers import LiveCatalogs
 
 EPILOG = """\
-The tools of a live server that, by their annotations and names, change nothing are called once, and sent the bad
-requests of `mcproof probe`; resources and prompts are read once. What does not pass today is written as a comment, with
-the reason. Of the rest, and of a snapshot, nothing is called. No secret is written: variables of the environment stand
-in their place.
+Tools of a live server that, by their annotations and names, change nothing are called once and probed as by
+`mcproof probe`; resources and prompts are read once. Tests that do not pass today are written as comments, with the
+reason. Other tools are not called, and nothing of a snapshot is. Secrets are never written: the suite refers to
+environment variables instead.
 """
 
 
 def parser() -> Parser:
-    parser = Parser("init", "Write a first suite of tests for a server, for `mcproof run`.", epilog=EPILOG)
+    parser = Parser("init", "Write a first test suite for a server, for `mcproof run`.", epilog=EPILOG)
     parser.add_argument(
         "target",
         metavar="TARGET",
         nargs="?",
         help="a URL, a client configuration (FILE.json, or FILE.json#NAME for one server), a snapshot, Python source, "
-        "or a name of the configuration; or -- COMMAND ARG... at the end",
+        "or a name from the configuration; or -- COMMAND ARG... at the end",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="the suite to write (default mcproof.yaml); - prints it")
-    parser.add_argument("--force", action="store_true", help="replace a suite that is there")
-    parser.add_argument("--no-calls", action="store_true", help="call and read nothing; only list what there is")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing suite")
+    parser.add_argument("--no-calls", action="store_true", help="call and read nothing; only list the catalog")
     add_live(parser, takes_all=True)
-    parser.set_defaults(tool=[], skip=[], allow_writes=False)
     return parser
 
 
+class _Options(NamedTuple):
+    """The options of a command line, parsed."""
+
+    targets: TargetSelection
+    file: str
+    """The suite to write; `-` for standard output."""
+    calls: bool
+    """Whether to call tools and read resources and prompts."""
+    variables: list[str]
+    """The environment variables that headers refer to."""
+
+
 class _Found(NamedTuple):
-    """A target that was read, or why it was not."""
+    """A target that was read, or the reason why it was not."""
 
     source: Input
     catalog: Catalog | None
@@ -58,11 +69,10 @@ class _Found(NamedTuple):
 
 
 def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
-    target = _target(options)
-    file = _output(options, target)
-    found = _read(target, options)
-    servers, variables = _servers(found, options, file)
+    options = _parse(arguments)
+    file = options.file
+    found = _read(options.targets)
+    servers, variables = _servers(found, options)
     from mcproof.suite.scaffold.first_suite import first_suite
 
     suite = first_suite(servers, f"mcproof run{_named(file)}")
@@ -77,15 +87,23 @@ def command(arguments: list[str]) -> int:
     return FAILED if any(each.trouble is not None for each in found) else OK
 
 
-def _target(options: argparse.Namespace) -> str | None:
-    """What the suite is for: what the command line names, by whatever name, or all that the configuration does."""
+def _parse(arguments: list[str]) -> _Options:
+    options = parser().parse_args(arguments)
     if options.target is not None and options.server_command:
-        raise UsageError("a TARGET or `-- COMMAND ARG...`, not both")
-    if options.target is None:
-        if not options.server_command:
-            raise UsageError("nothing to write a suite for: name a TARGET, or put `-- COMMAND ARG...` at the end")
-        return None
-    target = resolve_target(options.target, settings_for(os.curdir))
+        raise UsageError("name a TARGET or `-- COMMAND ARG...`, not both")
+    if options.target is None and not options.server_command:
+        raise UsageError("nothing to write a suite for: name a TARGET, or put `-- COMMAND ARG...` at the end")
+    target = None if options.target is None else _target(options.target)
+    return _Options(
+        targets=parse_targets(options, *([] if target is None else [target])),
+        file=_output(options.output, target, force=options.force),
+        calls=not options.no_calls,
+        variables=header_variables(options),
+    )
+
+
+def _target(name: str) -> str:
+    target = resolve_target(name, settings_for(os.curdir))
     if os.path.isdir(target):
         from mcproof.targets.argument import is_single
 
@@ -94,35 +112,34 @@ def _target(options: argparse.Namespace) -> str | None:
     return target
 
 
-def _output(options: argparse.Namespace, target: str | None) -> str:
-    """Where the suite goes; said before a server is started where it cannot go there."""
+def _output(given: str | None, target: str | None, *, force: bool) -> str:
+    """The suite to write. Raises a UsageError before a server is started if it cannot be written."""
     from mcproof.suite.locate import DEFAULT_NAMES
 
-    file: str = options.output if options.output is not None else DEFAULT_NAMES[0]
+    file = given if given is not None else DEFAULT_NAMES[0]
     if file == "-":
         return file
-    refuse_impossible([file])
+    refuse_unwritable([file])
     if target is not None and os.path.realpath(target.partition("#")[0]) == os.path.realpath(file):
         raise UsageError(f"`{file}` is what is read; name another file to write to")
-    for there in [file] if options.output is not None else DEFAULT_NAMES:
-        if os.path.lexists(there) and not options.force:
-            raise UsageError(f"there is a suite already, `{there}`; --force writes `{file}` all the same")
+    for existing in [file] if given is not None else DEFAULT_NAMES:
+        if os.path.lexists(existing) and not force:
+            how = "overwrite it" if existing == file else f"write `{file}` too"
+            raise UsageError(f"`{existing}` exists; use --force to {how}")
     return file
 
 
-def _read(target: str | None, options: argparse.Namespace) -> list[_Found]:
-    """The catalogs behind the target. One that cannot be read does not hide the others."""
-    from mcproof.targets.argument import find_inputs
-
-    inputs = find_inputs([] if target is None else [target], live_options(options))
+def _read(targets: TargetSelection) -> list[_Found]:
+    """Read the catalogs of the target; one that cannot be read does not hide the others."""
+    inputs = inputs_of(list(targets.names), targets)
     live = None
     if any(source.server is not None for source in inputs):
-        from mcproof.console import Progress
         from mcproof.targets.live_servers import LiveCatalogs
 
-        progress = Progress(len(inputs))
-        live = LiveCatalogs(inputs, asking(options, settings_for(os.curdir).timeout), progress.step)
-        progress.clear()
+        counter = Counter()
+        options = connect_options(targets, settings_for(os.curdir).timeout)
+        live = LiveCatalogs(inputs, options, lambda done, label: counter.step(done, len(inputs), label))
+        counter.clear()
         if live.interrupted:
             raise KeyboardInterrupt
     found = []
@@ -135,12 +152,11 @@ def _read(target: str | None, options: argparse.Namespace) -> list[_Found]:
             tell(str(error))
             found.append(_Found(source, None, error))
     if all(each.catalog is None for each in found):
-        raise InputError("nothing to write a suite for: no server has answered", file=target)
+        raise InputError("nothing to write a suite for: no server has responded", file="".join(targets.names) or None)
     return found
 
 
 def _catalog(source: Input, live: LiveCatalogs | None) -> Catalog:
-    from mcproof.cli.execute import refuse_partial
     from mcproof.targets.argument import read_catalog
 
     catalog = live.catalog(source) if live is not None and source.server is not None else read_catalog(source)
@@ -148,17 +164,18 @@ def _catalog(source: Input, live: LiveCatalogs | None) -> Catalog:
         raise KeyboardInterrupt
     refuse_partial(catalog)
     if not (catalog.tools or catalog.resources or catalog.templates or catalog.prompts):
-        raise InputError("nothing to test: there is no tool, no resource and no prompt", file=source.title)
+        raise InputError("nothing to test: the catalog has no tools, resources or prompts", file=source.title)
     return catalog
 
 
-def _servers(found: list[_Found], options: argparse.Namespace, file: str) -> tuple[list[FirstServer], SecretVariables]:
-    """Each server with its entry and its tests, tried where it is live."""
+def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer], SecretVariables]:
+    """The servers with their entries and tests; the tests of live servers are tried."""
     from mcproof.suite.scaffold.first_suite import FirstServer
     from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
 
-    way = EntryOptions(options.timeout, options.protocol)
-    variables = SecretVariables(os.environ, header_variables(options))
+    way = EntryOptions(options.targets.timeout, options.targets.protocol)
+    variables = SecretVariables(os.environ, options.variables)
+    folder = "" if options.file == "-" else os.path.dirname(options.file)
     server_names, test_names = UniqueNames(), UniqueNames()
     is_alone = sum(each.catalog is not None for each in found) == 1
     servers = []
@@ -167,17 +184,17 @@ def _servers(found: list[_Found], options: argparse.Namespace, file: str) -> tup
         if each.catalog is None:
             servers.append(FirstServer(name, name, [], trouble=str(each.trouble)))
             continue
-        entry = _entry(each.source, each.catalog, name, variables, "" if file == "-" else os.path.dirname(file), way)
+        entry = _entry(each.source, each.catalog, name, variables, folder, way)
         label = each.source.title if each.source.server is None else each.source.server.label
-        drafts = _drafts(each, options, test_names, "" if is_alone else f" of {name}")
+        drafts = _drafts(each, test_names, "" if is_alone else f" of {name}")
         servers.append(FirstServer(name, label, entry, drafts, each.catalog))
-    if not options.no_calls:
+    if options.calls:
         servers = _tried(servers, found, way)
     return servers, variables
 
 
 def _name(source: Input) -> str:
-    """What a suite calls a server: as its client configuration does, or by where it is."""
+    """The name of a server in a suite: from its client configuration, or `remote` or `local`."""
     from mcproof.client.endpoints import UrlEndpoint
     from mcproof.suite.scaffold.server_entry import server_name
 
@@ -199,23 +216,22 @@ def _entry(
             return placeholder_lines(["python", source.name] if os.path.isfile(source.name) else [])
         return captured_lines(catalog.server.fields.get("server"), name, variables) or placeholder_lines()
     except UnwritableError as error:
-        raise InputError(f"how the server is started cannot stand in a suite: {error}", file=source.title) from None
+        raise InputError(f"the server entry cannot be written to a suite: {error}", file=source.title) from None
 
 
-def _drafts(found: _Found, options: argparse.Namespace, names: UniqueNames, suffix: str) -> list[Draft]:
-    from mcproof.cli.live_command import permissions_of
+def _drafts(found: _Found, names: UniqueNames, suffix: str) -> list[Draft]:
     from mcproof.client.secrets import hiding_whole
+    from mcproof.execution.tool_calls import permissions_of
     from mcproof.suite.scaffold.drafts import drafts_of
 
     if found.catalog is None:
         return []
     hide = hiding_whole(found.source.server.secrets if found.source.server is not None else ())
-    return drafts_of(found.catalog, permissions_of(found.catalog, options), names, hide, suffix)
+    return drafts_of(found.catalog, permissions_of(found.catalog, CallOptions()), names, hide, suffix)
 
 
 def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -> list[FirstServer]:
-    """The servers with what came of calling their tools; what is called is said before."""
-    from mcproof.console import Counter
+    """Try the tests of live servers; the calls are announced first."""
     from mcproof.suite.run.suite_runtime import RunOptions
     from mcproof.suite.scaffold.trial_run import TrialServer, try_drafts
 
@@ -236,34 +252,36 @@ def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -
 
 
 def _tell_calls(drafts: list[Draft], of: str) -> None:
-    from mcproof.cli.live_command import named
+    from mcproof.execution.tool_calls import listed_names
     from mcproof.suite.definition import METHODS
 
     tools = [draft for draft in drafts if draft.block == "tools"]
-    called = [draft.subject for draft in tools if draft.is_on and draft.subject not in METHODS]
-    refused = [draft.subject for draft in tools if not draft.is_on]
-    read = {block: sum(draft.is_on and draft.block == block for draft in drafts) for block in ("resources", "prompts")}
+    called = [draft.subject for draft in tools if draft.is_active and draft.subject not in METHODS]
+    refused = [draft.subject for draft in tools if not draft.is_active]
+    read = {
+        block: sum(draft.is_active and draft.block == block for draft in drafts) for block in ("resources", "prompts")
+    }
     if called:
-        tell(f"{of}calls {plural(len(called), 'tool')} to see what works: {named(called)}")
+        tell(f"{of}calls {plural(len(called), 'tool')} to see what works: {listed_names(called)}")
     if any(read.values()):
         counts = " and ".join(plural(count, block.removesuffix("s")) for block, count in read.items() if count)
         tell(f"{of}reads {counts} to see what works")
     if refused:
-        tell(f"{of}does not call {plural(len(refused), 'tool')}: {named(refused)}")
+        tell(f"{of}does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")
 
 
 def _refuse_unreadable(suite: FirstSuite, file: str) -> None:
-    """Say that no suite can hold all this, rather than write what nobody can read."""
+    """Raise an InputError if the suite is too large to be read back."""
     from mcproof.text.yamltext import YamlError, decode, parse
 
     try:
         parse(decode(suite.text.encode()))
     except YamlError as error:
-        raise InputError(f"too much for one suite, try one server alone: {error.message}", file=file) from None
+        raise InputError(f"too large for one suite; try one server alone: {error.message}", file=file) from None
 
 
 def _named(file: str) -> str:
-    """The name of a suite as `mcproof run` needs it: not at all where it is the usual one."""
+    """The suite as an argument of `mcproof run`; empty for the default one."""
     from mcproof.suite.locate import DEFAULT_NAMES
 
     return "" if file in ("-", DEFAULT_NAMES[0]) else f" {shell_word(file)}"
@@ -274,14 +292,14 @@ def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: SecretV
 
     if file != "-":
         asked = sum(not server.trouble for server in servers)
-        counts = {"test": suite.turned_off, "call": suite.failed_calls, "probe": suite.failed_checks}
+        counts = {"test": suite.commented_out, "call": suite.failed_calls, "probe": suite.failed_checks}
         off = ", ".join(plural(count, what) for what, count in counts.items() if count)
         comments = f"; as comments: {off}" if off else ""
         tell(f"{file}: {plural(suite.tests, 'test')} on {plural(asked, 'server')} written{comments}")
     steps = []
     if any(PLACEHOLDER in line for server in servers for line in server.entry):
-        steps.append(f"put the command of your server in the place of `{PLACEHOLDER}`")
+        steps.append(f"replace `{PLACEHOLDER}` with the command of your server")
     if variables.unset:
         steps.append(f"set {', '.join(variables.unset)}")
-    steps.append(f"`mcproof run{_named(file)}`" if file != "-" else "`mcproof run FILE`, with what you save this as")
+    steps.append(f"`mcproof run{_named(file)}`" if file != "-" else "save this to FILE, then `mcproof run FILE`")
     tell(f"next: {', then '.join(steps)}")

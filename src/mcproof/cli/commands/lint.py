@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from mcproof.cli.fix_options import add_fixing, check_or_fix
-from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs, add_selection, add_settings, add_targets
-from mcproof.cli.planning import Command
+from mcproof.cli.check_options import add_policy, add_selection, parse_policy, parse_selection
+from mcproof.cli.fix_options import add_fixing, parse_fixing
+from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.parser import Parser, words
+from mcproof.cli.run_command import run_command
+from mcproof.cli.target_options import add_live, add_targets, parse_targets
+from mcproof.execution.planning import LINT
+from mcproof.execution.requests import LintRequest
 from mcproof.linting.registry import RULESETS
-
-COMMAND = Command(
-    "lint",
-    tuple(ruleset.name for ruleset in RULESETS.values() if ruleset.is_default),
-    selects=True,
-    on_source=("polish",),
-)
 
 
 def parser() -> Parser:
-    parser = Parser("lint", "Check a catalog: what would confuse an agent or a client.")
+    parser = Parser("lint", "Check a catalog for problems that confuse agents and clients.")
     add_targets(parser)
     add_outputs(parser)
     parser.add_argument(
@@ -24,16 +22,27 @@ def parser() -> Parser:
         action="append",
         default=[],
         metavar="NAME",
-        help=f"the families of rules to run, comma-separated, repeatable: {', '.join(RULESETS)} or all "
-        f"(default {','.join(COMMAND.rulesets)})",
+        help=f"the rulesets to run, comma-separated, repeatable: {', '.join(RULESETS)} or all "
+        f"(default {','.join(LINT.rulesets)})",
     )
     add_selection(parser)
-    add_fail_on(parser, COMMAND.fail_on)
-    add_settings(parser)
+    add_policy(parser, LINT.fail_on)
     add_live(parser)
     add_fixing(parser)
     return parser
 
 
 def command(arguments: list[str]) -> int:
-    return check_or_fix(COMMAND, parser().parse_args(arguments))
+    options = parser().parse_args(arguments)
+    fixing, outputs = parse_fixing(options), parse_outputs(options)
+    request = LintRequest(
+        targets=parse_targets(options, *options.targets),
+        rules=parse_selection(options, words(options.ruleset)),
+        policy=parse_policy(options),
+        detail=outputs.detail,
+    )
+    if fixing is None:
+        return run_command(request, outputs)
+    from mcproof.cli.fix_command import fix_command
+
+    return fix_command(request, fixing)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from mcproof.cli.commands.probe import add_probing, run
-from mcproof.cli.options import Parser
-from mcproof.cli.planning import Command
-from mcproof.results.run import BROKEN
-
-COMMAND = Command("prove", ("strict", "wire"), fail_on=BROKEN, calls=True)
+from mcproof.cli.commands.probe import add_probing, parse_probing
+from mcproof.cli.outputs import parse_outputs
+from mcproof.cli.parser import Parser
+from mcproof.cli.run_command import run_command
+from mcproof.execution.requests import ProveRequest
 
 
 def parser() -> Parser:
@@ -19,4 +18,6 @@ def parser() -> Parser:
 
 
 def command(arguments: list[str]) -> int:
-    return run(COMMAND, parser().parse_args(arguments), explores=True)
+    options = parser().parse_args(arguments)
+    outputs = parse_outputs(options)
+    return run_command(parse_probing(ProveRequest, options, outputs), outputs)

@@ -6,16 +6,18 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.live_options import asking, live_options
-from mcproof.cli.main import FAILED, FINDINGS, OK
-from mcproof.cli.options import Parser, add_format, add_live
+from mcproof.cli.outputs import add_format
+from mcproof.cli.parser import Parser
+from mcproof.cli.target_options import add_live, parse_targets
 from mcproof.console import Style, print_document, print_lines, tell
-from mcproof.errors import InputError, UsageError
+from mcproof.errors import FAILED, FINDINGS, OK, InputError, UsageError
+from mcproof.execution.target_inputs import connect_options, inputs_of
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Mapping
 
     from mcproof.client.endpoints import Endpoint
+    from mcproof.execution.requests import TargetSelection
     from mcproof.prove.failure_store import StoredFailure
     from mcproof.prove.replaying import ReplayResult
 
@@ -26,9 +28,9 @@ def parser() -> Parser:
     parser = Parser(
         "replay",
         "Send a stored failure again: fixed (exit code 0), still failing (1), or could not tell (2). Without an ID, "
-        "list what is stored in .mcproof.",
+        "list the failures stored in .mcproof.",
     )
-    parser.add_argument("id", metavar="ID", nargs="?", help="the failure, as a report names it")
+    parser.add_argument("id", metavar="ID", nargs="?", help="the id of the failure, from a report")
     parser.add_argument(
         "target",
         metavar="TARGET",
@@ -43,16 +45,17 @@ def parser() -> Parser:
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     if options.all:
-        raise UsageError("--all names several servers; a failure is of one")
+        raise UsageError("--all names several servers; a failure has one")
     if options.id is None:
-        return _list(options)
+        return _list(as_json=options.format == "json")
     from mcproof.prove.failure_store import load
     from mcproof.prove.replaying import replay
 
+    targets = parse_targets(options, *([] if options.target is None else [options.target]))
     failed = load(options.id)
-    server = _server(failed, options)
+    server = _server(failed, targets)
     tell(f"sends {failed.method} to {server.label}")
-    result = replay(failed, server, asking(options))
+    result = replay(failed, server, connect_options(targets, None))
     if options.format == "json":
         print_document([_document(failed, result)])
     else:
@@ -60,54 +63,33 @@ def command(arguments: list[str]) -> int:
     return _CODES[result.verdict]
 
 
-def _list(options: argparse.Namespace) -> int:
+def _list(*, as_json: bool) -> int:
     from mcproof.prove.failure_store import FOLDER, stored
     from mcproof.results.records import SCHEMA_VERSION, encode, printable
 
     failures = stored()
-    if options.format == "json":
+    if as_json:
         listed = [{"id": each.id, "tool": each.tool, "outcome": each.outcome, "what": each.what} for each in failures]
         print_document([printable(encode({"schema_version": SCHEMA_VERSION, "stored": listed})) + "\n"])
         return OK
     if not failures:
-        tell(f"nothing is stored in {FOLDER}; `mcproof probe`, `prove` and `fuzz` store what fails")
+        tell(f"nothing is stored in {FOLDER}; `mcproof probe`, `prove` and `fuzz` store failures")
         return OK
     style = Style.of(sys.stdout)
-    print_lines((f"{each.id}  {each.outcome}  {_told(each, style)}\n" for each in failures), sys.stdout)
+    print_lines((f"{each.id}  {each.outcome}  {_summary(each, style)}\n" for each in failures), sys.stdout)
     return OK
 
 
-def _told(failed: StoredFailure, style: Style) -> str:
+def _summary(failed: StoredFailure, style: Style) -> str:
     where = f"{style.text(failed.tool, 80)}: " if failed.tool is not None else ""
     return f"{where}{style.text(failed.what)}"
 
 
-def _server(failed: StoredFailure, options: argparse.Namespace) -> Endpoint:
-    """The server to ask: what the command line names, or else the one that failed."""
-    from mcproof.targets.argument import find_inputs
-
-    live = live_options(options)
-    if options.target is None and not options.server_command:
-        stored = failed.target
-        if isinstance(command := stored.get("command"), list) and all(isinstance(word, str) for word in command):
-            _refuse_hidden(stored, "`-- COMMAND ARG...`")
-            cwd = stored.get("cwd")
-            live = live._replace(
-                command=tuple(command),
-                environment={**_environment(stored, live.environment), **live.environment},
-                directory=live.directory or (cwd if isinstance(cwd, str) else None),
-            )
-        else:
-            _refuse_hidden(stored, "the URL")
-            sent = stored.get("headers")
-            names = [str(name) for name in sent] if isinstance(sent, list) else []
-            missing = [name for name in names if name.lower() not in map(str.lower, live.headers)]
-            if missing:
-                raise UsageError(f"the failure came with headers, which are not stored: --header '{missing[0]}: ...'")
-            options.target = stored.get("target") or stored.get("url")
-            if not isinstance(options.target, str):
-                raise InputError("the stored failure does not say which server; name a TARGET")
-    for source in find_inputs([] if options.target is None else [options.target], live):
+def _server(failed: StoredFailure, targets: TargetSelection) -> Endpoint:
+    """The server that the command line names, or else the one that failed."""
+    if targets.is_empty:
+        targets = _stored_target(failed.target, targets)
+    for source in inputs_of(list(targets.names), targets):
         if source.obstacle is not None:
             raise source.obstacle
         if source.server is not None:
@@ -115,22 +97,45 @@ def _server(failed: StoredFailure, options: argparse.Namespace) -> Endpoint:
     raise UsageError("a failure is sent to a live server: a URL, FILE.json#NAME, or `-- COMMAND ARG...`")
 
 
-def _refuse_hidden(stored: dict[str, object], what: str) -> None:
+def _stored_target(stored: dict[str, object], targets: TargetSelection) -> TargetSelection:
+    """The target of a stored failure, with the options of the command line."""
+    live = targets.live
+    if isinstance(command := stored.get("command"), list) and all(isinstance(word, str) for word in command):
+        _refuse_redacted(stored, "`-- COMMAND ARG...`")
+        cwd = stored.get("cwd")
+        live = live._replace(
+            command=tuple(command),
+            environment={**_environment(stored, live.environment), **live.environment},
+            directory=live.directory or (cwd if isinstance(cwd, str) else None),
+        )
+        return targets._replace(live=live)
+    _refuse_redacted(stored, "the URL")
+    sent = stored.get("headers")
+    names = [str(name) for name in sent] if isinstance(sent, list) else []
+    missing = [name for name in names if name.lower() not in map(str.lower, live.headers)]
+    if missing:
+        raise UsageError(f"the failure had headers, whose values are not stored: --header '{missing[0]}: ...'")
+    target = stored.get("target") or stored.get("url")
+    if not isinstance(target, str):
+        raise InputError("the stored failure does not name its server; name a TARGET")
+    return targets._replace(names=(target,))
+
+
+def _refuse_redacted(stored: dict[str, object], what: str) -> None:
     if stored.get("complete") is False:
         raise UsageError(f"the server was named with a secret, which is not stored; name it again: {what}")
 
 
-def _environment(stored: dict[str, object], given: object) -> dict[str, str]:
-    """The variables that the server was given, with the values that they have now."""
+def _environment(stored: dict[str, object], given: Mapping[str, str]) -> dict[str, str]:
+    """The variables that the server was given, with their current values."""
     names = stored.get("env")
-    known = given if isinstance(given, dict) else {}
     found = {}
     for name in names if isinstance(names, list) else ():
         if not isinstance(name, str) or not name.isprintable() or not name.isascii():
-            raise InputError("the stored failure names a variable that is none; name a TARGET")
+            raise InputError("the stored failure has an invalid variable name; name a TARGET")
         if name in os.environ:
             found[name] = os.environ[name]
-        elif name not in known:
+        elif name not in given:
             raise UsageError(f"the server was given the variable {name}, whose value is not stored: --env {name}=VALUE")
     return found
 
@@ -138,7 +143,7 @@ def _environment(stored: dict[str, object], given: object) -> dict[str, str]:
 def _text(failed: StoredFailure, result: ReplayResult, style: Style) -> list[str]:
     colours = {"fixed": "good", "still failing": "error", "could not tell": "warning"}
     verdict = style.paint(result.verdict, colours[result.verdict], "bold")
-    lines = [f"{failed.id}: {verdict}: {style.text(result.reason)}\n", f"  sent: {_told(failed, style)}\n"]
+    lines = [f"{failed.id}: {verdict}: {style.text(result.reason)}\n", f"  sent: {_summary(failed, style)}\n"]
     if result.response:
         lines.append(f"  answer: {style.text(result.response, 400)}\n")
     return lines

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from mcproof.cli.main import OK
-from mcproof.cli.options import Parser, add_outputs
-from mcproof.cli.outputs import Outputs
+from mcproof.cli.outputs import Outputs, add_outputs, parse_outputs
+from mcproof.cli.parser import Parser
 from mcproof.console import tell
+from mcproof.errors import OK
 
 
 def parser() -> Parser:
-    parser = Parser("report", "Render a stored run report in any format, without running anything.")
-    parser.add_argument("file", metavar="FILE", help="what `--report FILE` of another command has written, or -")
+    parser = Parser("report", "Render a stored run report in any format.")
+    parser.add_argument("file", metavar="FILE", help="a run report that `--report FILE` wrote, or -")
     add_outputs(parser, stores=False)
     return parser
 
@@ -22,10 +22,10 @@ def command(arguments: list[str]) -> int:
 
     source = Input(options.file)
     run = read_run(read_bytes(source), source.title)
-    outputs = Outputs(run.command, options, is_single=run.is_single)
-    outputs.refuse_to_replace({options.file: "what is read"})
-    for report in run.targets:
-        outputs.show(report)
+    outputs = Outputs(parse_outputs(options))
+    outputs.start(is_single=run.is_single, needed={options.file: "what is read"})
+    for result in run.targets:
+        outputs.show(result)
     for notice in run.notices:
         tell(str(notice))
     outputs.write(run)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 
-from mcproof.cli.main import OK
-from mcproof.cli.options import Parser, add_format
+from mcproof.cli.outputs import add_format
+from mcproof.cli.parser import Parser
 from mcproof.console import Style
+from mcproof.errors import OK
 from mcproof.linting.registry import RULESETS, rules_of
 from mcproof.linting.rulebook import rule_record
 from mcproof.results.records import SCHEMA_VERSION
 
 
 def parser() -> Parser:
-    parser = Parser("rules", "List every rule.")
+    parser = Parser("rules", "List all rules.")
     add_format(parser, "text", "json")
     return parser
 
@@ -35,5 +36,5 @@ def command(arguments: list[str]) -> int:
             severity = style.paint(f"{rule.severity:9}", rule.level)
             sys.stdout.write(f"  {rule.id:31} {severity} {mark:8} {rule.summary}\n")
         sys.stdout.write("\n")
-    sys.stdout.write("`mcproof explain ID` tells more about one.\n")
+    sys.stdout.write("`mcproof explain ID` explains a rule.\n")
     return OK

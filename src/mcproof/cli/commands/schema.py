@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from mcproof.cli.main import OK
-from mcproof.cli.options import Parser
+from mcproof.cli.parser import Parser
+from mcproof.errors import OK
 
 EPILOG = """\
-An editor with a YAML language server checks a suite as you write it:
+An editor with a YAML language server checks suites while you type:
 
   mcproof schema > mcproof.schema.json
   # yaml-language-server: $schema=mcproof.schema.json   (the first line of the suite)
@@ -16,7 +16,7 @@ An editor with a YAML language server checks a suite as you write it:
 
 
 def parser() -> Parser:
-    return Parser("schema", "Print the JSON Schema of suites, for editors.", epilog=EPILOG)
+    return Parser("schema", "Print the JSON Schema of test suites, for editors.", epilog=EPILOG)
 
 
 def command(arguments: list[str]) -> int:

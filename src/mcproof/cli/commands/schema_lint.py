@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from mcproof.cli.fix_options import add_fixing, check_or_fix
-from mcproof.cli.options import Parser, add_fail_on, add_live, add_outputs, add_selection, add_settings, add_targets
-from mcproof.cli.planning import Command
-
-COMMAND = Command("schema-lint", ("strict", "catalog"), fail_on="note")
+from mcproof.cli.check_options import add_policy, add_selection, parse_policy, parse_selection
+from mcproof.cli.fix_options import add_fixing, parse_fixing
+from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.parser import Parser
+from mcproof.cli.run_command import run_command
+from mcproof.cli.target_options import add_live, add_targets, parse_targets
+from mcproof.execution.planning import SCHEMA_LINT
+from mcproof.execution.requests import SchemaLintRequest
 
 EPILOG = """\
-The fix closes objects (`additionalProperties: false`) and lists what is required. It invents no type and no
-size: those stay findings for the author. Where closing one object would change what another accepts, the
-finding stays too and says why. In Python source it changes schemas that are one literal of a tool's own.
+The fix closes objects (`additionalProperties: false`) and adds `required` lists. It invents no types and no bounds:
+those findings are left for the author. If closing an object would change what another schema accepts, the finding is
+left too, with the reason. In Python source, the fix changes schemas that are one literal of a tool's own.
 """
 
 
 def parser() -> Parser:
-    parser = Parser(
-        "schema-lint", "Check how strictly the input schemas constrain a call, and tighten them.", epilog=EPILOG
-    )
+    parser = Parser("schema-lint", "Check how strictly input schemas constrain calls, and tighten them.", epilog=EPILOG)
     add_targets(parser)
     add_outputs(parser)
     add_selection(parser)
-    add_fail_on(parser, COMMAND.fail_on)
-    add_settings(parser)
+    add_policy(parser, SCHEMA_LINT.fail_on)
     add_live(parser)
     add_fixing(parser)
     return parser
 
 
 def command(arguments: list[str]) -> int:
-    return check_or_fix(COMMAND, parser().parse_args(arguments))
+    options = parser().parse_args(arguments)
+    fixing, outputs = parse_fixing(options), parse_outputs(options)
+    request = SchemaLintRequest(
+        targets=parse_targets(options, *options.targets),
+        rules=parse_selection(options),
+        policy=parse_policy(options),
+        detail=outputs.detail,
+    )
+    if fixing is None:
+        return run_command(request, outputs)
+    from mcproof.cli.fix_command import fix_command
+
+    return fix_command(request, fixing)

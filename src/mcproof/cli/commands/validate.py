@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.main import FAILED, OK
-from mcproof.cli.options import Parser, add_format
+from mcproof.cli.outputs import add_format
+from mcproof.cli.parser import Parser
 from mcproof.console import Style
-from mcproof.errors import McproofError
+from mcproof.errors import FAILED, OK, McproofError
 
 if TYPE_CHECKING:
     from mcproof.suite.definition import Suite
@@ -16,19 +16,18 @@ if TYPE_CHECKING:
 
 
 def parser() -> Parser:
-    parser = Parser("validate", "Check suites without starting anything: every mistake with its line and column.")
+    parser = Parser("validate", "Check test suites without starting anything: all mistakes, with line and column.")
     add_suites(parser)
     add_format(parser, "text", "json")
     return parser
 
 
 def add_suites(parser: Parser) -> None:
-    """The suites that are meant."""
     parser.add_argument(
         "suites",
         metavar="SUITE",
         nargs="*",
-        help="a suite in YAML; without any, mcproof.yaml, mcproof.yml, mcptest.yaml or mcptest.yml of this folder",
+        help="a suite in YAML (default: mcproof.yaml, mcproof.yml, mcptest.yaml or mcptest.yml in this folder)",
     )
 
 

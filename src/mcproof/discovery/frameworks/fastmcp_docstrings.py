@@ -1,7 +1,7 @@
-"""Docstrings as fastmcp splits them: what the tool is, and what each parameter is.
+"""Split docstrings as fastmcp does: the description of the tool, and those of its parameters.
 
-fastmcp takes the text before the first section as the description and the entries of the parameter section as
-descriptions of the parameters; the conventions of Google, NumPy and Sphinx are tried in this order.
+The text before the first section is the description, the entries of the parameter section describe the parameters. The
+conventions of Google, NumPy and Sphinx are tried in this order.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _SPHINX = _SPHINX_PARAMETERS | frozenset(
 
 
 class ParsedDocstring(NamedTuple):
-    """A docstring in its parts."""
+    """The parts of a docstring."""
 
     description: str | None
     parameters: dict[str, str]
 
 
 def described(text: str | None) -> str | None:
-    """The description that fastmcp takes from a docstring as it stands."""
+    """The description that fastmcp takes from a raw docstring."""
     return split(inspect.cleandoc(text)).description if text else None
 
 
 def split(text: str) -> ParsedDocstring:
-    """The parts of a docstring whose indentation is already gone."""
+    """Split a docstring without indentation."""
     lines = text.split("\n")
     for parse in (_google, _numpy, _sphinx):
         found = parse(lines)
@@ -88,14 +88,14 @@ def _google(lines: list[str]) -> ParsedDocstring | None:
 
 
 def _opens_section(lines: list[str], offset: int) -> bool:
-    """Whether a heading stands as a section's must: a blank line above, something indented right below."""
+    """Whether a heading starts a section: after a blank line, with indented text below."""
     above = offset == 0 or not lines[offset - 1].strip()
     below = lines[offset + 1] if offset + 1 < len(lines) else ""
     return above and bool(below.strip()) and below.startswith(" ")
 
 
 def _items(lines: list[str], offset: int) -> tuple[list[list[str]], int]:
-    """The entries of an indented block, and the last line that belongs to it."""
+    """The entries of an indented block, and its last line."""
     indent = len(lines[offset]) - len(lines[offset].lstrip())
     items = [[lines[offset][indent:]]]
     position = offset + 1
@@ -152,7 +152,7 @@ def _numpy(lines: list[str]) -> ParsedDocstring | None:
 
 
 def _numpy_entries(lines: list[str]) -> dict[str, str]:
-    """The entries of a parameter section: `name, name : type`, and below it, indented, what they are."""
+    """The entries of a parameter section: `name, name : type`, with an indented description below."""
     found: dict[str, list[str]] = {}
     current: list[str] = []
     for line in lines:

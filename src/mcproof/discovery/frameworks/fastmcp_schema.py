@@ -1,4 +1,4 @@
-"""What fastmcp does to a schema before it serves it."""
+"""How fastmcp changes a schema before it serves it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mcproof.text.pointers import escape, unescape
 
 
 def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str]) -> Schema:
-    """A schema as fastmcp serves it: without derived titles, references replaced by what they mean."""
+    """A schema as fastmcp serves it: without generated titles, with references inlined."""
     made: Schema = inlined(untitled(schema), unknown)
     for name, entry in properties.items():
         given = entry.get("title")
@@ -19,11 +19,11 @@ def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str]) -> Schema:
 
 
 MOST_INLINED = 100_000
-"""How many objects and arrays a schema may have without its references; fastmcp leaves a larger one as it is."""
+"""The maximum number of objects and arrays in an inlined schema; fastmcp does not inline larger ones."""
 
 
 def inline_output(tool: Schema, unknown: set[str]) -> None:
-    """Replace the references in an output schema that is spelt out; derived ones have none any more."""
+    """Inline the references in an explicit output schema; derived ones are already inlined."""
     schema = tool.get("outputSchema")
     if not isinstance(schema, dict) or not isinstance(schema.get("$defs"), dict):
         return
@@ -65,7 +65,7 @@ def untitled(node: Any, depth: int = 0) -> Any:
 
 
 def _without_discriminator(schema: Schema) -> Schema:
-    """A union without the word that only points at definitions; what tells its branches apart must be there."""
+    """A union without the discriminator, which refers to definitions; its property becomes required in each branch."""
     told_by = schema.get("discriminator")
     if not isinstance(told_by, dict) or not ("oneOf" in schema or "anyOf" in schema):
         return schema
@@ -80,9 +80,9 @@ def _without_discriminator(schema: Schema) -> Schema:
 
 
 def inlined(schema: Schema, unknown: set[str]) -> Schema:
-    """A schema with every local reference replaced by its target; one that refers to itself stays as it is.
+    """A schema with local references inlined; unchanged if it is recursive.
 
-    The places of what is not known move with it.
+    The pointers of unknown parts are adapted.
     """
     definitions = schema.get("$defs") or {}
     if not definitions:

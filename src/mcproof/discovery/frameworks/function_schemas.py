@@ -1,4 +1,4 @@
-"""What a framework makes of a function: the input and the output schema, and which parameters callers must give."""
+"""The schemas that a framework derives from a function, and its required parameters."""
 
 from __future__ import annotations
 
@@ -10,16 +10,7 @@ from mcproof.discovery.frameworks.fastmcp_schema import as_fastmcp
 from mcproof.discovery.frameworks.output_schema import output_schema
 from mcproof.discovery.interp.attributes import docstring_of
 from mcproof.discovery.interp.parameters import signature_of, written_parameters
-from mcproof.discovery.interp.values import (
-    MISSING,
-    UNKNOWN,
-    Class,
-    External,
-    ExternalCall,
-    Function,
-    Generic,
-    UnionOf,
-)
+from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Function, Generic, UnionOf
 from mcproof.discovery.pydantic.generator import SchemaGenerator
 from mcproof.text.pointers import escape
 
@@ -31,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DerivedSchemas(NamedTuple):
-    """What the framework derives from a function."""
+    """What a framework derives from a function."""
 
     input_schema: Schema
     output_schema: Schema | None
@@ -42,21 +33,19 @@ class DerivedSchemas(NamedTuple):
 
 
 def is_context(kind: Any) -> bool:
-    """Whether an annotation says that the framework gives this parameter itself."""
+    """Whether the framework itself supplies a parameter with this annotation."""
     if isinstance(kind, External):
         return kind.last == "Context" and kind.package in ("mcp", "fastmcp")
     if isinstance(kind, Generic):
-        return is_context(kind.base) or (
-            isinstance(kind.base, External) and kind.base.last in ("Optional", "Union", "Annotated")
-            and any(is_context(arg) for arg in kind.args)
-        )  # fmt: skip
+        is_union = isinstance(kind.base, External) and kind.base.last in ("Optional", "Union", "Annotated")
+        return is_context(kind.base) or (is_union and any(map(is_context, kind.args)))
     if isinstance(kind, UnionOf):
         return any(is_context(arg) for arg in kind.args)
     return isinstance(kind, Class) and any(is_context(base) for base in kind.external_bases())
 
 
 def _is_injected(kind: Any, default: Any) -> bool:
-    """Whether a dependency fills a parameter, so that callers never see it."""
+    """Whether a parameter is supplied by dependency injection, and hidden from callers."""
     if isinstance(default, ExternalCall):
         name = default.func.name
         if name.startswith(("fastmcp.dependencies", "fastmcp.server.dependencies", "docket", "uncalled_for")):
@@ -68,8 +57,8 @@ def _is_injected(kind: Any, default: Any) -> bool:
     return False
 
 
-def _with_words(kind: Any) -> Any:
-    """A type beside which stands nothing but a text: fastmcp has that for the description of the parameter."""
+def _with_description(kind: Any) -> Any:
+    """fastmcp: `Annotated[T, "text"]` as `Annotated[T, Field(description="text")]`."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
         return kind
     inner, *said = kind.args
@@ -80,10 +69,10 @@ def _with_words(kind: Any) -> Any:
 
 
 def derive(run: Interpreter, function: Function, framework: str, *, structured: Any = None) -> DerivedSchemas:
-    """Everything that follows from a function's signature and docstring."""
+    """Derive everything from a function's signature and docstring."""
     is_fastmcp = framework == "fastmcp"
     generator = SchemaGenerator(run)
-    face = function.face()
+    exposed = function.exposed()
     properties: Schema = {}
     required: list[str] = []
     nodes: dict[str, ast.arg] = {}
@@ -93,21 +82,21 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
         generator.unknown.add("")
     for each in signature.parameters if signature is not None else written_parameters(function):
         name, default = each.name, each.default
-        kind = generator.resolved(each.type_in(run), face.scope)
+        kind = generator.parsed_type(each.type_in(run), exposed.scope)
         if is_context(kind) and (is_fastmcp or not context_seen):
             context_seen = True
             continue
         if _is_injected(kind, default):
             continue
-        kind = _with_words(kind) if is_fastmcp else kind
-        shown = generator.alias(kind, default, face.scope) or name
+        kind = _with_description(kind) if is_fastmcp else kind
+        shown = generator.alias(kind, default, exposed.scope) or name
         place = f"/properties/{escape(shown)}"
         if kind is MISSING:
-            entry = generator.field(shown, External("typing.Any"), default, face.scope, place)
+            entry = generator.field(shown, External("typing.Any"), default, exposed.scope, place)
             if not is_fastmcp:
                 entry = entry._replace(schema={**entry.schema, "title": name, "type": "string"})
         else:
-            entry = generator.field(shown, kind, default, face.scope, place)
+            entry = generator.field(shown, kind, default, exposed.scope, place)
         properties[shown] = entry.schema
         if each.node is not None:
             nodes[shown] = each.node
@@ -121,14 +110,14 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     if is_fastmcp:
         made["additionalProperties"] = False
     else:
-        made["title"] = f"{face.name}Arguments"
-    description = docstring_of(function) or docstring_of(face)
+        made["title"] = f"{exposed.name}Arguments"
+    description = docstring_of(function) or docstring_of(exposed)
     if is_fastmcp:
         description = _describe(made, description)
-    schema = generator.whole(made)
+    schema = generator.with_definitions(made)
     if is_fastmcp:
         schema = as_fastmcp(schema, properties, generator.unknown)
-    schema = generator.told_apart(schema)
+    schema = generator.qualify_names(schema)
     unknown = {f"/inputSchema{each}" for each in generator.unknown}
     output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
     if structured is UNKNOWN:
@@ -138,7 +127,7 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
 
 
 def _describe(schema: Schema, text: str | None) -> str | None:
-    """Parameter descriptions from the docstring; returns the description of the tool."""
+    """Set the descriptions of parameters from the docstring; return the description of the tool."""
     if not text:
         return None
     parts = fastmcp_docstrings.split(inspect.cleandoc(text))

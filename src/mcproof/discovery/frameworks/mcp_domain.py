@@ -35,8 +35,9 @@ from mcproof.discovery.frameworks.tables import (
     UNTYPED_METHODS,
     ServerMethod,
 )
-from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.instances import instantiate
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -48,7 +49,6 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    PlacedDict,
 )
 from mcproof.discovery.pydantic.generator import model_json_schema
 
@@ -175,7 +175,7 @@ class McpDomain:
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
         if isinstance(holder, ExternalCall):
             is_either = self.run.doubt and name in holder.kwargs
-            holder.kwargs[name] = joined(self.run, holder.kwargs[name], value) if is_either else value
+            holder.kwargs[name] = join(self.run, holder.kwargs[name], value) if is_either else value
         elif isinstance(holder, ServerValue) and name in ServerInfo.FIELDS:
             setattr(holder.info, name, UNKNOWN if self.run.doubt else value)
 
@@ -265,7 +265,7 @@ class McpDomain:
     def _method_of_call(self, holder: ExternalCall, name: str, call: Call) -> Any:
         func = holder.func
         if name in ("model_dump", "dict"):
-            return PlacedDict(holder.kwargs)
+            return SourceDict(holder.kwargs)
         if name in ("model_copy", "copy"):
             return tool_objects.copied(holder, call.kwargs.get("update"))
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):

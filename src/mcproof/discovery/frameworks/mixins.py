@@ -1,4 +1,4 @@
-"""Methods that fastmcp's `MCPMixin` registers: marked by `@mcp_tool()`, registered by `object.register_all(server)`."""
+"""fastmcp's `MCPMixin`: methods are marked by `@mcp_tool()` and registered by `object.register_all(server)`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MarkedMethod(NamedTuple):
-    """A method to register, and what is said of it."""
+    """A method to register, with the arguments of its decorator."""
 
     kind: str
     method: Function
@@ -22,17 +22,17 @@ class MarkedMethod(NamedTuple):
 
 
 def is_mark(value: Any) -> bool:
-    """Whether a value is one of the decorators that mark methods."""
+    """Whether a value is one of the mixin's decorators."""
     return isinstance(value, ExternalCall) and value.func.package == "fastmcp" and value.func.last in MIXIN_DECORATORS
 
 
 def mark(decorator: ExternalCall, function: Function) -> None:
-    """Keep what a decorator says with the function that it marks."""
+    """Store the decorator in the function that it marks."""
     function.attributes[f"<{MIXIN_DECORATORS[decorator.func.last]}>"] = decorator
 
 
 def marked(holder: Instance, registering: str, call: Call) -> Iterator[MarkedMethod]:
-    """What one of the registering methods registers, in the order that it does."""
+    """What a registering method of the mixin registers, in order."""
     prefix = call.args[1] if len(call.args) > 1 else call.kwargs.get("prefix")
     for kind in MIXIN_METHODS[registering]:
         word = "separator" if registering != "register_all" else f"{kind[:-1]}_separator"
@@ -45,10 +45,10 @@ def marked(holder: Instance, registering: str, call: Call) -> Iterator[MarkedMet
 
 
 def _given(said: ExternalCall, method: Function, kind: str, prefix: Any, separator: Any) -> dict[str, Any]:
-    """What the mark says, with the prefix before the name and the address."""
+    """The arguments of the decorator, with the prefix in name and address."""
     first = "uri" if kind == "resources" else "name"
     given = {**dict(zip((first,), said.args, strict=False)), **said.kwargs}
-    given["name"] = given.get("name") or method.face().name
+    given["name"] = given.get("name") or method.exposed().name
     if prefix is None or prefix == "":
         return given
     is_known = isinstance(prefix, str) and isinstance(separator, str) and said.complete

@@ -12,6 +12,7 @@ from mcproof.discovery.pydantic import class_schema, dynamic_types
 from mcproof.discovery.pydantic.class_fields import has_late_annotations, has_slots
 from mcproof.discovery.pydantic.generator import SchemaGenerator
 from mcproof.discovery.pydantic.schema_nodes import Schema, ordered
+from mcproof.discovery.pydantic.type_schemas import union_members
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
@@ -39,34 +40,34 @@ _WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
 
 
 def output_schema(run: Interpreter, function: Function, framework: str) -> tuple[Schema | None, set[str]]:
-    """The schema, None where there is none, and the pointers of what is not known in it."""
-    face = function.face()
+    """The schema, None if there is none, and the pointers of its unknown parts."""
+    exposed = function.exposed()
     signature = signature_of(function)
-    node = face.node.returns if not isinstance(face.node, ast.Lambda) else None
+    node = exposed.node.returns if not isinstance(exposed.node, ast.Lambda) else None
     kind = signature.returns if signature is not None else UNKNOWN
     if kind is None:
-        kind = run.annotation(node, face.scope) if node is not None else MISSING
+        kind = run.annotation(node, exposed.scope) if node is not None else MISSING
     if kind is MISSING:
         return None, set()
     if kind is UNKNOWN:
         return None, {""}
-    generator = SchemaGenerator(run, is_written=framework == "fastmcp")
-    kind = generator.resolved(kind, face.scope)
+    generator = SchemaGenerator(run, for_serialization=framework == "fastmcp")
+    kind = generator.parsed_type(kind, exposed.scope)
     if framework != "mcp1":
-        kind = _without_signal(kind)
-    if _is_signal(kind):
+        kind = _without_input_request(kind)
+    if _is_special_result(kind):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
         return None, {""} if is_model else set()
     made = (
-        _fastmcp_output(generator, kind, face)
+        _fastmcp_output(generator, kind, exposed)
         if framework == "fastmcp"
-        else _mcp_output(generator, kind, face, framework)
+        else _mcp_output(generator, kind, exposed, framework)
     )
     if made is None:
         return None, set()
     if "" in generator.unknown or any(place.startswith("/properties/result") for place in generator.unknown):
         return None, {""}
-    made = generator.told_apart(made)
+    made = generator.qualify_names(made)
     return made, generator.unknown
 
 
@@ -80,7 +81,7 @@ _DETAILS = frozenset(
 
 
 def _is_detail(place: str) -> bool:
-    """Whether what is not known there is no type."""
+    """Whether an unknown part is not a type."""
     above, _, last = place.rpartition("/")
     return last in _DETAILS and not above.endswith(("/properties", "/$defs"))
 
@@ -99,8 +100,8 @@ def _names_in(kind: Any) -> set[str]:
     return set()
 
 
-def _is_signal(kind: Any) -> bool:
-    """Whether a return type is content or a whole result, which no schema describes."""
+def _is_special_result(kind: Any) -> bool:
+    """Whether a return type is content or a complete result, which has no schema."""
     if _is_annotated(kind):
         return False
     return bool(_names_in(kind) & (_CONTENT | _RESULTS))
@@ -115,25 +116,25 @@ def _is_generic_class(kind: Any) -> bool:
 
 
 def _is_object_with_string_keys(kind: Any) -> bool:
-    """`dict[str, ...]`, spelt that way: `typing.Dict` is something else to the SDK."""
+    """`dict[str, ...]`; the SDK treats `typing.Dict` differently."""
     if not isinstance(kind, Generic) or not isinstance(kind.base, External) or kind.base.name != "builtins.dict":
         return False
     return len(kind.args) == 2 and isinstance(kind.args[0], External) and kind.args[0].last == "str"
 
 
-def _mcp_output(generator: SchemaGenerator, kind: Any, face: Function, framework: str) -> Schema | None:
-    name = face.name
+def _mcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, framework: str) -> Schema | None:
+    name = exposed.name
     if _is_annotated(kind) and _names_in(kind.args[0]) & _RESULTS:
         kind = kind.args[1] if len(kind.args) > 1 else kind.args[0]
-    bare = generator.resolved(kind.args[0], face.scope) if _is_annotated(kind) else kind
+    bare = generator.parsed_type(kind.args[0], exposed.scope) if _is_annotated(kind) else kind
     if _is_object_with_string_keys(bare) or isinstance(bare, Class) or _is_generic_class(bare):
-        kind = bare  # what `Annotated` says is lost
+        kind = bare  # the SDK drops the metadata of `Annotated`
     if _is_object_with_string_keys(kind):
-        return generator.whole({**generator.schema(kind, face.scope, ""), "title": f"{name}DictOutput"})
-    if isinstance(kind, ExternalCall) and dynamic_types.is_made_type(kind) and kind.func.last != "create_model":
+        return generator.with_definitions({**generator.schema(kind, exposed.scope, ""), "title": f"{name}DictOutput"})
+    if isinstance(kind, ExternalCall) and dynamic_types.is_dynamic_type(kind) and kind.func.last != "create_model":
         return None
-    if _is_generic_class(kind) or (isinstance(kind, ExternalCall) and dynamic_types.is_made_type(kind)):
-        reference = generator.schema(kind, face.scope, "").get("$ref", "")
+    if _is_generic_class(kind) or (isinstance(kind, ExternalCall) and dynamic_types.is_dynamic_type(kind)):
+        reference = generator.schema(kind, exposed.scope, "").get("$ref", "")
         name = reference.removeprefix("#/$defs/")
         generic = generator.definitions.get(name)
         if generic is None:
@@ -141,49 +142,49 @@ def _mcp_output(generator: SchemaGenerator, kind: Any, face: Function, framework
         is_kept = generator.is_referenced(name)
         if not is_kept:
             del generator.definitions[name]
-        generator.moved(name, is_kept=is_kept)
-        return generator.whole(generic)
+        generator.move_unknown(name, is_kept=is_kept)
+        return generator.with_definitions(generic)
     if isinstance(kind, Class):
         sort = class_schema.kind_of(kind)
         if sort in ("enum", "tuple") or (sort is None and not kind.annotations):
             return None
         if sort == "root":
-            return generator.whole(class_schema.definition(generator, kind, ""))
+            return generator.with_definitions(class_schema.definition(generator, kind, ""))
         made_of_hints = sort in (None, "dataclass")
         if made_of_hints and any(has_slots(each) for each in kind.ancestry()):
-            return None  # the class has no defaults but descriptors, which no schema can hold
+            return None  # its defaults are slot descriptors, which are not JSON
         if sort == "typed" and framework == "mcp1":
             sort = "typed hints"
         made = class_schema.object_schema(generator, kind, "", "hints" if made_of_hints else str(sort))
         if made_of_hints and any(not _is_detail(place) for place in generator.unknown):
-            return generator.unknown_at("")  # of hints that Pydantic does not know there is no schema at all
+            return generator.unknown_at("")  # there is no schema at all if Pydantic does not support a type
         if generator.is_referenced(kind.name):
             generator.definitions.setdefault(kind.name, dict(made))
-        return generator.whole(made)
+        return generator.with_definitions(made)
     if isinstance(bare, External) and bare.last not in _WRAPPED and bare.last != "NoneType":
         if bare.name.startswith("builtins.") or bare.last in ("Any", "object") or bare.package in _PLAIN_CLASSES:
             if bare.package != "typing" or bare.last == "Any":
                 return None
         elif bare.package != "typing":
             return generator.unknown_at("")
-    entry = generator.field("result", kind, MISSING, face.scope, "/properties/result")
+    entry = generator.field("result", kind, MISSING, exposed.scope, "/properties/result")
     made = {"properties": {"result": entry.schema}, "required": ["result"], "title": f"{name}Output", "type": "object"}
-    return generator.whole(made)
+    return generator.with_definitions(made)
 
 
 _PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", "collections", "pandas", "numpy"))
 
 
-def _fastmcp_output(generator: SchemaGenerator, kind: Any, face: Function) -> Schema | None:
+def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function) -> Schema | None:
     if isinstance(kind, External) and kind.last in ("Any", "bytes"):
         return None
-    if kind is None and not has_late_annotations(face.module):
+    if kind is None and not has_late_annotations(exposed.module):
         return None
     if _has_bytes(kind):
         return None
     if _is_any_sequence(kind):
         return None
-    made = generator.whole(generator.schema(kind, face.scope, ""))
+    made = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
     target = made
     for _ in range(10):  # an alias of an alias
         reference = made.get("$ref")
@@ -195,7 +196,7 @@ def _fastmcp_output(generator: SchemaGenerator, kind: Any, face: Function) -> Sc
         if isinstance(target.get("$ref"), str):
             made["$ref"] = target["$ref"]
         is_kept = generator.is_referenced(name)
-        generator.moved(name, is_kept=is_kept)
+        generator.move_unknown(name, is_kept=is_kept)
         if not is_kept:
             made["$defs"] = {key: value for key, value in made["$defs"].items() if key != name}
     if not made.get("$defs", True):
@@ -203,33 +204,24 @@ def _fastmcp_output(generator: SchemaGenerator, kind: Any, face: Function) -> Sc
     if target.get("type") != "object" and "properties" not in target:
         if any(not place.startswith("/$defs/") for place in generator.unknown):
             return generator.unknown_at("")
-        made = generator.whole(generator.schema(kind, face.scope, ""))
+        made = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
         inner = {key: value for key, value in made.items() if key != "$defs"}
         made = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
-        made = generator.whole(made)
+        made = generator.with_definitions(made)
         made["x-fastmcp-wrap-result"] = True
     return inlined(untitled(made), generator.unknown)
 
 
-def _arms(kind: Any) -> tuple[Any, ...]:
-    """The branches of a union; none where it is no union."""
-    if isinstance(kind, UnionOf):
-        return kind.args
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Optional", "Union"):
-        return (*kind.args, None) if kind.base.last == "Optional" else kind.args
-    return ()
-
-
 def _has_bytes(kind: Any) -> bool:
-    """Whether bytes may be returned as they are."""
+    """Whether a type includes bytes at the top level."""
     if _is_annotated(kind):
         return _has_bytes(kind.args[0])
-    return (isinstance(kind, External) and kind.name == "builtins.bytes") or any(map(_has_bytes, _arms(kind)))
+    return (isinstance(kind, External) and kind.name == "builtins.bytes") or any(map(_has_bytes, union_members(kind)))
 
 
-def _without_signal(kind: Any) -> Any:
-    """A union without the branch that only asks for more input."""
-    arms = _arms(kind)
+def _without_input_request(kind: Any) -> Any:
+    """A union without the branch that only requests more input."""
+    arms = union_members(kind)
     kept = tuple(arm for arm in arms if not (isinstance(arm, External) and arm.last == "InputRequiredResult"))
     if not kept or len(kept) == len(arms):
         return kind

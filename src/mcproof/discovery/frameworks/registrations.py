@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.document.omissions import TOO_MANY
 from mcproof.discovery.frameworks.servers import Mount, RegisteredItem, server_of
-from mcproof.discovery.interp.values import UNKNOWN, Class, ExternalCall, Function, Instance, truth
+from mcproof.discovery.interp.value_tests import truth
+from mcproof.discovery.interp.values import UNKNOWN, Class, ExternalCall, Function, Instance
 
 if TYPE_CHECKING:
     from mcproof.discovery.frameworks.mcp_domain import McpDomain
@@ -23,7 +24,7 @@ def register(domain: McpDomain, server: ServerValue, kind: str, value: Any, give
     """Register a function, a tool object, a callable object or a class on a server."""
     run = domain.run
     doubtful = run.doubt > server.doubt or domain.is_doubtful(value)
-    if isinstance(value, Function) and value.face().wrapped is UNKNOWN:
+    if isinstance(value, Function) and value.exposed().wrapped is UNKNOWN:
         value = UNKNOWN
     enabled = given.get("enabled")
     if enabled is False:

@@ -10,7 +10,7 @@ from mcproof.discovery.frameworks.tables import CATALOG_KEYS, PROTOCOL_TYPES
 from mcproof.discovery.frameworks.visibility import is_shown
 from mcproof.discovery.interp.budget import STEPS_OF_ONE_ROOT
 from mcproof.discovery.interp.builtin_values import unwrapped
-from mcproof.discovery.interp.call_user_function import follow
+from mcproof.discovery.interp.call_user_function import call_function
 from mcproof.discovery.interp.values import UNKNOWN, BudgetExceededError, Call, ExternalCall, Instance
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _run_list_handler(domain: McpDomain, server: ServerValue, handler: ListHandl
     items: list[Any] | None = None
     in_doubt: set[int] = set()
     try:
-        value = follow(run, handler.function, Call([], {}))
+        value = call_function(run, handler.function, Call([], {}))
         items, in_doubt = listed(value)
         is_whole = items is not None and not is_incomplete(value)
     except (BudgetExceededError, RecursionError):

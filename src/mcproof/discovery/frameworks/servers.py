@@ -5,17 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.frameworks.tables import CONSTRUCTOR_PARAMETERS, LIST_RESULTS, SERVER_CLASSES
-from mcproof.discovery.interp.builtin_values import doubtful_positions
-from mcproof.discovery.interp.values import (
-    UNKNOWN,
-    Call,
-    External,
-    ExternalCall,
-    Function,
-    Instance,
-    PlacedList,
-    argument_nodes,
-)
+from mcproof.discovery.interp.containers import EXACT, SourceList, doubtful_positions, extent_of
+from mcproof.discovery.interp.values import UNKNOWN, Call, External, ExternalCall, Function, Instance, argument_nodes
 
 if TYPE_CHECKING:
     import ast
@@ -76,7 +67,7 @@ class RegisteredItem:
     @property
     def exposed_function(self) -> Function | None:
         """The function whose name, signature and docstring it has."""
-        return self.function.face() if self.function is not None else None
+        return self.function.exposed() if self.function is not None else None
 
 
 class Mount(NamedTuple):
@@ -250,7 +241,7 @@ def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
                 if found[0] is not None:
                     return found
         return None, set()
-    if isinstance(value, (PlacedList, tuple, list)):
+    if isinstance(value, (SourceList, tuple, list)):
         return list(value), doubtful_positions(value)
     return None, set()
 
@@ -259,4 +250,4 @@ def is_incomplete(value: Any) -> bool:
     """Whether the result of a list handler may contain more than is known."""
     while isinstance(value, ExternalCall):
         value = next((each for each in (*value.args, *value.kwargs.values()) if listed(each)[0] is not None), None)
-    return getattr(value, "incomplete", False) is True
+    return extent_of(value) is not EXACT

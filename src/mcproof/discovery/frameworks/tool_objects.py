@@ -1,4 +1,4 @@
-"""Tools that are objects before they are registered: made of a function, copied, or converted from another kit."""
+"""Tool objects that exist before they are registered: created from a function, copied, or converted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.discovery.frameworks import fastmcp_docstrings
 from mcproof.discovery.frameworks.tables import PACKAGES
 from mcproof.discovery.interp.attributes import docstring_of
+from mcproof.discovery.interp.containers import EXACT, extent_of
 from mcproof.discovery.interp.values import UNKNOWN, External, ExternalCall, Function, Method
 
 if TYPE_CHECKING:
@@ -15,23 +16,23 @@ if TYPE_CHECKING:
 
 
 def attribute(tool: ExternalCall, name: str) -> Any:
-    """What a tool that `from_function` made says of itself."""
+    """An attribute of a tool that `from_function` created."""
     function = tool.argument(0, "fn", UNKNOWN)
     if name == "fn":
         return function
-    face = function.face() if isinstance(function, Function) else None
+    exposed = function.exposed() if isinstance(function, Function) else None
     if name == "name":
-        return tool.argument(1, "name") or (face.name if face is not None else UNKNOWN)
+        return tool.argument(1, "name") or (exposed.name if exposed is not None else UNKNOWN)
     if name == "description":
-        if face is None:
+        if exposed is None:
             return UNKNOWN
-        text = docstring_of(face)
+        text = docstring_of(exposed)
         return text or "" if tool.func.package != "fastmcp" else fastmcp_docstrings.described(text)
     return None if name in ("title", "annotations", "meta", "icons") else Method(tool, name)
 
 
 def made_by_subclass(cls: Class, name: str, call: Call) -> Any:
-    """What a class method of a framework's class makes for a class of the project that inherits from it."""
+    """Call an inherited class method of a framework's class."""
     for base in cls.external_bases():
         if name == "from_function" and base.package in PACKAGES:
             made = External(f"{base.name}.{name}")
@@ -43,7 +44,7 @@ def copied(made: ExternalCall, update: Any) -> ExternalCall:
     """`tool.model_copy(update={…})`."""
     if update is None:
         return made
-    is_known = isinstance(update, dict) and not getattr(update, "incomplete", False)
+    is_known = isinstance(update, dict) and extent_of(update) is EXACT
     kwargs = {**made.kwargs, **update} if is_known else made.kwargs
     return ExternalCall(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
 
@@ -64,10 +65,10 @@ def adk_attribute(tool: ExternalCall, name: str) -> Any:
         return tool.kwargs[name]
     if not isinstance(function, Function):
         return UNKNOWN
-    return function.face().name if name == "name" else inspect.cleandoc(docstring_of(function.face()) or "")
+    return function.exposed().name if name == "name" else inspect.cleandoc(docstring_of(function.exposed()) or "")
 
 
 def converted_adk_tool(tool: ExternalCall) -> ExternalCall:
-    """What the converter makes of such a tool; its schema is the kit's affair."""
+    """The converted tool; its schema is unknown."""
     said = {key: adk_attribute(tool, key) for key in ("name", "description")}
     return ExternalCall(External("mcp.types.Tool"), [], {**said, "inputSchema": UNKNOWN}, tool.node, tool.module)

@@ -1,7 +1,7 @@
-"""What a project does to the list of a server's tools on its way out: middleware, transforms, an own `list_tools`.
+"""Changes to a server's list of tools before clients see it: middleware, transforms, an overridden `list_tools`.
 
-A namespace and a switch are known by what they do. Of code of the project only that it may do something is known: then
-no tool is certain, and what its text speaks of is unknown in every tool.
+Namespaces and switches have known effects. Other project code may do anything: then every tool is conditional, and the
+parts that the code mentions are unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EVERYTHING = ("/description", "/inputSchema", "/outputSchema", "/title", "/anno
 
 
 def note_class(server: ServerValue, cls: Class) -> None:
-    """Learn what a middleware of this class, or a server that is of this class, does to the list of tools."""
+    """Record that a middleware class, or a server class, overrides the list of tools."""
     for name in LISTING_METHODS:
         method = cls.attribute(name)
         if not isinstance(method, Function):
@@ -32,12 +32,12 @@ def note_class(server: ServerValue, cls: Class) -> None:
         if _SCHEMAS.search(method.module.text) is not None:
             server.changes.unknown |= {"/inputSchema", "/outputSchema"}
         first = method.node.lineno
-        if _TEXTS.search(method.module.between(first, method.node.end_lineno or first)) is not None:
+        if _TEXTS.search(method.module.lines_between(first, method.node.end_lineno or first)) is not None:
             server.changes.unknown.add("/description")
 
 
 def note_transform(server: ServerValue, value: Any, call: Call, *, doubtful: bool) -> None:
-    """Learn what `server.add_transform(value)` does."""
+    """Record the effect of `server.add_transform(value)`."""
     kind = value.func.last if isinstance(value, ExternalCall) and value.func.package == "fastmcp" else ""
     if kind == "Visibility":
         server.changes.switches += _switches(value, doubtful=doubtful)
@@ -59,6 +59,6 @@ def _switches(value: ExternalCall, *, doubtful: bool) -> list[Switch]:
 
 
 def note_middleware(server: ServerValue, value: Any) -> None:
-    """Learn what a middleware of the project does."""
+    """Record the effect of a middleware of the project."""
     if isinstance(value, Instance):
         note_class(server, value.cls)

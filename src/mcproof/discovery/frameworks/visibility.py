@@ -1,10 +1,11 @@
-"""Which of the things that it has a server shows: `mcp.disable(tags={"write"})`, `FastMCP(include_tags=…)`."""
+"""Switches that show or hide items: `mcp.disable(tags={"write"})`, `FastMCP(include_tags=…)`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.interp.builtin_values import doubtful_positions, items_of, may_hold_more, unwrapped
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import OPEN, doubtful_positions, extent_of
 from mcproof.discovery.interp.values import UNKNOWN
 
 if TYPE_CHECKING:
@@ -18,17 +19,17 @@ _CRITERIA = ("names", "keys", "tags", "components", "version")
 
 
 class Switch(NamedTuple):
-    """What shows or hides everything that meets all of some criteria; the last one that is met counts."""
+    """Shows or hides all items that meet its criteria; the last matching switch wins."""
 
     shows: bool
     criteria: dict[str, Any]
-    """By name; without any, nothing is meant."""
+    """The criteria by name; without any, nothing matches."""
     means_all: bool
     doubtful: bool
 
 
 def switches_of_call(name: str, call: Call, *, doubtful: bool) -> list[Switch]:
-    """What `server.enable(…)` or `server.disable(…)` says."""
+    """The switches of `server.enable(…)` or `server.disable(…)`."""
     criteria = {key: call.kwargs[key] for key in _CRITERIA if call.kwargs.get(key) is not None}
     if not call.complete:
         criteria["version"] = UNKNOWN
@@ -40,7 +41,7 @@ def switches_of_call(name: str, call: Call, *, doubtful: bool) -> list[Switch]:
 
 
 def switches_of_constructor(kwargs: dict[str, Any], *, doubtful: bool) -> list[Switch]:
-    """What `FastMCP(include_tags=…, exclude_tags=…)` says."""
+    """The switches of `FastMCP(include_tags=…, exclude_tags=…)`."""
     switches = []
     included, excluded = kwargs.get("include_tags"), kwargs.get("exclude_tags")
     if included is not None:
@@ -52,7 +53,7 @@ def switches_of_constructor(kwargs: dict[str, Any], *, doubtful: bool) -> list[S
 
 
 def is_shown(item: RegisteredItem, name: Any, switches: Iterable[Switch]) -> bool | None:
-    """Whether an item is served under this name; None where that depends on what nobody knows."""
+    """Whether an item is served under this name; None if unknown."""
     shown: bool | None = True
     for switch in switches:
         met = switch.means_all or _meets(item, name, switch.criteria)
@@ -64,7 +65,7 @@ def is_shown(item: RegisteredItem, name: Any, switches: Iterable[Switch]) -> boo
 
 
 def _meets(item: RegisteredItem, name: Any, criteria: dict[str, Any]) -> bool | None:
-    """Whether an item meets all criteria; None where that is not known."""
+    """Whether an item meets all criteria; None if unknown."""
     kind = _KINDS[item.kind]
     answers: list[bool | None] = []
     for criterion, wanted in criteria.items():
@@ -82,7 +83,7 @@ def _meets(item: RegisteredItem, name: Any, criteria: dict[str, Any]) -> bool | 
 
 
 def _any_among(values: list[Any] | None, wanted: Any) -> bool | None:
-    """Whether one of some values is among those wanted."""
+    """Whether one of some values is among the wanted ones; None if unknown."""
     among = items_of(wanted)
     if values is None or among is None:
         return None
@@ -92,5 +93,5 @@ def _any_among(values: list[Any] | None, wanted: Any) -> bool | None:
     values = [unwrapped(each) for each in values]
     if any(isinstance(each, str) and each in certain for each in values):
         return True
-    is_open = may_hold_more(wanted) or any(not isinstance(each, str) for each in [*values, *certain])
+    is_open = extent_of(wanted) is OPEN or any(not isinstance(each, str) for each in [*values, *certain])
     return None if is_open or any(each in possible for each in values) else False

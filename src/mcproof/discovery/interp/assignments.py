@@ -1,12 +1,13 @@
-"""What an assignment changes: names, attributes, items."""
+"""Assignments to names, attributes and items."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import SourceDict, SourceList
 from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.imports import ModuleValue
 from mcproof.discovery.interp.parameters import signature_of
@@ -17,10 +18,8 @@ from mcproof.discovery.interp.values import (
     Class,
     Function,
     Instance,
-    PlacedDict,
-    PlacedList,
     Scope,
-    held,
+    contents_of,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
         else:
             scope.changes += 1
     elif isinstance(target, (ast.Tuple, ast.List)):
-        items = items_of(run.settle(value))
+        items = items_of(run.resolve(value))
         fits = items is not None and len(items) == len(target.elts)
         for index, each in enumerate(target.elts):
             assign(run, each, items[index] if fits and items is not None else UNKNOWN, scope)
@@ -52,7 +51,7 @@ def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
 
 
 def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
-    holder = run.settle(holder)
+    holder = run.resolve(holder)
     run.changes += holder is not UNKNOWN
     if isinstance(holder, Instance):
         if run.doubt > holder.doubt:
@@ -60,7 +59,7 @@ def set_attribute(run: Interpreter, holder: Any, name: str, value: Any) -> None:
             if before is MISSING:
                 before = holder.cls.attribute(name)
                 holder.doubtful.add(name)
-            value = joined(run, before, value)
+            value = join(run, before, value)
         else:
             holder.doubtful.discard(name)
         own = holder.cls.attribute(name)
@@ -87,38 +86,39 @@ def _set_attribute_of_function(run: Interpreter, holder: Function, name: str, va
         return
     if in_doubt:
         before = holder.attributes.get(name, MISSING)
-        value = joined(run, (signature_of(holder) or UNKNOWN) if name == "__signature__" else before, value)
+        value = join(run, (signature_of(holder) or UNKNOWN) if name == "__signature__" else before, value)
     holder.attributes[name] = value
     if name == "__name__":
         holder.name = value if isinstance(value, str) else "<unknown>"
 
 
 def _set_name(run: Interpreter, scope: Scope, name: str, value: Any) -> None:
-    """Bind a name of another scope than the one that is followed: under a condition it is one of two."""
-    scope.names[name] = joined(run, scope.names.get(name, MISSING), value) if run.doubt else value
+    """Bind a name in another scope; under a condition, its value is one of two."""
+    scope.names[name] = join(run, scope.names.get(name, MISSING), value) if run.doubt else value
     run.changes += 1
 
 
 def _set_item(run: Interpreter, holder: Any, key: Any, value: Any, target: ast.Subscript, scope: Scope) -> None:
-    holder, key = held(run.settle(holder)), unwrapped(run.settle(key))
+    holder, key = contents_of(run.resolve(holder)), unwrapped(run.resolve(key))
     run.changes += holder is not UNKNOWN
     if isinstance(holder, dict) and isinstance(key, (str, int, float, bool, tuple)):
         if run.doubt and key in holder:
-            value = joined(run, holder[key], value)
-        if isinstance(holder, PlacedDict):
+            value = join(run, holder[key], value)
+        if isinstance(holder, SourceDict):
             if run.doubt and key not in holder:
                 holder.doubtful.add(key)
             elif not run.doubt:
                 holder.doubtful.discard(key)
         if len(holder) < 50_000:
             holder[key] = value
-        if isinstance(holder, PlacedDict):
-            holder.places[key] = (scope.module, target.slice, target)
-    elif isinstance(holder, PlacedDict):
-        holder.incomplete = True
+        if isinstance(holder, SourceDict):
+            holder.origins[key] = (scope.module, target.slice, target)
+    elif isinstance(holder, SourceDict):
+        holder.mark_open()
     elif isinstance(holder, list) and isinstance(key, int) and -len(holder) <= key < len(holder):
-        holder[key] = joined(run, holder[key], value) if run.doubt else value
-    elif isinstance(holder, PlacedList):
-        holder.incomplete, holder.doubtful = True, set(range(len(holder)))
+        holder[key] = join(run, holder[key], value) if run.doubt else value
+    elif isinstance(holder, SourceList):
+        holder.mark_open()
+        holder.doubt_all()
     else:
         run.domain.set_item(holder, key, value)

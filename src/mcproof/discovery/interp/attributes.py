@@ -1,4 +1,4 @@
-"""What `value.name` is."""
+"""Attribute access."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp import parameters
-from mcproof.discovery.interp.branches import one_of
+from mcproof.discovery.interp.branches import either_function
+from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
     DOC_IN_DOUBT,
@@ -21,7 +22,6 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    PlacedDict,
     SuperOf,
 )
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def attribute(run: Interpreter, value: Any, name: str) -> Any:
     """`value.name`."""
-    value = run.settle(value)
+    value = run.resolve(value)
     if isinstance(value, External):
         return External(f"{value.name}.{name}")
     if isinstance(value, Instance):
@@ -58,9 +58,9 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
 
 
 def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
-    if value.is_one_of_two:
+    if value.is_either:
         method = value.cls.attribute(name)
-        return one_of(method.bound(value)) if isinstance(method, Function) else UNKNOWN
+        return either_function(method.bound(value)) if isinstance(method, Function) else UNKNOWN
     if name in value.attributes:
         return value.attributes[name]
     if name == "__class__":
@@ -76,7 +76,7 @@ def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
 
 
 def _bound(run: Interpreter, found: Any, to: Any, cls: Class) -> Any:
-    """A method as seen through an instance or a class."""
+    """A function as a method of an instance or class."""
     if not isinstance(found, Function) or found.owner is None:
         return found
     if "staticmethod" in found.decorators:
@@ -93,7 +93,7 @@ def _class_attribute(run: Interpreter, value: Class, name: str) -> Any:
     if name == "__doc__":
         return ast.get_docstring(value.node, clean=False)
     if name == "__members__" and is_enum(value):
-        return PlacedDict((member.name, member) for member in members_of(value))
+        return SourceDict((member.name, member) for member in members_of(value))
     found = value.attribute(name)
     if found is MISSING:
         return Method(value, name)
@@ -105,19 +105,19 @@ def _class_attribute(run: Interpreter, value: Class, name: str) -> Any:
 
 
 def _function_attribute(value: Function, name: str) -> Any:
-    face = value.face()
+    exposed = value.exposed()
     if name in value.attributes:
         return value.attributes[name]
     if isinstance(value, EitherFunction):
         return UNKNOWN
     if name in ("__name__", "__qualname__"):
-        return face.name
+        return exposed.name
     if name == "__doc__":
-        return UNKNOWN if DOC_IN_DOUBT in value.attributes else docstring_of(face)
+        return UNKNOWN if DOC_IN_DOUBT in value.attributes else docstring_of(exposed)
     if name == "__wrapped__":
         return value.wrapped if value.wrapped is not None else UNKNOWN
     if name == "__module__":
-        return face.module.name
+        return exposed.module.name
     if name in ("__func__", "fn"):
         return value
     if name == "__self__":
@@ -126,7 +126,7 @@ def _function_attribute(value: Function, name: str) -> Any:
 
 
 def docstring_of(function: Function) -> str | None:
-    """The docstring as it stands, or the text that was assigned in its place."""
+    """The docstring of a function, or the text that was assigned in its place."""
     given = function.attributes.get("__doc__")
     if given is not None:
         return given if isinstance(given, str) else None

@@ -1,25 +1,24 @@
-"""Ways that a program can take: each is followed, and what they leave behind is put together."""
+"""Alternatives: follow each branch, then join the names and values at the end."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.builtin_values import PLAIN, doubtful_positions, may_hold_more
+from mcproof.discovery.interp.containers import BOUNDED, SourceDict, SourceList, doubtful_positions, extent_of
 from mcproof.discovery.interp.imports import LazyImport
 from mcproof.discovery.interp.parameters import Signature, either
+from mcproof.discovery.interp.value_tests import or_none
 from mcproof.discovery.interp.values import (
     MISSING,
+    PLAIN,
     UNKNOWN,
     Class,
     EitherFunction,
     External,
     Function,
     Instance,
-    PlacedDict,
-    PlacedList,
     Scope,
-    or_none,
 )
 
 if TYPE_CHECKING:
@@ -30,18 +29,18 @@ if TYPE_CHECKING:
 
 MOST_ALTERNATIVES = 16
 RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"
-"""How a block of statements can be left before its end."""
+"""How control can leave a block before its end."""
 _BY_REACH = (None, CONTINUE, BREAK, RETURN, RAISE)
-"""The ways on from a block, the one first after which the most is still done."""
+"""How control can continue after a block, ordered by how much of the program is still executed."""
 MOST_JOINED = 2_000
-"""How many dictionaries within two are put together."""
+"""How many nested dictionaries are joined."""
 DEEPEST_JOINED = 40
 COST_OF_JOINING = 10
-"""How many times the work of going through something it is to put it together with another, and the room it takes."""
+"""The cost of joining data, relative to processing it once."""
 
 
-def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
-    """Follow alternatives of which nobody knows which one is taken."""
+def follow_branches(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
+    """Follow alternatives of which one is taken under an unknown condition."""
     run.budget.charge(len(scope.names))
     before = dict(scope.names)
     ends: list[tuple[str | None, dict[str, Any]]] = []
@@ -51,56 +50,56 @@ def branch(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str 
             outcome = run.block(body, scope)
         ends.append((outcome, scope.names))
     nearest = next(way for way in _BY_REACH if any(outcome == way for outcome, _ in ends))
-    scope.names = merged(run, [names for outcome, names in ends if outcome == nearest])
+    scope.names = merge_names(run, [names for outcome, names in ends if outcome == nearest])
     for way in (CONTINUE, BREAK, RETURN):
         left = [names for outcome, names in ends if outcome == way != nearest]
-        if left:  # what follows is reached only sometimes, until that ends which may be left
+        if left:  # the following code is only reached under a condition, until the end of what may be left
             run.doubt += 1
             run.frames[-1].left.setdefault(way, []).append(left)
     return nearest
 
 
 @contextmanager
-def until_left(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
-    """Follow what can be left in this way: at its end no doubt is left of that, and the names are one of several."""
+def joining_exits(run: Interpreter, way: str, scope: Scope) -> Iterator[None]:
+    """Follow code that control may leave in this way; afterwards the doubt ends and the names are joined."""
     frame = run.frames[-1]
     outer = frame.left.pop(way, [])
     try:
         yield
         if here := frame.left.get(way):
-            scope.names = merged(run, [scope.names, *(names for left in here for names in left)])
+            scope.names = merge_names(run, [scope.names, *(names for left in here for names in left)])
     finally:
         run.lower_doubt(run.doubt - len(frame.left.pop(way, ())))
         frame.left[way] = outer
 
 
-def merged(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
-    """The names after alternatives, from those at the end of each."""
+def merge_names(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
+    """Join the names at the end of each alternative."""
     made = dict(ends[0])
     for names in ends[1:]:
         for name, value in names.items():
             if name not in made:
                 made[name] = value
             elif made[name] is not value:
-                made[name] = joined(run, made[name], value)
+                made[name] = join(run, made[name], value)
     return made
 
 
 def _is_type(value: External) -> bool:
-    """Whether something is a type of Python's own, which says what a parameter takes."""
+    """Whether a value is a built-in type."""
     return value.name.startswith("builtins.")
 
 
-def _look_alike(one: Function, other: Function) -> bool:
-    """Whether two functions have one face: the same function, wrapped under a condition."""
+def _expose_same(one: Function, other: Function) -> bool:
+    """Whether two functions expose the same function, as when it is wrapped under a condition."""
     changed = [each.attributes.get("__signature__") for each in (one, other)]
-    return one.face().node is other.face().node and changed[0] is changed[1]
+    return one.exposed().node is other.exposed().node and changed[0] is changed[1]
 
 
-def joined(
-    run: Interpreter, left: Any, right: Any, done: dict[tuple[int, int], PlacedDict] | None = None, depth: int = 0
+def join(
+    run: Interpreter, left: Any, right: Any, done: dict[tuple[int, int], SourceDict] | None = None, depth: int = 0
 ) -> Any:
-    """What is known of a value that is one of two; `done` are the pairs within them that are put together already."""
+    """The value that is one of two; `done` are nested pairs that are already joined."""
     if left is MISSING or left is right:
         return right
     if right is MISSING:
@@ -112,103 +111,103 @@ def joined(
         if owned is not MISSING:
             return owned
         if isinstance(one, Function) and isinstance(other, Function):
-            return one if _look_alike(one, other) else one_of(one)
+            return one if _expose_same(one, other) else either_function(one)
         if isinstance(one, Class) and isinstance(other, Class):
-            return UNKNOWN  # one of two, and nobody knows which
+            return UNKNOWN  # unknown which of the two
         if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
             return UNKNOWN
         if isinstance(one, (Function, Class, Instance, External, LazyImport)):
             if other is None:
                 return or_none(one)
             if isinstance(one, Instance) and isinstance(other, Instance):
-                return one if one.cls is other.cls else _one_of_objects(one)
+                return one if one.cls is other.cls else _either_instance(one)
             if other is UNKNOWN:
                 return UNKNOWN if isinstance(one, Class) or (isinstance(one, External) and _is_type(one)) else one
             if isinstance(other, type(one)):
                 return one
             if isinstance(one, LazyImport) and isinstance(other, External):
-                return one  # of the two places that an import tries, the one in the project
+                return one  # an import with a fallback: the one in the project
     if isinstance(left, Signature) and isinstance(right, Signature):
         return either(left, right)
     if isinstance(left, list) and isinstance(right, list):
-        if _are_alike(left, right):
-            made = PlacedList(left, getattr(left, "module", None))
+        if _differ_in_dicts(left, right):
+            made = SourceList(left, getattr(left, "module", None))
             made.nodes = list(getattr(left, "nodes", ()))
-            made.take_over(right, doubtful_positions(right)).take_over(left, doubtful_positions(left))
-            made.either = _all_of(left, right)
+            made.inherit_doubt(right, doubtful_positions(right)).inherit_doubt(left, doubtful_positions(left))
+            made.alternatives = _all_of(left, right)
             for index, each in enumerate(right):
-                made[index] = joined(run, made[index], each, {} if done is None else done, depth + 1)
+                made[index] = join(run, made[index], each, {} if done is None else done, depth + 1)
             return made
-        return _joined_lists(run, left, right)
-    if isinstance(left, PlacedDict) and isinstance(right, PlacedDict):
-        return _joined_dicts(run, left, right, {} if done is None else done, depth)
+        return _join_lists(run, left, right)
+    if isinstance(left, SourceDict) and isinstance(right, SourceDict):
+        return _join_dicts(run, left, right, {} if done is None else done, depth)
     return UNKNOWN
 
 
-def _joined_dicts(
-    run: Interpreter, left: PlacedDict, right: PlacedDict, done: dict[tuple[int, int], PlacedDict], depth: int
+def _join_dicts(
+    run: Interpreter, left: SourceDict, right: SourceDict, done: dict[tuple[int, int], SourceDict], depth: int
 ) -> Any:
-    """All that is in one of two dictionaries; what is not for sure in both is in doubt."""
+    """The union of two dictionaries; keys that are not certain in both are doubtful."""
     pair = id(left), id(right)
     if pair in done:
         return done[pair]
     if len(done) > MOST_JOINED or depth > DEEPEST_JOINED:
         return UNKNOWN
     run.budget.charge(COST_OF_JOINING * (2 + len(left) + len(right)))
-    merged = done[pair] = left.copy()
+    made = done[pair] = left.copy()
     for key, value in right.items():
         ours = left.get(key, MISSING)
         if ours is MISSING:
-            merged[key] = value
-            merged.doubtful.add(key)
-            if key in right.places:
-                merged.places[key] = right.places[key]
+            made[key] = value
+            made.doubtful.add(key)
+            if key in right.origins:
+                made.origins[key] = right.origins[key]
         elif ours is not value and not (type(ours) is str and ours == value):
-            merged[key] = joined(run, ours, value, done, depth + 1)
-    if len(merged) > len(right):
-        merged.doubtful |= left.keys() - right.keys()
-    merged.doubtful |= right.doubtful
-    merged.incomplete = left.incomplete or right.incomplete
-    return merged
-
-
-def _one_of_objects(first: Instance) -> Instance:
-    """One of two objects of different classes: it has the methods of the first, and none of them is certain."""
-    made = Instance(first.cls, first.node)
-    made.is_one_of_two = True
+            made[key] = join(run, ours, value, done, depth + 1)
+    if len(made) > len(right):
+        made.doubtful |= left.keys() - right.keys()
+    made.doubtful |= right.doubtful
+    made.extent = max(left.extent, right.extent)
     return made
 
 
-def one_of(first: Function) -> EitherFunction:
-    """One of two functions, where the first is known."""
+def _either_instance(first: Instance) -> Instance:
+    """One of two instances of different classes: it has the methods of the first, none of them certain."""
+    made = Instance(first.cls, first.node)
+    made.is_either = True
+    return made
+
+
+def either_function(first: Function) -> EitherFunction:
+    """One of two functions, the first of which is known."""
     made = EitherFunction(first.node, first.scope, first.defaults, first.kw_defaults)
     made.bound_to, made.owner, made.wrapped, made.partial = first.bound_to, first.owner, first.wrapped, first.partial
     made.attributes = {"__name__": UNKNOWN}
     return made
 
 
-def _are_alike(left: list[Any], right: list[Any]) -> bool:
-    """Whether two lists hold dictionaries in the same places, and else the same: copies, of which one is changed."""
-    if len(left) != len(right) or PlacedDict not in map(type, left):
+def _differ_in_dicts(left: list[Any], right: list[Any]) -> bool:
+    """Whether two lists differ only inside dictionaries: copies, one of which was changed."""
+    if len(left) != len(right) or SourceDict not in map(type, left):
         return False
     return all(
-        one is other or (type(one) is type(other) and (type(one) is PlacedDict or (type(one) is str and one == other)))
+        one is other or (type(one) is type(other) and (type(one) is SourceDict or (type(one) is str and one == other)))
         for one, other in zip(left, right, strict=True)
     )
 
 
-def _joined_lists(run: Interpreter, left: list[Any], right: list[Any]) -> PlacedList:
-    """All that is in one of two lists, in the order of the longer; what is not for sure in both is in doubt."""
+def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> SourceList:
+    """The union of two lists, in the order of the longer; items that are not certain in both are doubtful."""
     run.budget.charge(COST_OF_JOINING * (len(left) + len(right)))
     if len(left) < len(right):
         left, right = right, left
     is_same = left == right and all(type(each) is str for each in left)
     ours, theirs = ([], []) if is_same else [list(map(_identity, each)) for each in (left, right)]
-    made = PlacedList(left, getattr(left, "module", None))
-    made.either = _all_of(left, right)
+    made = SourceList(left, getattr(left, "module", None))
+    made.alternatives = _all_of(left, right)
     made.nodes = list(getattr(left, "nodes", ()))
     made.doubtful = doubtful_positions(left)
-    made.incomplete = getattr(left, "incomplete", False) or getattr(right, "incomplete", False)
+    made.extent = max(extent_of(left), extent_of(right))
     if ours == theirs:
         made.doubtful |= doubtful_positions(right)
         return made
@@ -217,24 +216,25 @@ def _joined_lists(run: Interpreter, left: list[Any], right: list[Any]) -> Placed
     known = set(ours)
     made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
     made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
-    made.incomplete, made.lists_all = (
-        True,
-        not (may_hold_more(left) or may_hold_more(right)),
-    )
+    made.extent = max(made.extent, BOUNDED)
     return made
 
 
 def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
-    """The lists of which one of two is one; where they are too many, nobody knows what is in them."""
-    every = {id(each): each for one in (left, right) for each in (one, *getattr(one, "either", ()))}
+    """The lists that a joined list may be; if there are too many, their contents become unknown."""
+    every = {id(each): each for one in (left, right) for each in (one, *_alternatives(one))}
     if len(every) <= MOST_ALTERNATIVES:
         return tuple(every.values())
     for each in every.values():
-        if isinstance(each, PlacedList):
-            each.incomplete, each.lists_all = True, False
+        if isinstance(each, SourceList):
+            each.mark_open()
     return ()
 
 
+def _alternatives(value: list[Any]) -> tuple[list[Any], ...]:
+    return value.alternatives if isinstance(value, SourceList) else ()
+
+
 def _identity(value: Any) -> Any:
-    """What two values that are one have in common: plain data its content, anything else that it is the same."""
+    """What identifies a value: the content of plain data, the object itself otherwise."""
     return (type(value), value) if isinstance(value, PLAIN) else id(value)

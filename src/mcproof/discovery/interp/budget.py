@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.discovery.interp.values import BudgetExceededError, PlacedDict, PlacedList
+from mcproof.discovery.interp.containers import SourceDict, SourceList
+from mcproof.discovery.interp.values import BudgetExceededError
 
 MOST_STEPS = 400_000
 STEPS_OF_ONE_ROOT = 40_000
@@ -12,7 +13,7 @@ STEPS_OF_ONE_ROOT = 40_000
 ITEMS_PER_STEP = 200
 CHARACTERS_PER_STEP = 4_000
 """How many items or characters count as one step, wherever all of them are processed at once."""
-SIZED = frozenset((str, tuple, PlacedList, PlacedDict))
+SIZED = frozenset((str, tuple, SourceList, SourceDict))
 
 
 class Budget:

@@ -1,4 +1,4 @@
-"""Built-in functions, and small pure ones of the standard library, on plain data."""
+"""Calls of built-in functions, and of pure functions of the standard library, with plain data."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import json
 import textwrap
 from typing import Any
 
-from mcproof.discovery.interp.builtin_values import (
-    LONGEST,
-    PLAIN,
-    displayed,
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import (
+    EXACT,
+    SourceDict,
+    SourceList,
     doubtful_positions,
-    is_settled,
-    is_short,
-    items_of,
-    unwrapped,
+    extent_of,
+    has_doubt,
+    is_certain,
 )
-from mcproof.discovery.interp.values import MOST_KNOWN, UNKNOWN, PlacedDict, PlacedList, is_known, is_open, truth
+from mcproof.discovery.interp.text_format import LONGEST, displayed, is_short
+from mcproof.discovery.interp.value_tests import MOST_VALUES_KNOWN, is_known, truth
+from mcproof.discovery.interp.values import PLAIN, UNKNOWN
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a built-in or of a small pure function of the standard library; UNKNOWN for any other."""
+    """Call a built-in or a pure function of the standard library; UNKNOWN for any other."""
     function = BUILTINS.get(name)
     if function is None:
         return UNKNOWN
@@ -35,21 +37,21 @@ def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _as_list(value: Any = ()) -> Any:
     items = items_of(value)
     if items is None:
-        made = PlacedList()
-        made.incomplete = True
+        made = SourceList()
+        made.mark_open()
         return made
-    return PlacedList(items).take_over(value, doubtful_positions(value))
+    return SourceList(items).inherit_doubt(value, doubtful_positions(value))
 
 
 def _as_set(value: Any = ()) -> Any:
-    """A set as a list in which every text and number stands once."""
+    """A set as a list without duplicate strings and numbers."""
     made = _as_list(value)
     made.unordered = True
     plain = [each for each in made if isinstance(each, (str, int, float))]
     if len(plain) != len(made) or len(set(plain)) == len(plain):
         return made
-    once = PlacedList(dict.fromkeys(made))
-    once.incomplete, once.unordered = made.incomplete, True
+    once = SourceList(dict.fromkeys(made))
+    once.extent, once.unordered = made.extent, True
     once.doubtful = {once.index(made[at]) for at in made.doubtful} - {
         once.index(each) for at, each in enumerate(made) if at not in made.doubtful
     }
@@ -58,11 +60,11 @@ def _as_set(value: Any = ()) -> Any:
 
 def _as_tuple(value: Any = ()) -> Any:
     made = _as_list(value)
-    return tuple(made) if is_settled(made) else made or UNKNOWN
+    return tuple(made) if is_certain(made) else made or UNKNOWN
 
 
 def _as_dict(*args: Any, **kwargs: Any) -> Any:
-    made = PlacedDict()
+    made = SourceDict()
     for value in args:
         if isinstance(value, dict):
             made.merge(value)
@@ -70,7 +72,7 @@ def _as_dict(*args: Any, **kwargs: Any) -> Any:
             items = items_of(value)
             pairs = [each for each in items or () if isinstance(each, tuple) and len(each) == 2]
             made.update((key, item) for key, item in pairs if isinstance(key, (str, int)))
-            made.incomplete = items is None or len(pairs) != len(items) or getattr(value, "incomplete", False)
+            made.mark_open(items is None or len(pairs) != len(items) or extent_of(value) is not EXACT)
             if doubtful_positions(value):
                 made.doubtful |= set(made)
     made.merge(kwargs)
@@ -79,8 +81,8 @@ def _as_dict(*args: Any, **kwargs: Any) -> Any:
 
 def _from_keys(keys: Any, value: Any = None) -> Any:
     items, doubtful = _as_list(keys), doubtful_positions(keys)
-    made = PlacedDict()
-    made.incomplete = items.incomplete or not all(isinstance(each, (str, int)) for each in items)
+    made = SourceDict()
+    made.mark_open(items.extent is not EXACT or not all(isinstance(each, (str, int)) for each in items))
     sure = {each for index, each in enumerate(items) if index not in doubtful and isinstance(each, (str, int))}
     for each in items:
         if isinstance(each, (str, int)):
@@ -90,28 +92,28 @@ def _from_keys(keys: Any, value: Any = None) -> Any:
 
 
 def _changed(value: Any, change: Any) -> Any:
-    """The items in another shape or order; where one is there only under a condition, all of them may be."""
+    """The items in another form or order; if one of them is doubtful, all become doubtful."""
     items = items_of(value)
     if items is None:
         return UNKNOWN
-    made = PlacedList(change(items))
-    return made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    made = SourceList(change(items))
+    return made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
 
 
 def _length(value: Any) -> Any:
     items = items_of(value)
     if isinstance(value, str):
         return len(value)
-    return UNKNOWN if items is None or is_open(value) else len(items)
+    return UNKNOWN if items is None or has_doubt(value) else len(items)
 
 
 def _zip(*values: Any, **_: Any) -> Any:
     lists = [items_of(value) for value in values]
     if any(each is None for each in lists):
         return UNKNOWN
-    made = PlacedList(zip(*(each or [] for each in lists), strict=False))
+    made = SourceList(zip(*(each or [] for each in lists), strict=False))
     for value in values:
-        made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+        made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     return made
 
 
@@ -147,7 +149,7 @@ def _all_of(decisive: bool) -> Any:
         known = [truth(each) for each in items or ()]
         if any(each is decisive for index, each in enumerate(known) if index not in doubtful):
             return decisive
-        is_unsure = None in known or decisive in known or getattr(value, "incomplete", False)
+        is_unsure = None in known or decisive in known or extent_of(value) is not EXACT
         return UNKNOWN if items is None or is_unsure else not decisive
 
     return apply
@@ -156,7 +158,7 @@ def _all_of(decisive: bool) -> Any:
 def _extreme(function: Any) -> Any:
     def apply(*values: Any) -> Any:
         given = items_of(values[0]) if len(values) == 1 else list(values)
-        is_unsure = len(values) == 1 and is_open(values[0])
+        is_unsure = len(values) == 1 and has_doubt(values[0])
         if not given or is_unsure or not all(isinstance(each, (int, float)) for each in given):
             return UNKNOWN
         return function(given)
@@ -165,42 +167,42 @@ def _extreme(function: Any) -> Any:
 
 
 def _loads(text: Any, **_: Any) -> Any:
-    """What a JSON text holds, as data that knows no places."""
+    """Parse JSON; the result has no source locations."""
     return placed(json.loads(text)) if isinstance(text, str) else UNKNOWN
 
 
 def placed(value: Any) -> Any:
-    """Plain data with the containers that everything here expects."""
+    """Plain data in the container classes of the interpreter."""
     if isinstance(value, dict):
-        return PlacedDict((key, placed(item)) for key, item in value.items())
-    return PlacedList(placed(item) for item in value) if isinstance(value, list) else value
+        return SourceDict((key, placed(item)) for key, item in value.items())
+    return SourceList(placed(item) for item in value) if isinstance(value, list) else value
 
 
 def _dumps(value: Any, **options: Any) -> Any:
-    """A JSON text, where every option is known and none makes it grow without end."""
+    """Format JSON, if all options are known and the result stays short."""
     for key, option in options.items():
         if key not in ("indent", "sort_keys", "ensure_ascii") or not isinstance(option, (int, type(None))):
             return UNKNOWN
     indent = options.get("indent") or 0
-    if indent > 16 or not is_known(value) or not is_short(value, indent) or not is_settled(value):
+    if indent > 16 or not is_known(value) or not is_short(value, indent) or not is_certain(value):
         return UNKNOWN
     return json.dumps(value, **options)
 
 
 def _shallow(value: Any) -> Any:
-    if isinstance(value, PlacedList):
-        made = PlacedList(value, value.module)
+    if isinstance(value, SourceList):
+        made = SourceList(value, value.module)
         made.nodes = list(value.nodes)
-        return made.take_over(value, value.doubtful)
+        return made.inherit_doubt(value, value.doubtful)
     return value.copy() if isinstance(value, dict) else value
 
 
 def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> Any:
-    """A copy all the way down, so that a change of one leaves the other alone; what occurs twice is copied once."""
-    if not isinstance(value, (PlacedDict, PlacedList)):
+    """A deep copy, in which shared parts stay shared."""
+    if not isinstance(value, (SourceDict, SourceList)):
         return value
     done = {} if done is None else done
-    if depth > 40 or id(value) in done or len(done) > MOST_KNOWN:
+    if depth > 40 or id(value) in done or len(done) > MOST_VALUES_KNOWN:
         return done.get(id(value), UNKNOWN)
     made = done[id(value)] = _shallow(value)
     for key, item in list(made.items() if isinstance(made, dict) else enumerate(made)):
@@ -251,7 +253,7 @@ BUILTINS: dict[str, Any] = {
 
 
 DEEP = frozenset(("copy.deepcopy", "json.dumps"))
-"""Those that go all the way down."""
+"""Functions that process nested data."""
 NAMES = frozenset(
     (
         "str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object",
@@ -263,4 +265,4 @@ NAMES = frozenset(
         "Ellipsis", "complex", "bytearray",
     )
 )  # fmt: skip
-"""The names that Python itself defines, as far as they matter here."""
+"""The relevant built-in names of Python."""

@@ -1,23 +1,14 @@
-"""Methods of plain data: strings, dictionaries, lists and the sets that stand in as lists."""
+"""Methods of strings, dictionaries, lists, and sets, which are represented by lists."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.branches import joined
-from mcproof.discovery.interp.builtin_values import (
-    LONGEST,
-    MOST_ITEMS,
-    PLAIN,
-    displayed,
-    doubtful_positions,
-    fits,
-    is_settled,
-    items_of,
-    set_algebra,
-    unwrapped,
-)
-from mcproof.discovery.interp.values import UNKNOWN, EnumMember, PlacedDict, PlacedList
+from mcproof.discovery.interp.branches import join
+from mcproof.discovery.interp.builtin_values import MOST_ITEMS, items_of, set_algebra, unwrapped
+from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, doubtful_positions, extent_of, is_certain
+from mcproof.discovery.interp.text_format import LONGEST, displayed, fits
+from mcproof.discovery.interp.values import PLAIN, UNKNOWN, EnumMember
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
@@ -55,12 +46,12 @@ _STRING_METHODS = frozenset(
 
 
 def method(run: Interpreter, value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a method of plain data; changes of lists and dictionaries happen."""
+    """Call a method of plain data, including its changes to lists and dictionaries."""
     if isinstance(value, EnumMember):
         value = unwrapped(value)
     if isinstance(value, str):
         if name == "format":
-            return _filled_in(value, args, kwargs)
+            return _format(value, args, kwargs)
         return _string_method(value, name, [unwrapped(each) for each in args], kwargs)
     if isinstance(value, dict):
         return _dict_method(run, value, name, args, kwargs)
@@ -74,7 +65,7 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         return UNKNOWN
     if name == "join":
         items = items_of(args[0]) if args else None
-        if items is None or not is_settled(args[0]):
+        if items is None or not is_certain(args[0]):
             return UNKNOWN
         args = [[unwrapped(each) for each in items]]
         if not all(isinstance(each, str) for each in args[0]):
@@ -99,12 +90,12 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
     if isinstance(result, str) and len(result) > LONGEST:
         return UNKNOWN
     if isinstance(result, list):
-        return PlacedList(result) if len(result) <= MOST_ITEMS else UNKNOWN
+        return SourceList(result) if len(result) <= MOST_ITEMS else UNKNOWN
     return result
 
 
-def _filled_in(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """`text.format(...)`, where no field reaches into a value and none has a width that is a field itself."""
+def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """`text.format(...)`, unless a field accesses parts of a value or has a nested width."""
     from string import Formatter
 
     if "!" in text and any(isinstance(each, EnumMember) for each in (*args, *kwargs.values())):
@@ -123,14 +114,13 @@ def _filled_in(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 
 def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    complete = not getattr(value, "incomplete", False)
+    complete = extent_of(value) is EXACT
     if name in ("items", "keys", "values"):
         made = (
-            PlacedList(tuple(pair) for pair in value.items()) if name == "items" else PlacedList(getattr(value, name)())
+            SourceList(tuple(pair) for pair in value.items()) if name == "items" else SourceList(getattr(value, name)())
         )
-        made.incomplete = not complete
-        doubtful: set[Any] = getattr(value, "doubtful", set())
-        made.doubtful = {index for index, key in enumerate(value) if key in doubtful} if doubtful else set()
+        made.mark_open(not complete)
+        made.doubtful = doubtful_positions(value)
         return made
     if name in ("get", "pop", "setdefault") and args:
         key = unwrapped(args[0])
@@ -138,33 +128,33 @@ def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[
             return UNKNOWN
         default = args[1] if len(args) > 1 else None
         if key in value:
-            return _perhaps(run, value, name, key, default)
+            return _value_of_key(run, value, name, key, default)
         if name == "setdefault":
             value[key] = default
         return default if complete or name == "setdefault" else UNKNOWN
     if name == "copy":
         return value.copy()
     if name == "update":
-        made_dict = value if isinstance(value, PlacedDict) else None
+        made_dict = value if isinstance(value, SourceDict) else None
         for other in [*args, kwargs]:
             if isinstance(other, dict) and made_dict is not None:
                 made_dict.merge(other)
             elif made_dict is not None:
-                made_dict.incomplete = True
+                made_dict.mark_open()
         return None
     if name == "clear":
         value.clear()
-    elif isinstance(value, PlacedDict) and name != "fromkeys":
-        value.incomplete = True
+    elif isinstance(value, SourceDict) and name != "fromkeys":
+        value.mark_open()
     return UNKNOWN
 
 
-def _perhaps(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
-    """What a dictionary holds under a key; the default may take its place where the key is there only sometimes."""
+def _value_of_key(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
+    """The value of a key, joined with the default if the key is doubtful."""
     found = value[key]
-    if key in getattr(value, "doubtful", ()):
-        found = joined(run, found, default)
-        if isinstance(value, PlacedDict) and name != "get":
+    if isinstance(value, SourceDict) and key in value.doubtful:
+        found = join(run, found, default)
+        if name != "get":
             value.doubtful.discard(key)
             value[key] = found
     if name == "pop":
@@ -173,59 +163,59 @@ def _perhaps(run: Interpreter, value: dict[Any, Any], name: str, key: Any, defau
 
 
 _MOVING = frozenset(("insert", "reverse", "pop", "remove", "discard"))
-"""The methods of a list after which items stand elsewhere."""
+"""Methods of a list that move items."""
 
 
 def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
-    if isinstance(value, PlacedList) and name in _MOVING:
+    if isinstance(value, SourceList) and name in _MOVING:
         value.nodes = []
         if value.doubtful or value.unordered:
-            return _moved_in_doubt(value, name, args)
+            return _move_in_doubt(value, name, args)
     if name in ("append", "add") and args and len(value) < 50_000:
-        if name == "append" or not any(args[0] is each or _same(args[0], each) for each in value):
+        if name == "append" or not any(args[0] is each or _are_equal(args[0], each) for each in value):
             value.append(args[0])
     elif name in ("extend", "update") and args:
         items = items_of(args[0])
         if items is not None and len(value) + len(items) < 50_000:
             value.extend(items)
-        if isinstance(value, PlacedList) and (items is None or getattr(args[0], "incomplete", False)):
-            value.incomplete = True
+        if isinstance(value, SourceList):
+            value.mark_open(items is None or extent_of(args[0]) is not EXACT)
     elif name == "insert" and len(args) == 2 and isinstance(args[0], int):
         value.insert(args[0], args[1])
     elif name == "copy":
-        return PlacedList(value).take_over(value, doubtful_positions(value))
+        return SourceList(value).inherit_doubt(value, doubtful_positions(value))
     elif name == "clear":
         value.clear()
-        if isinstance(value, PlacedList):
-            value.doubtful, value.incomplete, value.unordered = set(), False, False
+        if isinstance(value, SourceList):
+            value.doubtful, value.extent, value.unordered = set(), EXACT, False
     elif name == "reverse":
         value.reverse()
     elif name == "pop" and value and not args:
         return value.pop()
     elif name in ("remove", "discard") and args:
-        found = next((index for index, each in enumerate(value) if args[0] is each or _same(args[0], each)), None)
+        found = next((index for index, each in enumerate(value) if args[0] is each or _are_equal(args[0], each)), None)
         if found is not None:
             del value[found]
     elif name in ("union", "intersection", "difference"):
         return set_algebra(value, name, args)
     else:
-        if isinstance(value, PlacedList) and name not in ("count", "index", "issubset", "issuperset", "isdisjoint"):
-            value.incomplete = True
+        if isinstance(value, SourceList) and name not in ("count", "index", "issubset", "issuperset", "isdisjoint"):
+            value.mark_open()
         return UNKNOWN
     return None
 
 
-def _moved_in_doubt(value: PlacedList, name: str, args: list[Any]) -> Any:
-    """A change of a list that is not settled: what is where is not known, and what is gone even less."""
+def _move_in_doubt(value: SourceList, name: str, args: list[Any]) -> Any:
+    """Change a list whose contents are uncertain: the positions become unknown."""
     if name == "insert" and len(args) == 2:
         value.append(args[1])
         value.unordered = True
         return None
     if name != "reverse" and len(value.doubtful) < len(value):
-        value.doubtful = set(range(len(value)))
+        value.doubt_all()
     value.unordered = True
     return None if name in ("reverse", "remove", "discard") else UNKNOWN
 
 
-def _same(left: Any, right: Any) -> bool:
+def _are_equal(left: Any, right: Any) -> bool:
     return isinstance(left, PLAIN) and isinstance(right, PLAIN) and left == right

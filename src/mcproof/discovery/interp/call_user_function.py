@@ -1,4 +1,4 @@
-"""Following a function of the project: its parameters bound, its statements followed, what it returns put together."""
+"""Call functions of the project: bind parameters, follow statements, join return values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.branches import RAISE, joined
+from mcproof.discovery.interp.branches import RAISE, join
+from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.function_history import MemoizedCall
 from mcproof.discovery.interp.values import (
@@ -19,7 +20,6 @@ from mcproof.discovery.interp.values import (
     Frame,
     Function,
     Method,
-    PlacedDict,
     Scope,
 )
 
@@ -28,42 +28,42 @@ if TYPE_CHECKING:
 
 MOST_CALLS = 24
 DEEPEST_RECURSION = 8
-STEPS_OF_A_BYSTANDER = 2_000
-"""How long a function is followed that registers nothing, and helps only by what it returns."""
+STEPS_WITHOUT_EFFECTS = 2_000
+"""The budget of a function in a module without effects; only its result is of interest."""
 
 
-def follow(run: Interpreter, function: Function, call: Call) -> Any:
-    """Follow a function of the project with these arguments."""
+def call_function(run: Interpreter, function: Function, call: Call) -> Any:
+    """Call a function of the project; return its result."""
     if isinstance(function, EitherFunction):
         return UNKNOWN
     node = function.node
     run.functions.followed.add(id(node))
     again = run.active.count(id(node))
     if len(run.active) >= MOST_CALLS or (again and again > _deepest_recursion(call)):
-        _note_what_is_cut(run, function)
+        _report_cut(run, function)
         return UNKNOWN
     if function.partial is not None:
         args, kwargs = function.partial
         call = call._replace(args=[*args, *call.args], kwargs={**kwargs, **call.kwargs})
-    key = _question(function, call)
+    key = _memo_key(function, call)
     known = run.functions.results.get(key) if key is not None else None
     before = _state(run, function)
-    tells_nothing = UNKNOWN in call.given()
-    if known is not None and (known.state == before or (known.value is UNKNOWN and tells_nothing)):
+    is_uncertain = UNKNOWN in call.given()
+    if known is not None and (known.state == before or (known.value is UNKNOWN and is_uncertain)):
         return known.value
-    if run.modules.is_bystander(function.module) and not any(_can_be_called(run, each) for each in call.given()):
-        value = _followed_briefly(run, function, call)
+    if run.modules.has_no_effects(function.module) and not any(_may_have_effects(run, each) for each in call.given()):
+        value = _call_briefly(run, function, call)
     else:
-        value = _followed(run, function, call)
+        value = _call(run, function, call)
     if key is not None and (value is None or value is UNKNOWN or isinstance(value, (str, int, float))):
         after = _state(run, function)
-        if after == before or (value is UNKNOWN and tells_nothing and run.domain.effects == before[0]):
+        if after == before or (value is UNKNOWN and is_uncertain and run.domain.effects == before[0]):
             run.functions.results[key] = MemoizedCall(value, before, function)
     return value
 
 
 def _state(run: Interpreter, function: Function) -> tuple[int, ...]:
-    """How much has been changed so far of what a function can see."""
+    """Counters of all changes that are visible to a function."""
     state = [run.domain.effects, run.changes]
     scope: Scope | None = function.scope
     while scope is not None:
@@ -73,56 +73,56 @@ def _state(run: Interpreter, function: Function) -> tuple[int, ...]:
 
 
 def _deepest_recursion(call: Call) -> int:
-    """How often a function may be under way already where it calls itself: what counts down comes to an end."""
+    """How often a function may already be active in a recursive call: arguments that change end a recursion."""
     given = call.given()
     if all(each is UNKNOWN for each in given):
         return 0
     return DEEPEST_RECURSION if any(isinstance(each, (int, str)) for each in given) and UNKNOWN not in given else 1
 
 
-def _note_what_is_cut(run: Interpreter, function: Function) -> None:
-    """A function that calls itself and registers something each time may register more than is followed."""
+def _report_cut(run: Interpreter, function: Function) -> None:
+    """Report a recursion that is cut off and that has effects in each call."""
     own = [frame for frame in run.frames if frame.function is not None and frame.function.node is function.node]
     if any(run.domain.effects > frame.effects for frame in own):
         run.domain.cut_short(function.module, function.node)
 
 
-def _can_be_called(run: Interpreter, value: Any, depth: int = 0) -> bool:
-    """Whether a value lets who gets it register something: a function, a server, a table of functions."""
+def _may_have_effects(run: Interpreter, value: Any, depth: int = 0) -> bool:
+    """Whether a function that receives this value can have effects through it."""
     if isinstance(value, (dict, list)) and depth < 3:
         items = value.values() if isinstance(value, dict) else value
-        return any(_can_be_called(run, each, depth + 1) for each in islice(items, 8))
+        return any(_may_have_effects(run, each, depth + 1) for each in islice(items, 8))
     return isinstance(value, (Function, Method)) or run.domain.owns(value)
 
 
-def _followed_briefly(run: Interpreter, function: Function, call: Call) -> Any:
-    """Follow a function that registers nothing, as far as that is worth it; without end it is not worked out again."""
+def _call_briefly(run: Interpreter, function: Function, call: Call) -> Any:
+    """Call a function in a module without effects, with a small budget; if that is exceeded, never again."""
     if id(function.node) in run.functions.endless:
         return UNKNOWN
     outer = run.budget.limit
-    run.budget.limit = min(outer, run.budget.steps + STEPS_OF_A_BYSTANDER)
+    run.budget.limit = min(outer, run.budget.steps + STEPS_WITHOUT_EFFECTS)
     try:
-        return _followed(run, function, call)
+        return _call(run, function, call)
     except BudgetExceededError as error:
         if run.budget.steps > outer or run.budget.items > run.budget.most_items:
             raise
-        run.functions.followed.difference_update(error.unfinished)  # they get another chance
+        run.functions.followed.difference_update(error.unfinished)  # they may be followed again
         run.functions.endless.add(id(function.node))
         return UNKNOWN
     finally:
         run.budget.limit = outer
 
 
-def _question(function: Function, call: Call) -> Any:
-    """What tells one call of a function from another, where nothing but plain data goes in; None for other calls."""
+def _memo_key(function: Function, call: Call) -> Any:
+    """A key that identifies a call with plain arguments; None for other calls."""
     given = call.given()
     if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
         return None
     whose = id(function.node), id(function.scope), id(function.bound_to), id(function.defaults)
-    return *whose, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are one key and two values
+    return *whose, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are equal as keys
 
 
-def _followed(run: Interpreter, function: Function, call: Call) -> Any:
+def _call(run: Interpreter, function: Function, call: Call) -> Any:
     node = function.node
     inner = Scope(function.module, function.scope)
     _bind(run, function, inner, call)
@@ -133,7 +133,7 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
     outer, run.current_class = run.current_class, None
     try:
         if isinstance(node, ast.Lambda):
-            return run.settle(evaluate(run, node.body, inner))
+            return run.resolve(evaluate(run, node.body, inner))
         outcome = run.block(node.body, inner)
     except RecursionError:
         return UNKNOWN
@@ -154,7 +154,7 @@ def _followed(run: Interpreter, function: Function, call: Call) -> Any:
         returns = [*returns, None]
     value = returns[0]
     for other in returns[1:]:
-        value = joined(run, value, other)
+        value = join(run, value, other)
     return value
 
 
@@ -185,13 +185,13 @@ def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> Non
     if spec.vararg is not None:
         names[spec.vararg.arg] = tuple(args[len(positional) :]) if call.complete else UNKNOWN
     if spec.kwarg is not None:
-        made = PlacedDict(rest)
-        made.incomplete = not call.complete
+        made = SourceDict(rest)
+        made.mark_open(not call.complete)
         names[spec.kwarg.arg] = made
 
 
 def _or_annotated(run: Interpreter, value: Any, parameter: ast.arg, function: Function) -> Any:
-    """A parameter that nobody in the project made, but whose annotation says that it is a server, is one."""
+    """The value of a parameter; if it is unknown, the value that its annotation implies in the domain."""
     annotation = parameter.annotation
     if annotation is None or not (value is UNKNOWN or isinstance(value, ExternalCall)):
         return value
@@ -200,6 +200,6 @@ def _or_annotated(run: Interpreter, value: Any, parameter: ast.arg, function: Fu
         last = annotation.value.rpartition(".")[2]
         kind = run.lookup(last, function.scope) if last.isidentifier() else UNKNOWN
     elif isinstance(annotation, (ast.Name, ast.Attribute)):
-        kind = run.settle(evaluate(run, annotation, function.scope))
+        kind = run.resolve(evaluate(run, annotation, function.scope))
     made = run.domain.instance_of_annotation(kind)
     return value if made is UNKNOWN else made

@@ -1,4 +1,4 @@
-"""What calling something does: functions of the project, its classes, built-ins, and whatever is outside."""
+"""Calls: of project functions and classes, methods, built-ins and external code."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp import builtin_calls, builtin_methods
-from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
-from mcproof.discovery.interp.call_user_function import follow
-from mcproof.discovery.interp.instances import call_above, instantiate
+from mcproof.discovery.interp.call_user_function import call_function
+from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful_positions
+from mcproof.discovery.interp.instances import call_super, instantiate
 from mcproof.discovery.interp.parameters import Parameter, Signature, replaced
 from mcproof.discovery.interp.special_calls import SPECIAL, ordered
+from mcproof.discovery.interp.value_tests import size_of
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,
@@ -23,27 +25,24 @@ from mcproof.discovery.interp.values import (
     Generic,
     Instance,
     Method,
-    PlacedDict,
-    PlacedList,
     Scope,
     SuperOf,
-    extent,
-    held,
+    contents_of,
 )
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
 
 COST_OF_GOING_DEEP = 40
-"""How many times the work of going through a list it is to copy all that is in it, all the way down."""
+"""The cost of a deep copy, relative to processing a list once."""
 
 
-def call_of(run: Interpreter, func: Any, call: Call) -> Any:
-    """What a call returns."""
+def call_value(run: Interpreter, func: Any, call: Call) -> Any:
+    """Return the result of a call."""
     if isinstance(func, Generic):
         func = func.base
     if isinstance(func, Function):
-        return follow(run, func, call)
+        return call_function(run, func, call)
     if isinstance(func, Class):
         return instantiate(run, func, call)
     if isinstance(func, Method):
@@ -51,15 +50,15 @@ def call_of(run: Interpreter, func: Any, call: Call) -> Any:
     if isinstance(func, External):
         return _external(run, func, call)
     if isinstance(func, ExternalCall):
-        return _called_again(run, func, call)
+        return _call_of_result(run, func, call)
     if isinstance(func, Instance):
         own = func.cls.attribute("__call__")
-        return follow(run, own.bound(func), call) if isinstance(own, Function) else UNKNOWN
+        return call_function(run, own.bound(func), call) if isinstance(own, Function) else UNKNOWN
     return run.domain.call(func, call.args)
 
 
-def _called_again(run: Interpreter, func: ExternalCall, call: Call) -> Any:
-    """A call of what an external call returned: most often a decorator at work."""
+def _call_of_result(run: Interpreter, func: ExternalCall, call: Call) -> Any:
+    """A call of the result of an external call, usually a decorator."""
     args, kwargs = call.args, call.kwargs
     if func.func.name == "functools.wraps" and args and isinstance(args[0], Function):
         made = args[0].copy()
@@ -77,7 +76,7 @@ def _called_again(run: Interpreter, func: ExternalCall, call: Call) -> Any:
 
 
 def _named_tuple(func: ExternalCall, call: Call) -> Any:
-    """A tuple of `namedtuple("Tool", "name fn")`, which is read by its names."""
+    """An instance of `namedtuple("Tool", "name fn")`, as an object with these attributes."""
     said = unwrapped(func.argument(1, "field_names"))
     names = said.replace(",", " ").split() if isinstance(said, str) else items_of(said)
     if names is None or not all(isinstance(each, str) for each in names) or set(func.kwargs) - {"field_names"}:
@@ -86,8 +85,8 @@ def _named_tuple(func: ExternalCall, call: Call) -> Any:
     return ExternalCall(External("types.SimpleNamespace"), [], fields, call.node, call.module)
 
 
-def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, scope: Scope) -> Any:
-    """What a decorator makes of a function; one that nobody knows is taken to keep its face."""
+def decorate(run: Interpreter, decorator: Any, function: Any, node: ast.expr, scope: Scope) -> Any:
+    """Apply a decorator to a function; an unknown decorator is assumed to keep the function."""
     if isinstance(function, Function):
         named = decorator.name if isinstance(decorator, External) else ""
         if named in ("builtins.staticmethod", "builtins.classmethod", "builtins.property") or named.endswith(
@@ -97,7 +96,7 @@ def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, s
             made.decorators = {*function.decorators, "property" if named.endswith("property") else named[9:]}
             return made
         if isinstance(node, ast.Attribute) and node.attr in ("setter", "deleter", "getter"):
-            return run.settle(scope.names.get(function.name, function))
+            return run.resolve(scope.names.get(function.name, function))
     if isinstance(decorator, External):
         outcome = run.domain.decorate(decorator, function, node)
         return function if outcome is UNKNOWN else outcome
@@ -112,11 +111,11 @@ def decorated(run: Interpreter, decorator: Any, function: Any, node: ast.expr, s
 
 
 def _method(run: Interpreter, func: Method, call: Call) -> Any:
-    holder, name = held(func.of), func.name
+    holder, name = contents_of(func.of), func.name
     if isinstance(holder, (str, dict, list, EnumMember)):
         return plain_method(run, holder, name, call.args, call.kwargs)
     if isinstance(holder, SuperOf):
-        return call_above(run, holder, name, call)
+        return call_super(run, holder, name, call)
     if isinstance(holder, (Parameter, Signature)):
         return replaced(holder, call)
     if isinstance(holder, Class):
@@ -130,72 +129,70 @@ _CHANGING = frozenset(
 )  # fmt: skip
 
 _QUICK = frozenset(("append", "get", "setdefault"))
-"""The methods that take the same time however much there is."""
+"""Methods that take constant time."""
 
 
 def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """A call of a method of plain data; what it changes under a condition is in doubt."""
+    """Call a method of plain data; changes under a condition are doubtful."""
     if name not in _QUICK:
         run.budget.charge_items(holder, *args)
     if name in _CHANGING:
         run.changes += 1
-    if isinstance(holder, PlacedList) and holder.either and name in _CHANGING:
+    if isinstance(holder, SourceList) and holder.alternatives and name in _CHANGING:
         with run.in_doubt():
-            for each in holder.either:
+            for each in holder.alternatives:
                 _plain_method(run, each, name, args, kwargs)
     return _plain_method(run, holder, name, args, kwargs)
 
 
 def _plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (PlacedDict, PlacedList)):
-        return _perhaps_removed(holder, name, args)
-    if name == "sort" and isinstance(holder, PlacedList):
+    if run.doubt and name in ("pop", "remove", "clear", "popitem") and isinstance(holder, (SourceDict, SourceList)):
+        return _remove_in_doubt(holder, name, args)
+    if name == "sort" and isinstance(holder, SourceList):
         return _sort(run, holder, kwargs)
-    if run.doubt and name == "update" and isinstance(holder, PlacedDict):
-        return _perhaps_updated(run, holder, args, kwargs)
-    before = len(holder) if isinstance(holder, PlacedList) else 0
+    if run.doubt and name == "update" and isinstance(holder, SourceDict):
+        return _update_in_doubt(run, holder, args, kwargs)
+    before = len(holder) if isinstance(holder, SourceList) else 0
     result = builtin_methods.method(run, holder, name, args, kwargs)
-    if isinstance(holder, PlacedList) and name in ("append", "extend", "add", "update"):
-        inherited: set[Any] = getattr(args[0], "doubtful", set()) if name in ("extend", "update") and args else set()
-        holder.doubtful |= {before + index for index in inherited if isinstance(index, int)}
+    if isinstance(holder, SourceList) and name in ("append", "extend", "add", "update"):
+        if name in ("extend", "update") and args:
+            holder.inherit_doubt(args[0], (before + index for index in doubtful_positions(args[0])))
         if run.doubt:
             holder.doubtful |= set(range(before, len(holder)))
-        if name in ("extend", "update") and args and getattr(args[0], "unordered", False):
-            holder.unordered = True
-    elif isinstance(holder, PlacedList) and run.doubt and name == "insert":
-        holder.doubtful = set(range(len(holder)))
-    elif isinstance(holder, PlacedList) and run.doubt and name == "reverse":
+    elif isinstance(holder, SourceList) and run.doubt and name == "insert":
+        holder.doubt_all()
+    elif isinstance(holder, SourceList) and run.doubt and name == "reverse":
         holder.unordered = True
     return result
 
 
-def _sort(run: Interpreter, holder: PlacedList, options: dict[str, Any]) -> None:
-    """`list.sort`: where the order is not known, or only sometimes this one, nobody may speak of it."""
+def _sort(run: Interpreter, holder: SourceList, options: dict[str, Any]) -> None:
+    """`list.sort`; under a condition, or with unknown keys, the order becomes unknown."""
     in_order = ordered(run, list(holder), options)
     holder.nodes = []
     if in_order is None or run.doubt:
         holder.unordered = True
         return
     if holder.doubtful:
-        holder.doubtful = set(range(len(holder)))
+        holder.doubt_all()
     holder[:] = in_order
     holder.unordered = False
 
 
-def _perhaps_updated(run: Interpreter, holder: PlacedDict, args: list[Any], kwargs: dict[str, Any]) -> None:
-    """What is merged into a dictionary under a condition is in doubt, or one of two where it had something before."""
+def _update_in_doubt(run: Interpreter, holder: SourceDict, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Update a dictionary under a condition: new keys are doubtful, changed values are joined with the old ones."""
     changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
     before = {key: holder[key] for key in changed if key in holder}
     sure = before.keys() - holder.doubtful
     builtin_methods.method(run, holder, "update", args, kwargs)
     for key, value in before.items():
-        holder[key] = joined(run, value, holder[key])
+        holder[key] = join(run, value, holder[key])
     holder.doubtful |= changed - sure
 
 
-def _perhaps_removed(holder: PlacedDict | PlacedList, name: str, args: list[Any]) -> Any:
-    """Something that is taken away under a condition is still there, in doubt."""
-    if isinstance(holder, PlacedList):
+def _remove_in_doubt(holder: SourceDict | SourceList, name: str, args: list[Any]) -> Any:
+    """Remove an item under a condition: it stays, but is doubtful."""
+    if isinstance(holder, SourceList):
         everything = set(range(len(holder)))
         holder.doubtful |= (
             {index for index in everything if holder[index] is args[0]} if name == "remove" and args else everything
@@ -218,7 +215,7 @@ def _external(run: Interpreter, func: External, call: Call) -> Any:
     if func.name in builtin_calls.BUILTINS:
         run.budget.charge_items(*call.args)
         if func.name in builtin_calls.DEEP:
-            run.budget.charge(COST_OF_GOING_DEEP * sum(map(extent, call.args)))
+            run.budget.charge(COST_OF_GOING_DEEP * sum(map(size_of, call.args)))
     value = builtin_calls.builtin(func.name, call.args, call.kwargs)
     if value is not UNKNOWN or func.name.startswith("builtins."):
         return value

@@ -7,7 +7,7 @@ from typing import Any
 from mcproof.discovery.interp.values import UNKNOWN, Class, EnumMember, Function
 
 MIXED = frozenset(("str", "int", "float", "StrEnum", "IntEnum"))
-"""Types whose members are what they are worth."""
+"""Base types whose members equal their values."""
 
 
 def is_enum(cls: Class) -> bool:
@@ -26,10 +26,10 @@ def members_of(cls: Class) -> list[EnumMember]:
 
 
 def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]) -> Any:
-    """The value of a member: `auto()` counts on, and a tuple is what the mixed-in type is made of."""
+    """The value of a member: `auto()` increments, a tuple holds the arguments of the mixed-in type."""
     if getattr(getattr(given, "func", None), "last", "") == "auto":
         if "str" in bases:
-            return UNKNOWN  # which number it counts to, as text, differs from one Python to the next
+            return UNKNOWN  # the text form of the number depends on the Python version
         numbers = [each.value for each in before if isinstance(each.value, int)]
         return name.lower() if "StrEnum" in bases else max(numbers, default=0) + 1
     if isinstance(given, tuple) and len(given) == 1 and not MIXED.isdisjoint(bases):
@@ -38,7 +38,7 @@ def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]
 
 
 def distinct_members(cls: Class) -> list[EnumMember]:
-    """The members that iterating gives: of those with one value, the first."""
+    """The members in an iteration, which skips aliases."""
     seen: set[Any] = set()
     found = []
     for each in members_of(cls):

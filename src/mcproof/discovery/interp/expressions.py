@@ -1,4 +1,4 @@
-"""What an expression is worth, worked out from the source."""
+"""Evaluate expressions."""
 
 from __future__ import annotations
 
@@ -6,23 +6,31 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.attributes import attribute, docstring_of
-from mcproof.discovery.interp.branches import joined
+from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.budget import CHARACTERS_PER_STEP, ITEMS_PER_STEP, SIZED
 from mcproof.discovery.interp.builtin_values import (
-    LONGEST,
     binary_operation,
     comparison,
-    doubtful_positions,
-    format_value,
-    is_settled,
     is_type,
     items_of,
-    may_hold_more,
     slice_of,
     subscript,
     unwrapped,
 )
+from mcproof.discovery.interp.containers import (
+    BOUNDED,
+    EXACT,
+    OPEN,
+    SourceDict,
+    SourceList,
+    doubtful_positions,
+    extent_of,
+    is_certain,
+    is_unordered,
+)
 from mcproof.discovery.interp.enumerations import is_enum, members_of
+from mcproof.discovery.interp.text_format import LONGEST, format_value
+from mcproof.discovery.interp.value_tests import truth
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     BudgetExceededError,
@@ -33,13 +41,10 @@ from mcproof.discovery.interp.values import (
     Function,
     Generic,
     Method,
-    PlacedDict,
-    PlacedList,
     Scope,
     TypeAlias,
     UnionOf,
-    held,
-    truth,
+    contents_of,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +57,7 @@ LONGEST_LOOP = 2_000
 
 
 def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
-    """The value of an expression; `UNKNOWN` where the source does not tell."""
+    """Return the value of an expression; `UNKNOWN` if only running the program would reveal it."""
     kind: Any = type(node)
     if kind is ast.Constant:
         value = node.value  # type: ignore[union-attr]
@@ -77,7 +82,7 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
         finally:
             run.depth -= 1
     if type(value) in SIZED and len(value) >= ITEMS_PER_STEP:
-        run.budget.charge_copy(value)  # whatever is done with it goes through all of it
+        run.budget.charge_copy(value)  # every operation on it processes all of it
     return value
 
 
@@ -98,76 +103,76 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
         holder = scope.module.scope if func.last == "globals" or (call.args == [] and scope.parent is None) else None
         return run.names_of(holder) if holder is not None else UNKNOWN
     result = run.call(func, call)
-    if (type(result) is str or type(result) is PlacedDict) and id(result) not in run.origins.by_id:
+    if (type(result) is str or type(result) is SourceDict) and id(result) not in run.origins.by_id:
         origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
         if isinstance(origin, Function):  # `inspect.getdoc(f)`
-            origin = docstring_of(origin.face())
+            origin = docstring_of(origin.exposed())
         _, at, module = run.origins.by_id.get(id(origin), (None, node, scope.module))
         run.origins.note(result, at, module)
     return result
 
 
 def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
-    """The arguments of a call, with whether all of them are known to be there."""
+    """Evaluate the arguments of a call."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     complete = True
     for each in node.args:
         if isinstance(each, ast.Starred):
-            items = items_of(run.settle(evaluate(run, each.value, scope)))
+            items = items_of(run.resolve(evaluate(run, each.value, scope)))
             if items is None:
                 complete = False
                 break
             args.extend(items)
         else:
-            args.append(run.settle(evaluate(run, each, scope)))
+            args.append(run.resolve(evaluate(run, each, scope)))
     for keyword in node.keywords:
-        value = run.settle(evaluate(run, keyword.value, scope))
+        value = run.resolve(evaluate(run, keyword.value, scope))
         if keyword.arg is not None:
             kwargs[keyword.arg] = value
         elif isinstance(value, dict):
             kwargs.update((key, item) for key, item in value.items() if isinstance(key, str))
-            complete = complete and not getattr(value, "incomplete", False)
+            complete = complete and extent_of(value) is EXACT
         else:
             complete = False
     return Call(args, kwargs, node, scope, complete)
 
 
 def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Any:
-    made = PlacedList(module=scope.module)
+    made = SourceList(module=scope.module)
     nodes: list[ast.AST] = []
     for each in node.elts:
         if isinstance(each, ast.Starred):
-            value = run.settle(evaluate(run, each.value, scope))
+            value = run.resolve(evaluate(run, each.value, scope))
             items = items_of(value)
-            made.take_over(value, (len(made) + index for index in doubtful_positions(value)))
+            made.inherit_doubt(value, (len(made) + index for index in doubtful_positions(value)))
             made.extend(items or ())
             nodes.extend([each] * len(items or ()))
-            made.incomplete = made.incomplete or items is None
+            made.mark_open(items is None)
         else:
-            made.append(run.settle(evaluate(run, each, scope)))
+            made.append(run.resolve(evaluate(run, each, scope)))
             nodes.append(each)
     made.nodes = nodes
     made.unordered = made.unordered or isinstance(node, ast.Set)
-    return tuple(made) if isinstance(node, ast.Tuple) and is_settled(made) else made
+    return tuple(made) if isinstance(node, ast.Tuple) and is_certain(made) else made
 
 
 def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
-    made = PlacedDict(module=scope.module)
+    made = SourceDict(module=scope.module)
     for key_node, value_node in zip(node.keys, node.values, strict=True):
-        value = run.settle(evaluate(run, value_node, scope))
+        value = run.resolve(evaluate(run, value_node, scope))
         if key_node is None:
             if isinstance(value, dict):
                 made.merge(value)
             else:
-                made.incomplete = True
+                made.mark_open()
             continue
-        key = unwrapped(run.settle(evaluate(run, key_node, scope)))
+        key = unwrapped(run.resolve(evaluate(run, key_node, scope)))
         if isinstance(key, (str, int, float, bool, bytes, tuple, External, Class, type(None))):
             made[key] = value
-            made.places[key] = (scope.module, key_node, value_node)
+            made.origins[key] = (scope.module, key_node, value_node)
         else:
-            made.incomplete = True
+            made.mark_open()
     run.origins.note(made, node, scope.module)
     return made
 
@@ -177,7 +182,7 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
     length = 0
     for each in node.values:
         if isinstance(each, ast.FormattedValue):
-            value = run.settle(evaluate(run, each.value, scope))
+            value = run.resolve(evaluate(run, each.value, scope))
             spec = evaluate(run, each.format_spec, scope) if each.format_spec is not None else ""
             text = format_value(value, each.conversion, spec)
         else:
@@ -194,12 +199,12 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
 def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
     spine: list[ast.BinOp] = []
     left: ast.expr = node
-    while isinstance(left, ast.BinOp):  # a long chain of `+` leans to the left
+    while isinstance(left, ast.BinOp):  # a long chain of `+` nests to the left
         spine.append(left)
         left = left.left
-    value = run.settle(evaluate(run, left, scope))
+    value = run.resolve(evaluate(run, left, scope))
     for each in reversed(spine):
-        value = _combined(run, value, each.op, run.settle(evaluate(run, each.right, scope)))
+        value = _combined(run, value, each.op, run.resolve(evaluate(run, each.right, scope)))
     if type(value) is str:
         run.origins.note(value, node, scope.module)
     return value
@@ -219,28 +224,28 @@ def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
     decisive = isinstance(node.op, ast.Or)
     value: Any = UNKNOWN
     for index, each in enumerate(node.values):
-        value = run.settle(evaluate(run, each, scope))
+        value = run.resolve(evaluate(run, each, scope))
         known = truth(value)
         if known is decisive:
             return value
         if known is None:
             with run.in_doubt():
-                rest = [run.settle(evaluate(run, other, scope)) for other in node.values[index + 1 :]]
+                rest = [run.resolve(evaluate(run, other, scope)) for other in node.values[index + 1 :]]
             return _first_or(run, value, rest) if decisive else UNKNOWN if rest else value
     return value
 
 
 def _first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
-    """`value or ...` where nobody knows the value: a server, an object or a function that stands in for it is one."""
+    """`value or ...` with an unknown `value`: an object or a function in its place wins."""
     if isinstance(value, ExternalCall) or not rest:
         return value
     for each in rest:
-        value = joined(run, value, each)
+        value = join(run, value, each)
     return value
 
 
 def _unary(run: Interpreter, node: ast.UnaryOp, scope: Scope) -> Any:
-    value = unwrapped(run.settle(evaluate(run, node.operand, scope)))
+    value = unwrapped(run.resolve(evaluate(run, node.operand, scope)))
     if isinstance(node.op, ast.Not):
         known = truth(value)
         return UNKNOWN if known is None else not known
@@ -252,9 +257,9 @@ def _unary(run: Interpreter, node: ast.UnaryOp, scope: Scope) -> Any:
 
 
 def _compare(run: Interpreter, node: ast.Compare, scope: Scope) -> Any:
-    left = run.settle(evaluate(run, node.left, scope))
+    left = run.resolve(evaluate(run, node.left, scope))
     for operator, right_node in zip(node.ops, node.comparators, strict=True):
-        right = run.settle(evaluate(run, right_node, scope))
+        right = run.resolve(evaluate(run, right_node, scope))
         outcome = comparison(left, operator, right)
         if outcome is not True:
             return outcome
@@ -263,16 +268,16 @@ def _compare(run: Interpreter, node: ast.Compare, scope: Scope) -> Any:
 
 
 def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
-    known = truth(run.settle(evaluate(run, node.test, scope)))
+    known = truth(run.resolve(evaluate(run, node.test, scope)))
     if known is not None:
         return evaluate(run, node.body if known else node.orelse, scope)
     with run.in_doubt():
         body, orelse = evaluate(run, node.body, scope), evaluate(run, node.orelse, scope)
-    return joined(run, run.settle(body), run.settle(orelse))
+    return join(run, run.resolve(body), run.resolve(orelse))
 
 
 def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
-    value = run.settle(evaluate(run, node.value, scope))
+    value = run.resolve(evaluate(run, node.value, scope))
     if isinstance(node.slice, ast.Slice):
         bounds = [evaluate(run, each, scope) for each in (node.slice.lower, node.slice.upper, node.slice.step)]
         if node.slice.lower is None:
@@ -283,16 +288,16 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
             bounds[2] = None
         return slice_of(value, bounds)
     if isinstance(value, External) and value.last == "Annotated" and isinstance(node.slice, ast.Tuple):
-        return Generic(value, tuple(run.settle(evaluate(run, each, scope)) for each in node.slice.elts))
-    index = run.settle(evaluate(run, node.slice, scope))
+        return Generic(value, tuple(run.resolve(evaluate(run, each, scope)) for each in node.slice.elts))
+    index = run.resolve(evaluate(run, node.slice, scope))
     if isinstance(value, Class) and is_enum(value):
         return next((member for member in members_of(value) if member.name == index), UNKNOWN)
     if isinstance(value, External) and value.name in ("os.environ", "sys.argv"):
         return UNKNOWN
     if isinstance(value, (External, Class, TypeAlias)):
         return Generic(value, index if isinstance(index, tuple) else (index,))
-    value, index = held(value), unwrapped(index)
-    if isinstance(value, PlacedDict) and value.factory is not None and isinstance(index, (str, int)):
+    value, index = contents_of(value), unwrapped(index)
+    if isinstance(value, SourceDict) and value.factory is not None and isinstance(index, (str, int)):
         if index not in value:
             value[index] = run.call(value.factory, Call([], {}))
             if run.doubt:
@@ -310,78 +315,76 @@ def _awaited(run: Interpreter, node: ast.Await, scope: Scope) -> Any:
 
 
 def _walrus(run: Interpreter, node: ast.NamedExpr, scope: Scope) -> Any:
-    value = run.settle(evaluate(run, node.value, scope))
+    value = run.resolve(evaluate(run, node.value, scope))
     scope.names[node.target.id] = value
     return value
 
 
 def _yield(run: Interpreter, node: ast.Yield | ast.YieldFrom, scope: Scope) -> Any:
-    value = run.settle(evaluate(run, node.value, scope)) if node.value is not None else None
-    run.yielded(value, whole=isinstance(node, ast.YieldFrom))
+    value = run.resolve(evaluate(run, node.value, scope)) if node.value is not None else None
+    run.record_yield(value, whole=isinstance(node, ast.YieldFrom))
     return UNKNOWN
 
 
 def _comprehension(run: Interpreter, node: Any, scope: Scope) -> Any:
     inner = Scope(scope.module, scope)
     is_dict = isinstance(node, ast.DictComp)
-    made_dict, made_list = PlacedDict(module=scope.module), PlacedList(module=scope.module)
-    made_list.lists_all = True
-    for certain in _rounds(run, node.generators, 0, inner, made_list):
+    made_dict, made_list = SourceDict(module=scope.module), SourceList(module=scope.module)
+    for certain in _iterations(run, node.generators, 0, inner, made_list):
         if is_dict:
-            key = unwrapped(run.settle(evaluate(run, node.key, inner)))
-            value = run.settle(evaluate(run, node.value, inner))
+            key = unwrapped(run.resolve(evaluate(run, node.key, inner)))
+            value = run.resolve(evaluate(run, node.value, inner))
             if isinstance(key, (str, int, float, bool, tuple, type(None))):
                 made_dict[key] = value
                 if not certain:
                     made_dict.doubtful.add(key)
-            made_dict.incomplete = (
-                made_dict.incomplete or not certain or not isinstance(key, (str, int, float, bool, tuple, type(None)))
-            )
+            made_dict.mark_open(not certain or not isinstance(key, (str, int, float, bool, tuple, type(None))))
             continue
-        value = run.settle(evaluate(run, node.elt, inner))
+        value = run.resolve(evaluate(run, node.elt, inner))
         if not certain:
             made_list.doubtful.add(len(made_list))
         made_list.append(value)
-    made_dict.incomplete = made_dict.incomplete or not made_list.lists_all
-    made_list.incomplete = bool(made_list.doubtful) or not made_list.lists_all
+    made_dict.mark_open(made_list.extent is OPEN)
+    if made_list.doubtful:
+        made_list.extent = max(made_list.extent, BOUNDED)
     made_list.unordered = made_list.unordered or isinstance(node, ast.SetComp)
     return made_dict if is_dict else made_list
 
 
-def _rounds(
+def _iterations(
     run: Interpreter,
     generators: list[ast.comprehension],
     index: int,
     scope: Scope,
-    made: PlacedList,
+    made: SourceList,
 ) -> Iterator[bool]:
-    """Bind the names of a comprehension for each of its rounds; whether the round is certain.
+    """Bind the names of a comprehension for each iteration; yield whether the iteration is certain.
 
-    `made` learns whether the order of the rounds is known, and whether all of them are.
+    Updates in `made` whether the order of the iterations is known, and whether all of them are.
     """
     if index == len(generators):
         yield True
         return
     generator = generators[index]
-    iterated = run.settle(evaluate(run, generator.iter, scope))
+    iterated = run.resolve(evaluate(run, generator.iter, scope))
     items = items_of(iterated)
-    if items is None or len(items) > LONGEST_LOOP or may_hold_more(iterated):
-        made.lists_all = False
+    if items is None or len(items) > LONGEST_LOOP or extent_of(iterated) is OPEN:
+        made.mark_open()
     iterated_in_doubt = doubtful_positions(iterated)
-    made.unordered = made.unordered or getattr(iterated, "unordered", False)
+    made.unordered = made.unordered or is_unordered(iterated)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
         certain = items is not None and position not in iterated_in_doubt
         run.budget.step()
         run.assign(generator.target, item, scope)
-        known = [truth(run.settle(evaluate(run, test, scope))) for test in generator.ifs]
+        known = [truth(run.resolve(evaluate(run, test, scope))) for test in generator.ifs]
         if any(each is False for each in known):
             continue
         sure = certain and all(known)
         if sure:
-            yield from _rounds(run, generators, index + 1, scope, made)
+            yield from _iterations(run, generators, index + 1, scope, made)
             continue
         with run.in_doubt():
-            for _ in _rounds(run, generators, index + 1, scope, made):
+            for _ in _iterations(run, generators, index + 1, scope, made):
                 yield False
 
 

@@ -1,4 +1,4 @@
-"""Imports: names that lead to other files of the project, and names from outside it."""
+"""Imports of project files and of external names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LazyImport:
-    """A name that an import brought in, looked up when it is read."""
+    """An imported name that is resolved when it is read."""
 
     __slots__ = ("name", "path")
 
@@ -41,7 +41,7 @@ def import_modules(run: Interpreter, node: ast.Import, scope: Scope) -> None:
             first = alias.name.partition(".")[0]
             scope.names[alias.asname or first] = External(alias.name if alias.asname else first)
             continue
-        run.reach(path, scope.module)
+        run.import_file(path, scope.module)
         if alias.asname is not None:
             scope.names[alias.asname] = LazyImport(path, None)
             continue
@@ -63,14 +63,14 @@ def import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
             else:
                 scope.module.stars.append(prefix)
         return
-    run.reach(path, scope.module)
+    run.import_file(path, scope.module)
     for alias in node.names:
         if alias.name == "*":
             _import_all(run, path, scope)
             continue
         below = run.modules.import_paths.below(path, alias.name)
         if below is not None:
-            run.reach(below, scope.module)
+            run.import_file(below, scope.module)
         is_own = below is not None and scope.module.path == path
         scope.names[alias.asname or alias.name] = (
             LazyImport(below, None) if is_own and below else LazyImport(path, alias.name)

@@ -1,14 +1,15 @@
-"""Objects of project classes: how they are made, and what is in their fields."""
+"""Instances of project classes: creation and fields."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.builtin_values import unwrapped
-from mcproof.discovery.interp.call_user_function import follow
+from mcproof.discovery.interp.call_user_function import call_function
+from mcproof.discovery.interp.containers import SourceDict, SourceList
 from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
-    HELD,
+    CONTENTS,
     MISSING,
     UNKNOWN,
     Call,
@@ -16,8 +17,6 @@ from mcproof.discovery.interp.values import (
     ExternalCall,
     Function,
     Instance,
-    PlacedDict,
-    PlacedList,
     SuperOf,
 )
 
@@ -29,7 +28,7 @@ _LISTS = frozenset(("builtins.list", "collections.UserList"))
 
 
 def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
-    """An object of a project class, `__init__` followed."""
+    """Create an instance of a project class; follows `__init__`."""
     if is_enum(cls):
         wanted = unwrapped(call.args[0]) if call.args else UNKNOWN
         return next((member for member in members_of(cls) if member.value == wanted), UNKNOWN)
@@ -39,23 +38,23 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
     made.native = run.domain.native_part(cls, call)
     kinds = {base.name for base in cls.external_bases()}
     if not _DICTS.isdisjoint(kinds):
-        made.attributes[HELD] = PlacedDict()
+        made.attributes[CONTENTS] = SourceDict()
     elif not _LISTS.isdisjoint(kinds):
-        made.attributes[HELD] = PlacedList()
+        made.attributes[CONTENTS] = SourceList()
     own = cls.attribute("__init__")
     if isinstance(own, Function):
-        follow(run, own.bound(made), call)
+        call_function(run, own.bound(made), call)
     elif made.native is None:
-        fill(run, made, call)
+        set_fields(run, made, call)
         after = cls.attribute("__post_init__")
         if isinstance(after, Function):
-            follow(run, after.bound(made), Call([], {}))
+            call_function(run, after.bound(made), Call([], {}))
     made.doubt = 0
     return made
 
 
-def fill(run: Interpreter, made: Instance, call: Call) -> None:
-    """Set the fields of a model, a dataclass or a named tuple from the arguments and the defaults."""
+def set_fields(run: Interpreter, made: Instance, call: Call) -> None:
+    """Set the fields of a model, a dataclass or a named tuple from arguments and defaults."""
     fields = [name for each in reversed(made.cls.ancestry()) for name in each.annotations]
     for name, value in zip(dict.fromkeys(fields), call.args, strict=False):
         made.attributes[name] = value
@@ -75,14 +74,14 @@ def fill(run: Interpreter, made: Instance, call: Call) -> None:
         made.attributes[name] = UNKNOWN if default is MISSING else default
 
 
-def call_above(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:
-    """A call of a method of `super()` that no class of the project has."""
+def call_super(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:
+    """Call a method of `super()` that no project class defines."""
     if name == "__init__" and isinstance(holder.instance, Instance):
         if holder.instance.native is not None:
             run.domain.initialize(holder.instance.native, call)
         elif any(
             base.last == "NamedTuple" or base.last in run.domain.data_bases for base in holder.cls.external_bases()
         ):
-            fill(run, holder.instance, call)
+            set_fields(run, holder.instance, call)
         return None
     return run.domain.class_method(holder.cls, name, call)

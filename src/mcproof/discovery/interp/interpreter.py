@@ -1,8 +1,7 @@
-"""Following the statements of a project far enough to see what they register.
+"""The interpreter: follows the statements of a project to see their effects.
 
-This is an interpreter of values that may be unknown, not of programs: a condition that the source does not settle is
-followed both ways, and what happens under it is in doubt. Nothing of the target is imported or executed; steps,
-depth and loops are bounded.
+Values may be unknown. Both branches of an unresolved condition are followed, and what happens there is in doubt.
+Nothing is imported or executed; steps, depth and loops are bounded.
 """
 
 from __future__ import annotations
@@ -12,9 +11,11 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp import builtin_calls, builtin_values, calls
+from mcproof.discovery.interp import builtin_calls, calls
 from mcproof.discovery.interp.assignments import assign
 from mcproof.discovery.interp.budget import Budget
+from mcproof.discovery.interp.builtin_values import items_of
+from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful_positions
 from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
 from mcproof.discovery.interp.function_history import FunctionHistory
 from mcproof.discovery.interp.imports import LazyImport, ModuleValue
@@ -30,8 +31,6 @@ from mcproof.discovery.interp.values import (
     Function,
     FunctionNode,
     Instance,
-    PlacedDict,
-    PlacedList,
     Scope,
     SuperOf,
 )
@@ -107,7 +106,7 @@ class Interpreter:
     # --- modules and names
 
     def module(self, path: str) -> Module | None:
-        """The module in a file, its statements followed."""
+        """Load a module and follow its statements."""
         module = self.modules.load(path)
         if module is not None and module.state == "new":
             module.state = "running"
@@ -131,8 +130,8 @@ class Interpreter:
                 module.state = "done"
         return module
 
-    def settle(self, value: Any) -> Any:
-        """What an imported name stands for."""
+    def resolve(self, value: Any) -> Any:
+        """Resolve an imported name."""
         if type(value) is not LazyImport:
             return value
         steps = 0
@@ -164,21 +163,19 @@ class Interpreter:
         while current is not None:
             if name in current.names and (current is scope or not current.is_class):
                 value = current.names[name]
-                return self.settle(value) if type(value) is LazyImport else value
+                return self.resolve(value) if type(value) is LazyImport else value
             current = current.parent
         if name in builtin_calls.NAMES:
             return External(f"builtins.{name}")
-        # A name that nothing in sight defines comes from the last `from somewhere import *`.
+        # an undefined name is assumed to come from the last `from module import *`
         stars = scope.module.stars if scope is not None else []
         return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
 
-    def names_of(self, scope: Scope) -> PlacedDict:
-        made = PlacedDict((name, self.settle(value)) for name, value in list(scope.names.items()))
-        made.incomplete = False
-        return made
+    def names_of(self, scope: Scope) -> SourceDict:
+        return SourceDict((name, self.resolve(value)) for name, value in list(scope.names.items()))
 
-    def reach(self, path: str, importer: Module) -> None:
-        """Follow an imported module at once if it may register something; others wait until a name is read."""
+    def import_file(self, path: str, importer: Module) -> None:
+        """Follow an imported module at once if it may have effects; other modules wait until a name is read."""
         self.import_graph.imported.setdefault(importer.path, set()).add(path)
         if self.modules.is_candidate(path):
             self.import_graph.importers.setdefault(path, set()).add((importer.path, self.doubt > 0))
@@ -187,7 +184,7 @@ class Interpreter:
     # --- statements
 
     def block(self, body: list[ast.stmt], scope: Scope) -> str | None:
-        """Follow statements until one leaves the block; how it is left."""
+        """Follow statements until control leaves the block; return how."""
         for statement in body:
             handler = STATEMENTS.get(type(statement))
             if handler is None:
@@ -205,10 +202,10 @@ class Interpreter:
     # --- functions and classes
 
     def function(self, node: FunctionNode, scope: Scope) -> Function:
-        """A function object from its definition, its defaults worked out."""
-        defaults = [self.settle(evaluate(self, each, scope)) for each in node.args.defaults]
+        """Create a function from its definition; evaluates its defaults."""
+        defaults = [self.resolve(evaluate(self, each, scope)) for each in node.args.defaults]
         kw_defaults = [
-            MISSING if each is None else self.settle(evaluate(self, each, scope)) for each in node.args.kw_defaults
+            MISSING if each is None else self.resolve(evaluate(self, each, scope)) for each in node.args.kw_defaults
         ]
         if not isinstance(node, ast.Lambda) and type(text := ast.get_docstring(node, clean=False)) is str:
             self.origins.by_id[id(text)] = text, node.body[0], scope.module
@@ -217,22 +214,22 @@ class Interpreter:
         return made
 
     def call(self, func: Any, call: Call) -> Any:
-        """What a call returns, its effects on servers included."""
+        """Call a value; return the result."""
         if isinstance(func, External) and func.name in _EXITS:
             return UNKNOWN
-        return calls.call_of(self, self.settle(func), call)
+        return calls.call_value(self, self.resolve(func), call)
 
-    def yielded(self, value: Any, *, whole: bool) -> None:
+    def record_yield(self, value: Any, *, whole: bool) -> None:
         frame = self.frames[-1]
         if frame.yields is None:
-            frame.yields = PlacedList()
-        items = builtin_values.items_of(value) if whole else [value]
+            frame.yields = SourceList()
+        items = items_of(value) if whole else [value]
         if items is None or len(frame.yields) > LONGEST_LOOP:
-            frame.yields.incomplete = True
+            frame.yields.mark_open()
         else:
             before = len(frame.yields)
-            in_doubt = range(len(items)) if self.doubt else builtin_values.doubtful_positions(value) if whole else ()
-            frame.yields.take_over(value if whole else None, (before + index for index in in_doubt))
+            in_doubt = range(len(items)) if self.doubt else doubtful_positions(value) if whole else ()
+            frame.yields.inherit_doubt(value if whole else None, (before + index for index in in_doubt))
             frame.yields.extend(items)
 
     def super_of(self, args: list[Any]) -> Any:
@@ -246,15 +243,15 @@ class Interpreter:
     def attribute_of(self, value: Any, name: str) -> Any:
         """An attribute of a module or of a value of the domain."""
         if isinstance(value, ModuleValue):
-            return self.settle(LazyImport(value.path, name))
+            return self.resolve(LazyImport(value.path, name))
         return self.domain.attribute(value, name)
 
     def annotation(self, node: ast.AST | None, scope: Scope) -> Any:
         """The type that an annotation names."""
-        return self.settle(evaluate(self, node, scope))
+        return self.resolve(evaluate(self, node, scope))
 
     def instance_of_annotation(self, cls: Class, name: str) -> Any:
-        """What an attribute that is only annotated can be: a server, or nothing that is known."""
+        """The value of an attribute that is only annotated, as the domain implies it."""
         for each in cls.ancestry():
             if name in each.annotations:
                 node = each.annotations[name].annotation

@@ -1,4 +1,4 @@
-"""The modules of a project: which files may register something, and what is in them."""
+"""The modules of a project, loaded on demand, and which of them may have effects."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from mcproof.discovery.project.source_files import (
     decoded,
     is_test,
     read_bytes,
-    unparsed,
+    syntax_problem,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _IMPORT = re.compile(rb"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))")
-"""An import statement after a line break: a pattern that starts with a fixed letter is found fast."""
+"""An import statement after a line break: a fixed first character is fast to search."""
 _WORD = re.compile(rb"\w+")
 
 
 def stem_of(path: str) -> str:
-    """The last part of the dotted name of a file."""
+    """The last part of a file's dotted name."""
     folder, base = os.path.split(path)
     return os.path.basename(folder) if base == "__init__.py" else base.removesuffix(".py")
 
 
 class Module:
-    """One source file: its text, its tree, and what its names stand for."""
+    """One source file: text, syntax tree, names."""
 
     __slots__ = ("_starts", "file", "lines", "name", "path", "scope", "stars", "state", "text", "tree")
 
@@ -51,32 +51,32 @@ class Module:
         self.scope = Scope(self)
         self.state = "new"
         self.stars: list[str] = []
-        """The modules from outside the project of which everything is imported."""
+        """External modules that are imported with `*`."""
 
     @property
     def is_package(self) -> bool:
         return os.path.basename(self.file) == "__init__.py"
 
     def line(self, number: int) -> str:
-        """One line of the text; lines as Python counts them."""
+        """One line of the text, by Python's line numbers."""
         if self.lines is None:
             self.lines = self.text.split("\n")
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
-    def between(self, first: int, last: int) -> str:
-        """Some lines of the text, the first and the last among them."""
+    def lines_between(self, first: int, last: int) -> str:
+        """A range of lines, both ends included."""
         self.line(first)
         return "\n".join((self.lines or [])[first - 1 : last])
 
     def line_at(self, offset: int) -> int:
-        """The number of the line that holds a character of the text."""
+        """The line number of a character offset."""
         if self._starts is None:
             self._starts = [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))]
         return bisect_right(self._starts, offset)
 
 
 class Modules:
-    """Every module that was looked at, found by file or by import."""
+    """All modules of a project, by file or by import."""
 
     def __init__(
         self,
@@ -94,16 +94,16 @@ class Modules:
         """Whether a file, by content and path, may have effects in the domain."""
         self.problems = problems
         self.stems: set[str] = set()
-        """The names by which files that may register something are imported."""
+        """The names under which candidates are imported."""
         self._candidates: frozenset[str] = frozenset()
         self._relevant: set[str] = set()
         self._modules: dict[str, Module | None] = {}
         self._data: dict[str, bytes | None] = {}
         self._instead = instead or {}
-        """What to read as the content of files, by their real paths, in place of what they hold."""
+        """Replacements for the content of files, by real path."""
 
     def add_imported(self) -> None:
-        """Take in every file of the project that the files import, directly or not, with the packages around them."""
+        """Add all project files that the files import, directly or indirectly, with their packages."""
         is_relative = not all(map(os.path.isabs, self.files.values()))
         waiting = list(self.files)
         while waiting:
@@ -114,7 +114,7 @@ class Modules:
                     waiting.append(each)
 
     def _imported_by(self, path: str, data: bytes) -> Iterator[str]:
-        """The files that a source imports, as far as its text tells."""
+        """The project files that a source file imports, according to its text."""
         for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
             if modules:
                 named = [each.split()[0] for each in modules.split(b",") if each.strip()]
@@ -132,14 +132,14 @@ class Modules:
                     yield from self.import_paths.packages_of(each)
 
     def candidates(self) -> list[str]:
-        """The files, as absolute paths, that may register something."""
+        """The absolute paths of files that may have effects."""
         found = [path for path in self.files if (data := self.data(path)) is not None and self._is_relevant(data, path)]
         self.stems = {stem_of(path) for path in found}
         self._candidates = frozenset(found)
         return found
 
     def importers(self, candidates: list[str]) -> list[str]:
-        """The other files that import one of these: an entry point often does nothing else."""
+        """Other files that import a candidate, such as an entry point."""
         known = set(candidates)
         stems = {stem.encode() for stem in self.stems}
         found = []
@@ -151,7 +151,7 @@ class Modules:
         return found
 
     def _imports_any(self, path: str, data: bytes, stems: set[bytes]) -> bool:
-        """Whether a source imports a candidate; `stems` are the words that such an import needs."""
+        """Whether a source file imports a candidate; `stems` are the words that such an import contains."""
         for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
             words = _WORD.findall(modules or module + b" " + names)
             if stems.isdisjoint(words):
@@ -168,7 +168,7 @@ class Modules:
         return False
 
     def mentions(self, name: str, besides: Module) -> bool:
-        """Whether another file of the project holds this name as a word."""
+        """Whether another file of the project contains this name as a word."""
         word = name.encode()
         pattern = re.compile(rb"\b%b\b" % re.escape(word) if name.isascii() else re.escape(word))
         others = (self.data(path) or b"" for path in self.files if path != besides.path)
@@ -183,12 +183,12 @@ class Modules:
     def is_candidate(self, path: str) -> bool:
         return path in self._candidates
 
-    def is_bystander(self, module: Module) -> bool:
-        """Whether a module registers nothing and imports nothing that does."""
+    def has_no_effects(self, module: Module) -> bool:
+        """Whether a module has no effects and imports no module that has."""
         return module.path not in self._relevant
 
     def load(self, path: str) -> Module | None:
-        """The module in a file, parsed; None where it cannot be."""
+        """The parsed module in a file; None if it cannot be read."""
         if path not in self._modules:
             self._modules[path] = self._parse(path)
         return self._modules[path]
@@ -201,10 +201,10 @@ class Modules:
             return None
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # an odd escape in somebody's string is not our news
+                warnings.simplefilter("ignore")  # invalid escapes in strings are not our concern
                 tree = ast.parse(text)
         except SyntaxError as error:
-            self.problems.append(unparsed(text, file, error))
+            self.problems.append(syntax_problem(text, file, error))
             return None
         except (RecursionError, MemoryError):
             self.problems.append(SourceProblem(file, None, None, "nested too deeply"))

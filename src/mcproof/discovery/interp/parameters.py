@@ -1,23 +1,15 @@
-"""The parameters of a function: as they are written, and as a program changes them through `inspect`.
+"""Parameters of functions: as declared, and as a program changes them through `inspect`.
 
-A decorator that fills a parameter itself hides it from callers with `wrapper.__signature__ = …`, and that is what a
-framework reads.
+A decorator that supplies a parameter hides it from callers with `wrapper.__signature__ = …`, which frameworks read.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.builtin_values import doubtful_positions, is_empty_marker, items_of, may_hold_more
-from mcproof.discovery.interp.values import (
-    MISSING,
-    MOST_WRAPPERS,
-    UNKNOWN,
-    External,
-    Function,
-    Method,
-    PlacedDict,
-)
+from mcproof.discovery.interp.builtin_values import is_empty_marker, items_of
+from mcproof.discovery.interp.containers import OPEN, SourceDict, doubtful_positions, extent_of
+from mcproof.discovery.interp.values import MISSING, MOST_WRAPPERS, UNKNOWN, External, Function, Method
 
 if TYPE_CHECKING:
     import ast
@@ -29,24 +21,24 @@ _EMPTY = External("inspect.Parameter.empty")
 
 
 class Parameter:
-    """One parameter of a function, as callers see it."""
+    """One parameter of a function, as visible to callers."""
 
     __slots__ = ("annotation", "default", "how", "name", "node", "scope")
 
     def __init__(self, name: str, node: ast.arg | None, default: Any, how: str, scope: Scope | None) -> None:
         self.name = name
         self.node = node
-        """Where it is written; None where the program made it up."""
+        """Its declaration; None if the program creates it."""
         self.default = default
-        """What it is where nobody gives it; `MISSING` where it must be given."""
+        """Its default; `MISSING` if it is required."""
         self.how = how
-        """How it is given, in the words of `inspect`: POSITIONAL_OR_KEYWORD and so on."""
+        """Its kind, as in `inspect`: POSITIONAL_OR_KEYWORD and so on."""
         self.scope = scope
         self.annotation: Any = None
-        """The type that the program gave it in place of the written one; `MISSING` where it took that away."""
+        """The annotation that replaces the declared one; `MISSING` if the program removes it."""
 
     def type_in(self, run: Interpreter) -> Any:
-        """Its type; `MISSING` where it has none."""
+        """Its type; `MISSING` without an annotation."""
         if self.annotation is not None:
             return self.annotation
         written = self.node.annotation if self.node is not None else None
@@ -54,8 +46,8 @@ class Parameter:
             return MISSING
         return run.annotation(written, self.scope)
 
-    def but(self, changes: dict[str, Any]) -> Parameter | None:
-        """The same with other values, as `Parameter.replace` makes it; None where nobody knows how it is called."""
+    def replace(self, changes: dict[str, Any]) -> Parameter | None:
+        """`Parameter.replace`; None if the new name is unknown."""
         name = changes.get("name", self.name)
         if not isinstance(name, str):
             return None
@@ -71,7 +63,7 @@ class Parameter:
 
 
 class Signature:
-    """Parameters in order, and the type that comes back."""
+    """The parameters and the return type of a function."""
 
     __slots__ = ("doubtful", "parameters", "returns")
 
@@ -80,9 +72,9 @@ class Signature:
     ) -> None:
         self.parameters = parameters
         self.returns = returns
-        """The type that the program gave in place of the written one; None where it left that alone."""
+        """The return annotation that replaces the declared one; None if it is not replaced."""
         self.doubtful = doubtful
-        """The names of parameters that are there only under a condition."""
+        """The names of parameters that only exist under a condition."""
 
 
 def _or_missing(value: Any) -> Any:
@@ -90,7 +82,7 @@ def _or_missing(value: Any) -> Any:
 
 
 def signature_of(function: Function) -> Signature | None:
-    """What callers see of a function; None where the program changes that in a way that nobody can follow."""
+    """The signature that callers see; None if it is unknown."""
     seen: Any = function
     for _ in range(MOST_WRAPPERS):
         if not isinstance(seen, Function):
@@ -103,28 +95,28 @@ def signature_of(function: Function) -> Signature | None:
 
 
 def written_parameters(function: Function) -> list[Parameter]:
-    """The parameters that a caller can give, in order, as they are written."""
-    face = function.face()
-    spec, scope = face.node.args, face.scope
+    """The declared parameters that a caller can pass, in order."""
+    exposed = function.exposed()
+    spec, scope = exposed.node.args, exposed.scope
     positional = [*spec.posonlyargs, *spec.args]
-    first_default = len(positional) - len(face.defaults)
+    first_default = len(positional) - len(exposed.defaults)
     found = [
         Parameter(
             each.arg,
             each,
-            face.defaults[index - first_default] if index >= first_default else MISSING,
+            exposed.defaults[index - first_default] if index >= first_default else MISSING,
             "POSITIONAL_ONLY" if index < len(spec.posonlyargs) else "POSITIONAL_OR_KEYWORD",
             scope,
         )
         for index, each in enumerate(positional)
     ]
-    if (function.bound_to is not None or face.bound_to is not None) and found:
+    if (function.bound_to is not None or exposed.bound_to is not None) and found:
         found = found[1:]
     if spec.vararg is not None:
         found.append(Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
     found += [
         Parameter(each.arg, each, default, "KEYWORD_ONLY", scope)
-        for each, default in zip(spec.kwonlyargs, face.kw_defaults, strict=True)
+        for each, default in zip(spec.kwonlyargs, exposed.kw_defaults, strict=True)
     ]
     if spec.kwarg is not None:
         found.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING, "VAR_KEYWORD", scope))
@@ -132,10 +124,10 @@ def written_parameters(function: Function) -> list[Parameter]:
         return found
     args, kwargs = function.partial
     rest = found[len(args) :]
-    return [each.but({"default": kwargs[each.name]}) or each if each.name in kwargs else each for each in rest]
+    return [each.replace({"default": kwargs[each.name]}) or each if each.name in kwargs else each for each in rest]
 
 
-# --- what a program does with them
+# --- functions of `inspect`
 
 
 def signature_called(_: Interpreter, call: Call) -> Any:
@@ -154,14 +146,14 @@ def made_parameter(_: Interpreter, call: Call) -> Any:
     """`inspect.Parameter(name, kind, default=…, annotation=…)`."""
     given = {**dict(zip(("name", "kind"), call.args, strict=False)), **call.kwargs}
     blank = Parameter("", None, MISSING, "POSITIONAL_OR_KEYWORD", None)
-    return blank.but(given) or UNKNOWN if "name" in given and call.complete else UNKNOWN
+    return blank.replace(given) or UNKNOWN if "name" in given and call.complete else UNKNOWN
 
 
 def attribute(run: Interpreter, value: Parameter | Signature, name: str) -> Any:
     """`signature.parameters`, `parameter.default` and so on."""
     if isinstance(value, Signature):
         if name == "parameters":
-            found = PlacedDict((each.name, each) for each in value.parameters)
+            found = SourceDict((each.name, each) for each in value.parameters)
             found.doubtful |= value.doubtful
             return found
         return Method(value, name) if name == "replace" else UNKNOWN
@@ -181,16 +173,16 @@ def replaced(value: Parameter | Signature, call: Call) -> Any:
     """`signature.replace(parameters=…)` and `parameter.replace(default=…)`."""
     if not call.complete:
         return UNKNOWN
-    return (value.but(call.kwargs) or UNKNOWN) if isinstance(value, Parameter) else _with(value, call.kwargs)
+    return (value.replace(call.kwargs) or UNKNOWN) if isinstance(value, Parameter) else _with(value, call.kwargs)
 
 
 def _with(value: Signature, changes: dict[str, Any]) -> Any:
-    """A signature with other parameters or another type that comes back."""
+    """A signature with other parameters or another return type."""
     parameters, doubtful = value.parameters, value.doubtful
     if "parameters" in changes:
         given = changes["parameters"]
         items = items_of(given)
-        if items is None or may_hold_more(given):
+        if items is None or extent_of(given) is OPEN:
             return UNKNOWN
         parameters = [each for each in items if isinstance(each, Parameter)]
         if len(parameters) < len(items):
@@ -201,7 +193,7 @@ def _with(value: Signature, changes: dict[str, Any]) -> Any:
 
 
 def either(left: Signature, right: Signature) -> Signature:
-    """One of two: what only one of them has is in doubt."""
+    """One of two signatures; parameters that only one of them has are doubtful."""
     if len(left.parameters) < len(right.parameters):
         left, right = right, left
     ours, theirs = ({each.name for each in one.parameters} for one in (left, right))

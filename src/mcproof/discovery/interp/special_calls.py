@@ -1,4 +1,4 @@
-"""Functions from outside whose calls mean something here: `getattr`, `map`, `functools.partial` and their like."""
+"""Calls of external functions that the interpreter models: `getattr`, `map`, `functools.partial` and others."""
 
 from __future__ import annotations
 
@@ -7,13 +7,23 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp import builtin_calls, parameters
+from mcproof.discovery.interp import parameters
 from mcproof.discovery.interp.assignments import set_attribute
 from mcproof.discovery.interp.attributes import attribute
-from mcproof.discovery.interp.branches import joined
-from mcproof.discovery.interp.builtin_values import doubtful_positions, is_settled, items_of, unwrapped
+from mcproof.discovery.interp.branches import join
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
+from mcproof.discovery.interp.containers import (
+    EXACT,
+    SourceDict,
+    SourceList,
+    doubtful_positions,
+    extent_of,
+    is_certain,
+    is_unordered,
+)
 from mcproof.discovery.interp.expressions import LONGEST_LOOP
 from mcproof.discovery.interp.imports import ModuleValue
+from mcproof.discovery.interp.value_tests import truth
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
@@ -24,12 +34,11 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    PlacedDict,
-    PlacedList,
-    truth,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcproof.discovery.interp.interpreter import Interpreter
 
 _PLAIN = (str, int, float, dict, list, tuple, type(None))
@@ -39,18 +48,18 @@ def _getattr(run: Interpreter, call: Call) -> Any:
     if len(call.args) < 2 or not isinstance(call.args[1], str):
         return UNKNOWN
     holder, name = call.args[:2]
-    found = run.settle(attribute(run, holder, name))
+    found = run.resolve(attribute(run, holder, name))
     if len(call.args) < 3:
         return found
     if isinstance(holder, (Function, Instance)) and name not in holder.attributes:
         has_it = isinstance(holder, Instance) and holder.cls.attribute(name) is not MISSING
         if not has_it and (found is UNKNOWN or isinstance(found, Method)):
             return call.args[2]
-    return joined(run, found, call.args[2]) if _is_doubtful(holder, name) else found
+    return join(run, found, call.args[2]) if _is_doubtful(holder, name) else found
 
 
 def _is_doubtful(holder: Any, name: str) -> bool:
-    """Whether an object has an attribute only under a condition."""
+    """Whether an instance only has an attribute under a condition."""
     return isinstance(holder, Instance) and name in holder.doubtful and holder.cls.attribute(name) is MISSING
 
 
@@ -75,7 +84,7 @@ def _hasattr(_: Interpreter, call: Call) -> Any:
 
 
 def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list[Any] | None:
-    """The items sorted as Python does, with `key` and `reverse`; None where nobody knows their order."""
+    """The items sorted by `key` and `reverse`; None if their order is unknown."""
     key, backwards = options.get("key"), options.get("reverse", False)
     if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
         return None
@@ -93,8 +102,8 @@ def _sorted(run: Interpreter, call: Call) -> Any:
     if items is None:
         return UNKNOWN
     in_order = ordered(run, items, call.kwargs)
-    made = PlacedList(items if in_order is None else in_order)
-    made.take_over(value, range(len(made)) if doubtful_positions(value) else ())
+    made = SourceList(items if in_order is None else in_order)
+    made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     made.unordered = in_order is None
     return made
 
@@ -103,9 +112,9 @@ def _map(run: Interpreter, call: Call) -> Any:
     items = items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
-    made = PlacedList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
-    made.incomplete = len(items) > LONGEST_LOOP
-    return made.take_over(call.args[1], doubtful_positions(call.args[1]))
+    made = SourceList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
+    made.mark_open(len(items) > LONGEST_LOOP)
+    return made.inherit_doubt(call.args[1], doubtful_positions(call.args[1]))
 
 
 def _filter(run: Interpreter, call: Call) -> Any:
@@ -119,9 +128,9 @@ def _filter(run: Interpreter, call: Call) -> Any:
             return UNKNOWN
         if known:
             kept.append(each)
-    made = PlacedList(kept)
-    made.incomplete = len(items) > LONGEST_LOOP
-    return made.take_over(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
+    made = SourceList(kept)
+    made.mark_open(len(items) > LONGEST_LOOP)
+    return made.inherit_doubt(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
 
 
 def _partial(_: Interpreter, call: Call) -> Any:
@@ -136,14 +145,14 @@ def _partial(_: Interpreter, call: Call) -> Any:
 def _import_module(run: Interpreter, call: Call) -> Any:
     name = call.args[0] if call.args else None
     if not isinstance(name, str) or call.scope is None or not name:
-        if os.path.isfile(run.modules.top):  # of a folder, every module is followed, whoever imports it
+        if os.path.isfile(run.modules.top):  # in a folder, every module is followed anyway
             run.domain.import_unresolved(call.module, call.node)
         return UNKNOWN
     level = len(name) - len(name.lstrip("."))
     path = run.modules.import_paths.find(call.scope.module.path, name.lstrip("."), level)
     if path is None:
         return External(name) if not level else UNKNOWN
-    run.reach(path, call.scope.module)
+    run.import_file(path, call.scope.module)
     return ModuleValue(path)
 
 
@@ -163,41 +172,27 @@ def _isinstance(_: Interpreter, call: Call) -> Any:
     return UNKNOWN
 
 
-def _callable(_: Interpreter, call: Call) -> Any:
-    if len(call.args) == 1 and isinstance(call.args[0], (Function, Class)):
-        return True
-    return False if call.args and isinstance(call.args[0], _PLAIN) else UNKNOWN
+def _of_one(function: Callable[[Any], Any]) -> Callable[[Interpreter, Call], Any]:
+    """Lift a function of one value to calls; with any other number of arguments, the result is unknown."""
+    return lambda _, call: function(call.args[0]) if len(call.args) == 1 else UNKNOWN
 
 
-def _is_function(_: Interpreter, call: Call) -> Any:
-    """`inspect.isfunction` and its like; whether a function is bound is not told apart."""
-    known = call.args[0] if len(call.args) == 1 else UNKNOWN
-    if isinstance(known, Function):
-        return True
-    return (
-        False if known is None or isinstance(known, (str, int, float, dict, list, tuple, Class, Instance)) else UNKNOWN
-    )
+def _test(accepted: Any, rejected: Any) -> Callable[[Any], Any]:
+    """A test that accepts and rejects values by their classes; for any other value, the result is unknown."""
+    return lambda value: True if isinstance(value, accepted) else False if isinstance(value, rejected) else UNKNOWN
 
 
-def _is_coroutine_function(_: Interpreter, call: Call) -> Any:
-    known = call.args[0] if len(call.args) == 1 else UNKNOWN
-    if isinstance(known, Function) and known.wrapped is None:
-        return isinstance(known.node, ast.AsyncFunctionDef)
+def _is_coroutine_function(value: Any) -> Any:
+    if isinstance(value, Function) and value.wrapped is None:
+        return isinstance(value.node, ast.AsyncFunctionDef)
     return UNKNOWN
 
 
-def _is_class(_: Interpreter, call: Call) -> Any:
-    known = call.args[0] if len(call.args) == 1 else UNKNOWN
-    if isinstance(known, Class):
-        return True
-    return False if isinstance(known, (*_PLAIN, Function)) else UNKNOWN
-
-
 def _defaultdict(_: Interpreter, call: Call) -> Any:
-    made = PlacedDict(call.kwargs)
+    made = SourceDict(call.kwargs)
     if len(call.args) > 1 and isinstance(call.args[1], dict):
         made.merge(call.args[1])
-    made.incomplete = not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict))
+    made.mark_open(not call.complete or (len(call.args) > 1 and not isinstance(call.args[1], dict)))
     made.factory = call.args[0] if call.args else None
     return made
 
@@ -217,51 +212,42 @@ def _replace(run: Interpreter, call: Call) -> Any:
 
 
 def _dir(run: Interpreter, call: Call) -> Any:
-    names: set[str] = set()
-    if call.args and isinstance(call.args[0], Instance):
-        names = {name for each in call.args[0].cls.ancestry() for name in each.body.names} | set(
-            call.args[0].attributes
-        )
-    elif call.args and isinstance(call.args[0], Class):
-        names = {name for each in call.args[0].ancestry() for name in each.body.names}
-    elif call.args and isinstance(call.args[0], ModuleValue) and not os.path.isdir(call.args[0].path):
-        module = run.module(call.args[0].path)
+    value = call.args[0] if call.args else None
+    if isinstance(value, (Instance, Class)):
+        cls = value.cls if isinstance(value, Instance) else value
+        names = {name for each in cls.ancestry() for name in each.body.names}
+        if isinstance(value, Instance):
+            names |= value.attributes.keys()
+    elif isinstance(value, ModuleValue) and not os.path.isdir(value.path):
+        module = run.module(value.path)
         names = set(module.scope.names) if module is not None else set()
     else:
         return UNKNOWN
-    return builtin_calls.builtin("builtins.list", [tuple(sorted(names))], {})
+    return SourceList(sorted(names))
 
 
-def _type_of(_: Interpreter, call: Call) -> Any:
-    return call.args[0].cls if len(call.args) == 1 and isinstance(call.args[0], Instance) else UNKNOWN
-
-
-def _iter(_: Interpreter, call: Call) -> Any:
-    items = items_of(call.args[0]) if len(call.args) == 1 else None
+def _iter(value: Any) -> Any:
+    items = items_of(value)
     if items is None:
         return UNKNOWN
-    made = PlacedList(items).take_over(call.args[0], doubtful_positions(call.args[0]))
+    made = SourceList(items).inherit_doubt(value, doubtful_positions(value))
     made.is_iterator = True
     return made
 
 
 def _next(run: Interpreter, call: Call) -> Any:
     first = call.args[0] if call.args else None
-    if isinstance(first, PlacedList) and first.is_iterator and first:
-        if not run.doubt and is_settled(first):
+    if isinstance(first, SourceList) and first.is_iterator and first:
+        if not run.doubt and is_certain(first):
             return first.pop(0)
-        first.incomplete = True
-        first.doubtful = set(range(len(first)))
+        first.mark_open()
+        first.doubt_all()
         return UNKNOWN
     items = items_of(first)
     if items:
         first_is_known = 0 not in doubtful_positions(call.args[0])
-        return items[0] if first_is_known and not getattr(call.args[0], "unordered", False) else UNKNOWN
-    return (
-        call.args[1]
-        if items is not None and len(call.args) > 1 and not getattr(call.args[0], "incomplete", False)
-        else UNKNOWN
-    )
+        return items[0] if first_is_known and not is_unordered(call.args[0]) else UNKNOWN
+    return call.args[1] if items is not None and len(call.args) > 1 and extent_of(call.args[0]) is EXACT else UNKNOWN
 
 
 def _pass_on(_: Interpreter, call: Call) -> Any:
@@ -269,7 +255,7 @@ def _pass_on(_: Interpreter, call: Call) -> Any:
 
 
 def _apply(run: Interpreter, call: Call) -> Any:
-    """`asyncio.run(main())` has run it already; `anyio.run(main, 1)` is a call still to make."""
+    """`asyncio.run(main())` passes a result; `anyio.run(main, 1)` passes a function to call."""
     if call.args and isinstance(call.args[0], Function):
         return run.call(call.args[0], Call(call.args[1:], {}))
     return call.args[0] if call.args else UNKNOWN
@@ -280,7 +266,9 @@ def _getdoc(run: Interpreter, call: Call) -> Any:
     return inspect.cleandoc(text) if isinstance(text, str) else UNKNOWN
 
 
-SPECIAL: dict[str, Any] = {
+_is_function = _test(Function, (*_PLAIN, Class, Instance))
+"""Bound methods count as functions."""
+SPECIAL: dict[str, Callable[[Interpreter, Call], Any]] = {
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
     "builtins.hasattr": _hasattr,
@@ -288,24 +276,24 @@ SPECIAL: dict[str, Any] = {
     "builtins.map": _map,
     "builtins.filter": _filter,
     "builtins.isinstance": _isinstance,
-    "builtins.callable": _callable,
+    "builtins.callable": _of_one(_test((Function, Class), _PLAIN)),
     "builtins.dir": _dir,
-    "builtins.type": _type_of,
+    "builtins.type": _of_one(lambda value: value.cls if isinstance(value, Instance) else UNKNOWN),
     "builtins.next": _next,
-    "builtins.iter": _iter,
+    "builtins.iter": _of_one(_iter),
     "collections.defaultdict": _defaultdict,
     "dataclasses.replace": _replace,
     "functools.partial": _partial,
     "functools.update_wrapper": _pass_on,
     "importlib.import_module": _import_module,
-    "asyncio.iscoroutinefunction": _is_coroutine_function,
+    "asyncio.iscoroutinefunction": _of_one(_is_coroutine_function),
     "inspect.Parameter": parameters.made_parameter,
     "inspect.Signature": parameters.made_signature,
     "inspect.getdoc": _getdoc,
-    "inspect.isclass": _is_class,
-    "inspect.iscoroutinefunction": _is_coroutine_function,
-    "inspect.isfunction": _is_function,
-    "inspect.isroutine": _is_function,
+    "inspect.isclass": _of_one(_test(Class, (*_PLAIN, Function))),
+    "inspect.iscoroutinefunction": _of_one(_is_coroutine_function),
+    "inspect.isfunction": _of_one(_is_function),
+    "inspect.isroutine": _of_one(_is_function),
     "inspect.signature": parameters.signature_called,
     "inspect.unwrap": _pass_on,
     "asyncio.run": _apply,

@@ -1,4 +1,4 @@
-"""What each kind of statement does."""
+"""Follow statements, one function for each kind."""
 
 from __future__ import annotations
 
@@ -6,10 +6,20 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp import calls
-from mcproof.discovery.interp.branches import BREAK, CONTINUE, RAISE, RETURN, branch, merged, until_left
-from mcproof.discovery.interp.builtin_values import binary_operation, doubtful_positions, items_of, unwrapped
+from mcproof.discovery.interp.branches import (
+    BREAK,
+    CONTINUE,
+    RAISE,
+    RETURN,
+    follow_branches,
+    joining_exits,
+    merge_names,
+)
+from mcproof.discovery.interp.builtin_values import binary_operation, items_of, unwrapped
+from mcproof.discovery.interp.containers import SourceList, doubtful_positions
 from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
 from mcproof.discovery.interp.imports import import_from, import_modules
+from mcproof.discovery.interp.value_tests import truth
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,
@@ -18,10 +28,8 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    PlacedList,
     Scope,
     TypeAlias,
-    truth,
 )
 
 if TYPE_CHECKING:
@@ -45,19 +53,19 @@ def _exits(value: ast.expr) -> bool:
 
 
 def _assignment(run: Interpreter, node: ast.Assign, scope: Scope) -> None:
-    value = run.settle(evaluate(run, node.value, scope))
+    value = run.resolve(evaluate(run, node.value, scope))
     for target in node.targets:
         run.assign(target, value, scope)
 
 
 def _annotated(run: Interpreter, node: ast.AnnAssign, scope: Scope) -> None:
     if node.value is not None:
-        run.assign(node.target, run.settle(evaluate(run, node.value, scope)), scope)
+        run.assign(node.target, run.resolve(evaluate(run, node.value, scope)), scope)
 
 
 def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
-    before = run.settle(evaluate(run, node.target, scope))
-    value = run.settle(evaluate(run, node.value, scope))
+    before = run.resolve(evaluate(run, node.target, scope))
+    value = run.resolve(evaluate(run, node.value, scope))
     if isinstance(before, list) and isinstance(node.op, ast.Add):
         calls.plain_method(run, before, "extend", [value], {})
         return
@@ -68,70 +76,70 @@ def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
 
 
 def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
-    asked = _asked_of_main(node.test)
-    if isinstance(asked, ast.Eq):
+    operator = _name_comparison(node.test)
+    if isinstance(operator, ast.Eq):
         return run.block(node.body, scope)
-    if asked is not None:
-        return branch(run, [node.body, node.orelse], scope)
+    if operator is not None:
+        return follow_branches(run, [node.body, node.orelse], scope)
     if _is_type_checking(node.test):
         run.block(node.body, scope)
-        return run.block(node.orelse, scope)  # what holds where the program runs has the last word
-    known = truth(run.settle(evaluate(run, node.test, scope)))
+        return run.block(node.orelse, scope)  # the branch that runs wins over the one for type checkers
+    known = truth(run.resolve(evaluate(run, node.test, scope)))
     if known is None:
-        return branch(run, [node.body, node.orelse], scope)
+        return follow_branches(run, [node.body, node.orelse], scope)
     return run.block(node.body if known else node.orelse, scope)
 
 
-def _asked_of_main(test: ast.expr) -> ast.cmpop | None:
-    """How a test compares `__name__` with something; `==` is read as if it held, as a server is started."""
+def _name_comparison(test: ast.expr) -> ast.cmpop | None:
+    """The operator that compares `__name__` with something; `==` is considered true, as when the program is started."""
     if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
         return test.ops[0]
     return None
 
 
 def _is_type_checking(test: ast.expr) -> bool:
-    """Whether a block is for type checkers; annotations are written with what it imports."""
+    """Whether a block is for type checkers; annotations use what it imports."""
     name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
     return name == "TYPE_CHECKING"
 
 
 def _loop(run: Interpreter, node: Any, scope: Scope) -> str | None:
-    """Follow a loop; a condition that may have ended it says nothing of what comes after it but the names."""
-    with until_left(run, BREAK, scope):
+    """Follow a loop; a condition that may have ended it only affects names after the loop."""
+    with joining_exits(run, BREAK, scope):
         return _while(run, node, scope) if isinstance(node, ast.While) else _for(run, node, scope)
 
 
 def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | None:
-    iterated = run.settle(evaluate(run, node.iter, scope))
+    iterated = run.resolve(evaluate(run, node.iter, scope))
     items, doubtful = items_of(iterated), doubtful_positions(iterated)
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
-        outcome = _round(run, node.body, scope, is_certain=False)
+        outcome = _iteration(run, node.body, scope, is_certain=False)
     elif len(items) > LONGEST_LOOP:
         outcome = _long_loop(run, node, items, doubtful, scope)
     else:
-        outcome = _rounds(run, node, items, doubtful, scope)
+        outcome = _iterations(run, node, items, doubtful, scope)
     if outcome in (RETURN, RAISE):
         return outcome
     return None if outcome == BREAK or items is None else run.block(node.orelse, scope)
 
 
 def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
-    """The beginning of a loop that is too long, with a word about the rest where it would register something."""
+    """Follow the beginning of a loop that is too long, and report it if it has effects."""
     before = run.domain.effects
-    outcome = _rounds(run, node, items[:LONGEST_LOOP], doubtful, scope)
+    outcome = _iterations(run, node, items[:LONGEST_LOOP], doubtful, scope)
     if run.domain.effects > before:
         run.domain.cut_short(scope.module, node)
     return outcome
 
 
-def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
-    """Follow the rounds of a loop; how the last of them was left."""
+def _iterations(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
+    """Follow the iterations of a loop; return how the last one ended."""
     outcome: str | None = None
     for index, item in enumerate(items):
         run.budget.step()
         run.assign(node.target, item, scope)
-        outcome = _round(run, node.body, scope, is_certain=index not in doubtful)
+        outcome = _iteration(run, node.body, scope, is_certain=index not in doubtful)
         if outcome in (RETURN, RAISE, BREAK):
             break
     return outcome
@@ -140,17 +148,17 @@ def _rounds(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], s
 def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
     effects = run.domain.effects
     for _ in range(LONGEST_LOOP):
-        known = truth(run.settle(evaluate(run, node.test, scope)))
+        known = truth(run.resolve(evaluate(run, node.test, scope)))
         if known is False:
             return run.block(node.orelse, scope)
         run.budget.step()
         run.budget.charge(len(scope.names))
         before = scope.names.copy()
-        outcome = _round(run, node.body, scope, is_certain=known is True)
+        outcome = _iteration(run, node.body, scope, is_certain=known is True)
         if outcome in (RETURN, RAISE) or (outcome == BREAK and known):
             return None if outcome == BREAK else outcome
         if known is None or isinstance(node.test, ast.Constant) or _is_same(before, scope.names):
-            break  # how often it goes round is not to be seen
+            break  # the number of iterations is unknown
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
             run.assign(each, UNKNOWN, scope)
@@ -160,19 +168,19 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
 
 
 def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether a round of a loop has left every name as it was, so that the next one would do the same."""
+    """Whether an iteration left all names unchanged, so that the next one would be the same."""
     return len(before) == len(after) and all(after.get(name) is value for name, value in before.items())
 
 
-def _round(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
-    """Follow the body of a loop once; a condition that may have ended it says nothing of the next round."""
-    with until_left(run, CONTINUE, scope):
-        return run.block(body, scope) if is_certain else branch(run, [body, []], scope)
+def _iteration(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
+    """Follow the body of a loop once; a condition that may have ended it does not affect the next iteration."""
+    with joining_exits(run, CONTINUE, scope):
+        return run.block(body, scope) if is_certain else follow_branches(run, [body, []], scope)
 
 
 def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
-    handler = _handler_of_missing(node)
-    before = _before_doubtful_import(run, node, scope) if handler is not None else len(node.body)
+    handler = _import_error_handler(node)
+    before = _before_optional_import(run, node, scope) if handler is not None else len(node.body)
     names = dict(scope.names)
     outcome = run.block(node.body[:before], scope)
     if outcome is None:
@@ -181,25 +189,25 @@ def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
             outcome = run.block(rest, scope)
             for each in node.handlers:
                 if outcome is None and _may_happen(each, node.body) and not _leaves(each.body):
-                    _perhaps(run, each.body, names, scope)
+                    _follow_handler(run, each.body, names, scope)
         else:
-            outcome = branch(run, [rest, handler.body], scope)
+            outcome = follow_branches(run, [rest, handler.body], scope)
     elif outcome == RAISE and node.handlers:
-        outcome = branch(run, [each.body for each in node.handlers], scope)
+        outcome = follow_branches(run, [each.body for each in node.handlers], scope)
     return run.block(node.finalbody, scope) or outcome
 
 
 def _may_happen(handler: ast.ExceptHandler, body: list[ast.stmt]) -> bool:
-    """Whether something may fail that a handler is for, where everything that is imported is there."""
+    """Whether a handler may be reached even if all imports succeed."""
     if all(isinstance(each, (ast.Import, ast.ImportFrom)) for each in body):
         return False
     return handler.type is None or not set(_caught(handler.type)) <= {"ImportError", "ModuleNotFoundError"}
 
 
-def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scope: Scope) -> None:
-    """What is done where something fails, from the names before that: these are then one of two.
+def _follow_handler(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scope: Scope) -> None:
+    """Follow an exception handler; afterwards names have either the values of the handler or those of the `try` body.
 
-    That a program returns there is no reason to doubt what it does where nothing fails.
+    A `return` in the handler does not make the code after the `try` doubtful.
     """
     after, scope.names = scope.names, dict(names)
     frame = run.frames[-1]
@@ -212,17 +220,20 @@ def _perhaps(run: Interpreter, body: list[ast.stmt], names: dict[str, Any], scop
         run.lower_doubt(run.doubt - frame.doubts())
         frame.left = outer
     del frame.returns[returns:]
-    scope.names = merged(run, [after, scope.names]) if outcome is None else after
+    scope.names = merge_names(run, [after, scope.names]) if outcome is None else after
 
 
-_MISSING = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
-"""What the import of something that is not installed raises, and what catches that."""
+_IMPORT_ERRORS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+"""Exceptions raised by the import of something that is not installed, and their base classes."""
 
 
-def _handler_of_missing(node: Any) -> ast.ExceptHandler | None:
-    """What a `try` does when something is not installed: the first handler that catches that."""
+def _import_error_handler(node: Any) -> ast.ExceptHandler | None:
+    """The first handler of a `try` that catches a failed import."""
     handlers: list[ast.ExceptHandler] = node.handlers
-    return next((each for each in handlers if each.type is None or not _MISSING.isdisjoint(_caught(each.type))), None)
+    for each in handlers:
+        if each.type is None or not _IMPORT_ERRORS.isdisjoint(_caught(each.type)):
+            return each
+    return None
 
 
 def _leaves(body: list[ast.stmt]) -> bool:
@@ -233,8 +244,8 @@ def _leaves(body: list[ast.stmt]) -> bool:
     return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and _exits(last.value))
 
 
-def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int:
-    """How many statements of a `try` there are before the import of something that may not be installed."""
+def _before_optional_import(run: Interpreter, node: Any, scope: Scope) -> int:
+    """The number of statements before the import of something that may not be installed."""
     for index, each in enumerate(node.body):
         names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
         if isinstance(each, ast.ImportFrom) and not each.level:
@@ -247,7 +258,7 @@ def _before_doubtful_import(run: Interpreter, node: Any, scope: Scope) -> int:
 
 
 def _imports_by_name(statement: ast.stmt) -> bool:
-    """Whether a statement is a call that imports what it is told, or fails."""
+    """Whether a statement imports a module by name, and may fail."""
     value = statement.value if isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) else None
     func = value.func if isinstance(value, ast.Call) else None
     name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
@@ -262,30 +273,30 @@ def _caught(kind: ast.expr) -> list[str]:
 def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
     suppresses = False
     for item in node.items:
-        value = run.settle(evaluate(run, item.context_expr, scope))
+        value = run.resolve(evaluate(run, item.context_expr, scope))
         suppresses = suppresses or (isinstance(value, ExternalCall) and value.func.name == "contextlib.suppress")
         if item.optional_vars is not None:
-            is_yield = isinstance(value, PlacedList) and len(value) == 1
+            is_yield = isinstance(value, SourceList) and len(value) == 1
             entered = value[0] if is_yield else value if isinstance(value, Instance) else UNKNOWN
             run.assign(item.optional_vars, entered, scope)
     if not suppresses:
         return run.block(node.body, scope)
-    before = _before_doubtful_import(run, node, scope)
+    before = _before_optional_import(run, node, scope)
     names = dict(scope.names)
     outcome = run.block(node.body[:before], scope)
     if outcome is None and before < len(node.body):
-        return branch(run, [node.body[before:], []], scope)
-    _perhaps(run, [], names, scope)
+        return follow_branches(run, [node.body[before:], []], scope)
+    _follow_handler(run, [], names, scope)
     return None if outcome == RAISE else outcome
 
 
 def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
-    subject = unwrapped(run.settle(evaluate(run, node.subject, scope)))
+    subject = unwrapped(run.resolve(evaluate(run, node.subject, scope)))
     if isinstance(subject, (str, int, bool, type(None))):
         for case in node.cases:
             pattern = case.pattern
             if isinstance(pattern, ast.MatchValue) and case.guard is None:
-                value = unwrapped(run.settle(evaluate(run, pattern.value, scope)))
+                value = unwrapped(run.resolve(evaluate(run, pattern.value, scope)))
                 if value == subject:
                     return run.block(case.body, scope)
                 continue
@@ -294,11 +305,11 @@ def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
             break
         else:
             return None
-    return branch(run, [*(case.body for case in node.cases), []], scope)
+    return follow_branches(run, [*(case.body for case in node.cases), []], scope)
 
 
 def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
-    value = run.settle(evaluate(run, node.value, scope)) if node.value is not None else None
+    value = run.resolve(evaluate(run, node.value, scope)) if node.value is not None else None
     run.frames[-1].returns.append(value)
     return RETURN
 
@@ -309,15 +320,15 @@ def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, sc
         made.owner = run.current_class
     for decorator in reversed(node.decorator_list):
         run.decorating = True
-        func = run.settle(evaluate(run, decorator, scope))
+        func = run.resolve(evaluate(run, decorator, scope))
         run.decorating = False
-        made = calls.decorated(run, func, made, decorator, scope)
+        made = calls.decorate(run, func, made, decorator, scope)
     scope.names[node.name] = made
 
 
 def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
-    bases = [run.settle(evaluate(run, base, scope)) for base in node.bases]
-    keywords = {each.arg: run.settle(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
+    bases = [run.resolve(evaluate(run, base, scope)) for base in node.bases]
+    keywords = {each.arg: run.resolve(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
     made = Class(node, scope, bases, keywords)
     scope.names[node.name] = made
     outer, run.current_class = run.current_class, made
@@ -328,14 +339,14 @@ def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
         run.block(node.body, made.body)
     finally:
         run.current_class = outer
-    told = next((each.body.names["__init_subclass__"] for each in made.ancestry()[1:]
-                 if "__init_subclass__" in each.body.names), None)  # fmt: skip
-    if isinstance(told, Function):
+    inherited = (each.body.names.get("__init_subclass__") for each in made.ancestry()[1:])
+    hook = next((each for each in inherited if each is not None), None)
+    if isinstance(hook, Function):
         given = {name: value for name, value in keywords.items() if name != "metaclass"}
-        run.call(told.bound(made), Call([], given))
+        run.call(hook.bound(made), Call([], given))
     result: Any = made
     for decorator in reversed(node.decorator_list):
-        func = run.settle(evaluate(run, decorator, scope))
+        func = run.resolve(evaluate(run, decorator, scope))
         made.decorators.append(func)
         if isinstance(func, Function):
             result = run.call(func, Call([result], {}))
@@ -351,8 +362,8 @@ def _delete(run: Interpreter, node: ast.Delete, scope: Scope) -> None:
         if isinstance(target, ast.Name):
             scope.names.pop(target.id, None)
         elif isinstance(target, ast.Subscript):
-            holder = run.settle(evaluate(run, target.value, scope))
-            key = run.settle(evaluate(run, target.slice, scope))
+            holder = run.resolve(evaluate(run, target.value, scope))
+            key = run.resolve(evaluate(run, target.slice, scope))
             run.call(Method(holder, "pop"), Call([key], {}))
 
 

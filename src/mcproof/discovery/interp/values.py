@@ -1,7 +1,7 @@
-"""What an expression is worth, as far as the source tells.
+"""Values of expressions.
 
-Plain data is itself: strings, numbers, lists, dictionaries. Everything else is one of the values below, and what the
-source does not settle is `UNKNOWN`. Nothing here ever runs a line of the target.
+Plain data is represented by itself: strings, numbers, lists, dictionaries. Everything else is an instance of one of the
+classes below; a value that only running the program would reveal is `UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from mcproof.discovery.interp.containers import SourceList
     from mcproof.discovery.interp.modules import Module
 
+PLAIN = (str, int, float, bool, bytes, type(None))
+"""The types of plain data without parts."""
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Unknown:
-    """Something that only running the program would tell."""
+    """A value that only running the program would reveal."""
 
     __slots__ = ()
 
@@ -30,7 +31,7 @@ UNKNOWN = Unknown()
 
 
 class Scope:
-    """Names and what they stand for: a module, a class body or one call of a function."""
+    """Names and their values: of a module, a class body or one call of a function."""
 
     __slots__ = ("borrowed", "changes", "is_class", "module", "names", "parent")
 
@@ -40,9 +41,9 @@ class Scope:
         self.names: dict[str, Any] = {}
         self.is_class = is_class
         self.changes = 0
-        """How often a name of it was bound, where it is that of a function."""
+        """How often a name was bound, in the scope of a function."""
         self.borrowed: dict[str, Scope] = {}
-        """Names that `global` and `nonlocal` give to another scope."""
+        """The scopes that `global` and `nonlocal` names belong to."""
 
 
 class External:
@@ -53,7 +54,7 @@ class External:
     def __init__(self, name: str) -> None:
         self.name = name
         self.may_be_none = False
-        """Whether there may be None in its place, as for a package that may not be installed."""
+        """Whether it may be None instead, such as a package that may not be installed."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, External) and self.name == other.name
@@ -74,7 +75,7 @@ class External:
 
 
 class ExternalCall:
-    """What a call of something external returns: kept as the call that it is."""
+    """The result of an external call, represented by the call itself."""
 
     __slots__ = ("args", "complete", "func", "kwargs", "module", "node", "nodes")
 
@@ -94,7 +95,7 @@ class ExternalCall:
         self.node = node
         self.module = module
         self.complete = complete
-        """Whether every argument is there: none hides behind an unknown `**`."""
+        """Whether all arguments are known; false for an unknown `**`."""
         self.nodes = argument_nodes(node)
 
     def argument(self, index: int, name: str, default: Any = None) -> Any:
@@ -105,21 +106,21 @@ class ExternalCall:
 
 
 class Call(NamedTuple):
-    """What something is called with, and where."""
+    """The arguments of a call, and its location."""
 
     args: list[Any]
     kwargs: dict[str, Any]
     node: ast.Call | None = None
     scope: Scope | None = None
     complete: bool = True
-    """Whether every argument is there: none hides behind an unknown `**`."""
+    """Whether all arguments are known; false for an unknown `**`."""
 
     @property
     def module(self) -> Module | None:
         return self.scope.module if self.scope is not None else None
 
     def given(self) -> tuple[Any, ...]:
-        """The value of every argument."""
+        """The values of all arguments."""
         return (*self.args, *self.kwargs.values())
 
 
@@ -150,7 +151,7 @@ class UnionOf:
 
 
 class TypeAlias:
-    """`type X = ...`: a name of its own in a schema."""
+    """`type X = ...`, which has its own definition in a schema."""
 
     __slots__ = ("module", "name", "node", "scope")
 
@@ -162,18 +163,29 @@ class TypeAlias:
 
 
 MOST_WRAPPERS = 1_000
-"""How many wrappers of a function are looked under; Python's own `inspect` gives up there as well."""
+"""How many wrappers of a function are unwrapped, as in Python's `inspect`."""
 DOC_IN_DOUBT = "<doc in doubt>"
-"""Among the attributes of a function: another docstring is put in the place of its own under a condition."""
+"""The attribute of a function whose docstring is replaced under a condition."""
 
 
 class Function:
-    """A function of the project, with the scope that it was defined in."""
+    """A function of the project, with the scope that defines it."""
 
     __slots__ = (
-        "attributes", "bound_to", "decorators", "defaults", "doubt", "kw_defaults", "may_be_none", "name", "node",
-        "owner", "partial", "scope", "wrapped",
-    )  # fmt: skip
+        "attributes",
+        "bound_to",
+        "decorators",
+        "defaults",
+        "doubt",
+        "kw_defaults",
+        "may_be_none",
+        "name",
+        "node",
+        "owner",
+        "partial",
+        "scope",
+        "wrapped",
+    )
 
     def __init__(self, node: FunctionNode, scope: Scope, defaults: list[Any], kw_defaults: list[Any]) -> None:
         self.node = node
@@ -181,19 +193,19 @@ class Function:
         self.name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
         self.defaults = defaults
         self.kw_defaults = kw_defaults
-        """For each keyword-only parameter its default; `MISSING` where there is none."""
+        """The default of each keyword-only parameter; `MISSING` if it has none."""
         self.bound_to: Any = None
-        """The instance or class whose method it is; its first parameter is taken."""
+        """The instance or class that it is a method of; takes the place of its first parameter."""
         self.owner: Class | None = None
-        """The class that it is defined in."""
+        """The class that defines it."""
         self.wrapped: Any = None
-        """The function whose face it wears (`functools.wraps`); UNKNOWN where nobody knows which."""
+        """The function that it wraps (`functools.wraps`), whose name and signature it exposes; may be UNKNOWN."""
         self.partial: tuple[list[Any], dict[str, Any]] | None = None
         self.attributes: dict[str, Any] = {}
         self.decorators: set[str] = set()
         self.may_be_none = False
         self.doubt = 0
-        """Under how many conditions it is defined."""
+        """How many unresolved conditions apply to its definition."""
 
     def copy(self) -> Function:
         made = type(self)(self.node, self.scope, self.defaults, self.kw_defaults)
@@ -204,7 +216,7 @@ class Function:
         return made
 
     def bound(self, to: Any) -> Function:
-        """The function as a method of something."""
+        """The function as a method of an instance or class."""
         made = self.copy()
         made.bound_to = to
         return made
@@ -213,8 +225,8 @@ class Function:
     def module(self) -> Module:
         return self.scope.module
 
-    def face(self) -> Function:
-        """The function whose name, signature and docstring are seen from outside."""
+    def exposed(self) -> Function:
+        """The function whose name, signature and docstring are visible to callers."""
         seen, steps = self, 0
         while isinstance(seen.wrapped, Function) and steps < MOST_WRAPPERS:
             seen, steps = seen.wrapped, steps + 1
@@ -222,13 +234,13 @@ class Function:
 
 
 class EitherFunction(Function):
-    """One of two functions, and nobody knows which: it has the face of the first, and none of it is certain."""
+    """One of two functions. It exposes the first, and none of it is certain."""
 
     __slots__ = ()
 
 
 class Absent:
-    """No default at all."""
+    """The type of `MISSING`: no value at all, such as a parameter without a default."""
 
     __slots__ = ()
 
@@ -244,14 +256,14 @@ class Class:
     def __init__(self, node: ast.ClassDef, scope: Scope, bases: list[Any], keywords: dict[str, Any]) -> None:
         self.node = node
         self.scope = scope
-        """Where it is defined."""
+        """The scope that defines it."""
         self.body = Scope(scope.module, scope, is_class=True)
         self.bases = bases
         self.keywords = keywords
         self.annotations: dict[str, ast.AnnAssign] = {}
         self.decorators: list[Any] = []
         self.members: list[EnumMember] | None = None
-        """Those of an enumeration, once somebody asked."""
+        """The members of an enumeration, computed on demand."""
         self.may_be_none = False
 
     @property
@@ -263,7 +275,7 @@ class Class:
         return self.scope.module
 
     def ancestry(self) -> list[Class]:
-        """It and the project classes that it inherits from, the nearest first, each once."""
+        """The class and its ancestors within the project, nearest first, without duplicates."""
         found: dict[int, Class] = {}
         waiting: list[Any] = [self]
         while waiting and len(found) < 64:
@@ -276,12 +288,12 @@ class Class:
         return list(found.values())
 
     def external_bases(self) -> list[External]:
-        """What it inherits from outside the project."""
+        """Its external base classes, direct and inherited."""
         plain = [base.base if isinstance(base, Generic) else base for each in self.ancestry() for base in each.bases]
         return [base for base in plain if isinstance(base, External)]
 
     def attribute(self, name: str) -> Any:
-        """What the class says of a name, `MISSING` where nothing does."""
+        """The value of a class attribute; `MISSING` if there is none."""
         for each in self.ancestry():
             if name in each.body.names:
                 return each.body.names[name]
@@ -289,9 +301,9 @@ class Class:
 
 
 class Instance:
-    """An object of a project class."""
+    """An instance of a project class."""
 
-    __slots__ = ("attributes", "cls", "doubt", "doubtful", "is_one_of_two", "may_be_none", "native", "node")
+    __slots__ = ("attributes", "cls", "doubt", "doubtful", "is_either", "may_be_none", "native", "node")
 
     def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
         self.cls = cls
@@ -301,11 +313,11 @@ class Instance:
         """The value of the domain inside it, if its class inherits from a class of the domain."""
         self.may_be_none = False
         self.doubt = 0
-        """Under how many conditions it is made, as long as that is under way: what it sets meanwhile, it has."""
+        """How many unresolved conditions apply while it is being created; attributes set meanwhile are certain."""
         self.doubtful: set[str] = set()
-        """The attributes that it has only under a condition."""
-        self.is_one_of_two = False
-        """Whether it may as well be an object of another class."""
+        """Attributes that are only set under a condition."""
+        self.is_either = False
+        """Whether it may be an instance of another class."""
 
 
 class EnumMember:
@@ -340,183 +352,37 @@ class Method:
 
 
 class BudgetExceededError(Exception):
-    """The bound on steps is reached."""
+    """The budget of the interpreter is exhausted."""
 
     def __init__(self) -> None:
         super().__init__()
         self.unfinished: list[int] = []
-        """The functions, by the identity of their nodes, that were under way."""
+        """The functions that were being followed, by the identity of their nodes."""
 
 
 class Frame:
-    """One call under way."""
+    """One call that is being followed."""
 
     __slots__ = ("effects", "function", "left", "returns", "yields")
 
     def __init__(self, function: Function | None) -> None:
         self.function = function
         self.left: dict[str, list[list[dict[str, Any]]]] = {}
-        """For a way to leave a round, a loop or the call: for each condition that may have done so, the names then."""
+        """By how control may leave an iteration, a loop or the call: the names at that point, for each condition."""
         self.effects = 0
         """The number of effects in the domain when it began."""
         self.returns: list[Any] = []
-        self.yields: PlacedList | None = None
+        self.yields: SourceList | None = None
 
     def doubts(self) -> int:
-        """How many conditions may have left what is under way."""
+        """How many conditions may have caused control to leave."""
         return sum(map(len, self.left.values()))
 
 
-class PlacedDict(dict[Any, Any]):
-    """A dictionary that remembers where its keys and values are written."""
-
-    __slots__ = ("doubtful", "factory", "incomplete", "module", "places")
-
-    def __init__(self, items: Any = (), module: Module | None = None) -> None:
-        super().__init__(items)
-        self.module = module
-        self.places: dict[Any, tuple[Module, ast.AST, ast.AST]] = {}
-        """For a key: its module, the node of the key and that of the value."""
-        self.incomplete = False
-        self.factory: Any = None
-        """What makes the value of a key that is not there, as in a `defaultdict`."""
-        """Whether something unknown was merged into it."""
-        self.doubtful: set[Any] = set()
-        """The keys that are there only under a condition."""
-
-    def copy(self) -> PlacedDict:
-        made = PlacedDict(self, self.module)
-        made.places = dict(self.places)
-        made.incomplete = self.incomplete
-        made.doubtful = set(self.doubtful)
-        return made
-
-    def merge(self, other: dict[Any, Any]) -> None:
-        self.update(other)
-        for key in other:
-            self.places.pop(key, None)
-        self.doubtful.difference_update(other)
-        if isinstance(other, PlacedDict):
-            self.places.update(other.places)
-            self.incomplete = self.incomplete or other.incomplete
-            self.doubtful |= other.doubtful
+CONTENTS = "<held>"
+"""The attribute that holds the contents of an instance whose class inherits from `dict` or `list`."""
 
 
-class PlacedList(list[Any]):
-    """A list that remembers where its items are written."""
-
-    __slots__ = ("doubtful", "either", "incomplete", "is_iterator", "lists_all", "module", "nodes", "unordered")
-
-    def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
-        super().__init__(items)
-        self.module = module
-        self.nodes: list[ast.AST] = []
-        self.incomplete = False
-        """Whether nobody knows what exactly it holds: how much, and where."""
-        self.lists_all = False
-        """Whether, all the same, it can hold nothing that is not here."""
-        self.is_iterator = False
-        """Whether it is what `iter` gives: `next` takes the first item away."""
-        self.either: tuple[list[Any], ...] = ()
-        """The lists of which it is one; what it is changed by changes one of them."""
-        self.doubtful: set[int] = set()
-        """The positions of items that are there only under a condition."""
-        self.unordered = False
-        """Whether its items may stand in another order: those of a set, or sorted by what is not known."""
-
-    def take_over(self, value: Any, doubtful: Iterable[int]) -> PlacedList:
-        """Be as unsure as what it is made of, with these positions in doubt."""
-        self.incomplete = self.incomplete or getattr(value, "incomplete", False)
-        self.unordered = self.unordered or getattr(value, "unordered", False)
-        self.doubtful.update(doubtful)
-        return self
-
-    def node(self, index: int) -> ast.AST | None:
-        return self.nodes[index] if len(self.nodes) == len(self) else None
-
-
-HELD = "<held>"
-"""Among the attributes of an object of a class that inherits from `dict` or `list`: what it holds."""
-
-
-def held(value: Any) -> Any:
-    """What an object holds that is a dictionary or a list; any other value as it is."""
-    return value.attributes.get(HELD, value) if isinstance(value, Instance) else value
-
-
-def or_none(value: Any) -> Any:
-    """What is there only under a condition, and else None: it may be used, but whether it is there is not known."""
-    if isinstance(value, External):
-        value = External(value.name)
-    if isinstance(value, (External, Function, Class, Instance)):
-        value.may_be_none = True
-    return value
-
-
-def may_be_none(value: Any) -> bool:
-    """Whether a value may be None where this is asked."""
-    return isinstance(value, (External, Function, Class, Instance)) and value.may_be_none
-
-
-def is_open(value: Any) -> bool:
-    """Whether it is not settled what is in a list or dictionary."""
-    return bool(getattr(value, "incomplete", False) or getattr(value, "doubtful", False))
-
-
-MOST_KNOWN = 20_000
-"""How many values data may hold, each counted as often as it occurs, to be taken for known."""
-
-
-def extent(value: Any) -> int:
-    """How many values data holds, each counted as often as it occurs, as far as that matters."""
-    waiting = [value]
-    seen = 0
-    while waiting and seen + len(waiting) < MOST_KNOWN:
-        each = waiting.pop()
-        seen += 1
-        if isinstance(each, (list, tuple, dict)) and len(each) < MOST_KNOWN:
-            waiting += each.values() if isinstance(each, dict) else each
-    return seen + len(waiting)
-
-
-def is_known(value: Any) -> bool:
-    """Whether a value is plain data all the way down, and not too much of it."""
-    waiting = [(value, 0)]
-    seen = 0
-    while waiting:
-        each, depth = waiting.pop()
-        seen += 1
-        if isinstance(each, EnumMember):
-            each = each.value
-        if each is None or isinstance(each, (str, int, float, bool)):
-            continue
-        if not isinstance(each, (list, tuple, set, frozenset, dict)) or is_open(each) or depth > 60:
-            return False
-        if isinstance(each, dict):
-            if not all(isinstance(key, str) for key in each):
-                return False
-            each = each.values()
-        if seen + len(waiting) + len(each) > MOST_KNOWN:
-            return False
-        waiting += [(item, depth + 1) for item in each]
-    return True
-
-
-def truth(value: Any) -> bool | None:
-    """Whether a value counts as true; None where that is not known."""
-    if value is None or isinstance(value, (str, int)):
-        return bool(value)
-    if value is UNKNOWN or isinstance(value, (ExternalCall, Method, Generic)):
-        return None  # what looks like `list[int]` may be an item of something external
-    if isinstance(value, (PlacedDict, PlacedList)):
-        if len(value.doubtful) >= len(value) and (value or value.incomplete):
-            return None  # whatever is in it may not be there
-        return bool(value)
-    if may_be_none(value):
-        return None
-    if isinstance(value, EnumMember):
-        return truth(value.value) if value.cls.external_bases() else True
-    try:
-        return bool(value)
-    except Exception:
-        return None
+def contents_of(value: Any) -> Any:
+    """The contents of an instance that is a dictionary or a list; any other value unchanged."""
+    return value.attributes.get(CONTENTS, value) if isinstance(value, Instance) else value

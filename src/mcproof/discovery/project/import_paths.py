@@ -1,4 +1,4 @@
-"""Which file of the project an import means."""
+"""Find the project file that an import refers to."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _HIGHEST_CLIMB = 12
 
 
 class ImportPaths:
-    """Looks modules up in folders. Each folder is listed once, as asking for one file after another takes long."""
+    """Finds modules in folders. Each folder is listed once, which is faster than many checks for single files."""
 
     def __init__(self, files: Container[str], top: str, installed: frozenset[str]) -> None:
         self._files = files
         self._installed = installed
-        """External packages that are always there and never part of the project."""
+        """External packages that are always installed and never part of the project."""
         self._top = top if os.path.isdir(top) else os.path.dirname(top)
         self._found: dict[tuple[str, str, int], str | None] = {}
         self._listed: dict[str, frozenset[str]] = {}
 
     def find(self, importer: str, name: str, level: int) -> str | None:
-        """The file or folder that an import in a file means; None for what is not of the project."""
+        """The file or folder that an import refers to; None if it is not in the project."""
         folder = os.path.dirname(importer)
         key = folder, name, level
         if key not in self._found:
@@ -32,13 +32,13 @@ class ImportPaths:
         return self._found[key]
 
     def is_certain(self, importer: str, name: str) -> bool:
-        """Whether an import works wherever the server does: of the project, of Python itself or of a framework."""
+        """Whether an import always works: from the project, the standard library or an installed package."""
         first = name.partition(".")[0]
         is_there = first in self._installed or first in sys.stdlib_module_names
         return is_there or self.find(importer, name, 0) is not None
 
     def in_folder(self, folder: str, name: str) -> str | None:
-        """The module or package of this name in a folder; the folder itself where the name is empty."""
+        """The module or package of this name in a folder; the folder itself if the name is empty."""
         if not name:
             folder, name = os.path.split(folder)
         *packages, last = name.split(".")
@@ -56,7 +56,7 @@ class ImportPaths:
         return path if self._holds_python(path) else None
 
     def below(self, path: str, name: str) -> str | None:
-        """The submodule of this name, where `path` is a package."""
+        """The submodule of this name, if `path` is a package."""
         if path.endswith("__init__.py"):
             return self.in_folder(os.path.dirname(path), name)
         return None if path.endswith(".py") else self.in_folder(path, name)
@@ -66,7 +66,7 @@ class ImportPaths:
         return "__init__.py" in self._names_in(folder) and self._is_file(os.path.join(folder, "__init__.py"))
 
     def packages_of(self, path: str) -> Iterator[str]:
-        """The `__init__.py` of each package that a file is in: an import of the file runs them first."""
+        """The `__init__.py` files of the packages that contain a file, which run first when it is imported."""
         folder = os.path.dirname(path)
         for _ in range(_HIGHEST_CLIMB):
             if not self.is_package(folder):
@@ -75,7 +75,7 @@ class ImportPaths:
             folder = os.path.dirname(folder)
 
     def dotted_name(self, path: str) -> str:
-        """The name by which the rest of the project knows a file."""
+        """The dotted name of a file within the project."""
         folder, base = os.path.split(path)
         parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
         for _ in range(_HIGHEST_CLIMB):
@@ -109,7 +109,7 @@ class ImportPaths:
         return self.in_folder(own, name)
 
     def _names_in(self, folder: str) -> frozenset[str]:
-        """What a folder holds; nothing where there is no such folder."""
+        """The names in a folder; empty if it does not exist."""
         if folder not in self._listed:
             try:
                 self._listed[folder] = frozenset(os.listdir(folder))
@@ -121,7 +121,7 @@ class ImportPaths:
         return path in self._files or os.path.isfile(path)
 
     def _holds_python(self, folder: str) -> bool:
-        """Whether a folder without `__init__.py` can be a package: one with Python just below it."""
+        """Whether a folder without `__init__.py` can be a package: it contains Python files or folders."""
         names = list(self._names_in(folder))[:200]
         return any(name.endswith(".py") for name in names) or any(
             os.path.isdir(os.path.join(folder, name)) for name in names

@@ -1,4 +1,4 @@
-"""Which files there are to read, and what is in them, without running any."""
+"""Find and read the source files of a target."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import tokenize
 from mcproof.discovery.locations import SourceProblem
 
 LARGEST_FILE = 8 << 20
-"""Source files beyond this size are data that somebody generated; they are named and not read."""
+"""Larger source files are generated data; they are reported and skipped."""
 MOST_FILES = 20_000
-"""Where a walk stops."""
+"""The maximum number of files of a target."""
 DEEPEST_FOLDER = 40
 
 _SKIPPED_FOLDERS = frozenset(
@@ -25,25 +25,25 @@ _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup
 _TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptools)\b", re.MULTILINE)
 _LINE_END = re.compile(rb"\r\n?|\n")
 _DECLARATION = re.compile(rb"(?:[^\r\n]*(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*coding[:=]")
-"""An encoding that is declared on one of the first two lines."""
+"""An encoding declaration on one of the first two lines."""
 _ENCODINGS = re.compile(
     r"utf-8(?:-sig)?|ascii|(?:iso8859|koi8|mac|hp|tis)-\w+|cp\d+\w*|(?:kz|ptcp)\d+"
     r"|gb\w+|hz|big5\w*|(?:euc|shift|iso2022)_\w+|johab"
 )
-"""The encodings that are read: those of people's scripts. What some others take grows with the square of a file."""
+"""The supported encodings. Decoding some of the others takes quadratic time."""
 LONGEST_LOOKED_AT = 400
-"""How much of a line is looked at for what a newer Python reads; more takes time where the line is hostile."""
+"""How many characters of a line are searched for new syntax; bounds the time for hostile lines."""
 _NEWER = (
     ((3, 12), re.compile(r"[ \t]*type[ \t]+\w+[ \t]*(?:\[.*\])?[ \t]*=").match),
     ((3, 12), re.compile(r"[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*\[").match),
     ((3, 12), re.compile(r"\b[fF][rR]?([\"']).*?\{[^{}]*(?:\1|\\)[^{}]*\}").search),
     ((3, 14), re.compile(r"\b[tT][rR]?[\"']|[ \t]*except[ \t]+[\w.]+(?:,[ \t]*[\w.]+)+[ \t]*:").search),
 )
-"""How lines look that only a newer Python reads: type parameters, quotes within an f-string, templates."""
+"""Lines that only a newer Python can parse: type parameters, quotes within an f-string, template strings."""
 
 
 def python_files(target: str, problems: list[SourceProblem]) -> list[str]:
-    """The Python files of a target in a stable order. What is skipped is skipped below the target only."""
+    """The Python files of a target in a stable order. Folders are only skipped below the target itself."""
     if not os.path.isdir(target):
         return [target]
     files: list[str] = []
@@ -53,7 +53,7 @@ def python_files(target: str, problems: list[SourceProblem]) -> list[str]:
         folder, depth = waiting.pop()
         try:
             status = os.stat(folder)
-            if (status.st_dev, status.st_ino) in seen:  # a link that leads back here
+            if (status.st_dev, status.st_ino) in seen:  # a circular link
                 continue
             seen.add((status.st_dev, status.st_ino))
             with os.scandir(folder) as listing:
@@ -92,9 +92,9 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def read_bytes(file: str, problems: list[SourceProblem]) -> bytes | None:
-    """What a file holds, or None with a problem that says why not."""
+    """The content of a file; None, with a problem, if it cannot be read."""
     try:
-        if not stat.S_ISREG(os.stat(file).st_mode):  # to open a pipe is to wait for somebody who writes
+        if not stat.S_ISREG(os.stat(file).st_mode):  # opening a pipe would block
             problems.append(SourceProblem(file, None, None, "not a regular file; skipped"))
             return None
         with open(file, "rb") as opened:
@@ -109,12 +109,12 @@ def read_bytes(file: str, problems: list[SourceProblem]) -> bytes | None:
 
 
 def is_test(path: str, data: bytes) -> bool:
-    """Whether a file is a test or part of the build, by its name and by what it imports."""
+    """Whether a file is a test or a build script, by its name and its imports."""
     return _TEST_FILE.fullmatch(os.path.basename(path)) is not None and _TEST_WORDS.search(data) is not None
 
 
 def decoded(data: bytes, file: str, problems: list[SourceProblem]) -> str | None:
-    """The text of a source file in the encoding that it declares, or None with a problem."""
+    """The text of a source file in its declared encoding; None, with a problem, if it cannot be decoded."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         problems.append(SourceProblem(file, None, None, "is UTF-16, which Python cannot read; save it as UTF-8"))
         return None
@@ -128,27 +128,27 @@ def decoded(data: bytes, file: str, problems: list[SourceProblem]) -> str | None
             raise LookupError(f"the encoding {encoding} is not supported; save it as UTF-8")
         return io.IncrementalNewlineDecoder(None, translate=True).decode(data.decode(encoding), final=True)
     except UnicodeDecodeError as error:
-        line, what = _undecoded(data, error)
+        line, what = _invalid_byte(data, error)
     except (SyntaxError, LookupError, ValueError) as error:
         line, what = 1, error.msg if isinstance(error, SyntaxError) else str(error)
         if not _DECLARATION.match(data):
-            try:  # what is wrong with it is said before where
+            try:  # report an invalid byte rather than the missing declaration
                 data.decode()
             except UnicodeDecodeError as undecoded:
-                line, what = _undecoded(data, undecoded)
+                line, what = _invalid_byte(data, undecoded)
     problems.append(SourceProblem(file, line, None, f"cannot be decoded: {what}"))
     return None
 
 
-def _undecoded(data: bytes, error: UnicodeDecodeError) -> tuple[int, str]:
-    """The line of the byte that is no part of a character, and what to say of it."""
+def _invalid_byte(data: bytes, error: UnicodeDecodeError) -> tuple[int, str]:
+    """The line of an invalid byte, and a message."""
     name = "UTF-8" if error.encoding in ("utf-8", "utf8") else error.encoding
     line = len(_LINE_END.findall(data[: error.start])) + 1
     return line, f"byte 0x{data[error.start]:02x} is not valid {name}"
 
 
-def unparsed(text: str, file: str, error: SyntaxError) -> SourceProblem:
-    """What kept a text from being parsed, which may be that it is written for a newer Python than runs here."""
+def syntax_problem(text: str, file: str, error: SyntaxError) -> SourceProblem:
+    """The problem of a text that cannot be parsed, possibly because it needs a newer Python."""
     what = f"not valid Python: {error.msg}"
     line = error.lineno or None
     written = text.split("\n")[line - 1] if line is not None and line <= text.count("\n") + 1 else ""
@@ -168,5 +168,5 @@ def mcproof_comments(text: str) -> list[tuple[int, str]]:
             if token.type == tokenize.COMMENT and "mcproof" in token.string:
                 found.append((token.start[0], token.string))
     except (tokenize.TokenError, SyntaxError, ValueError):
-        pass  # what does not parse is reported by the parser
+        pass  # the parser reports syntax errors
     return found

@@ -1,4 +1,4 @@
-"""Under which name a field stands in a schema: its own, the alias that it is given, or one that is made for it."""
+"""The name of a field in a schema: its own, its alias, or a generated alias."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 LONGEST_NAME = 200
 
 
-def alias_of(info: ExternalCall, *, is_written: bool = False) -> str | None:
-    """The alias that a `Field(...)` gives, to read a value or to write one; None where it gives none."""
-    for name in ("serialization_alias" if is_written else "validation_alias", "alias"):
+def alias_of(info: ExternalCall, *, for_serialization: bool = False) -> str | None:
+    """The alias in a `Field(...)`, for validation or serialization; None if it has none."""
+    for name in ("serialization_alias" if for_serialization else "validation_alias", "alias"):
         found = _first(info.kwargs.get(name))
         if found is not None:
             return found
@@ -25,7 +25,7 @@ def alias_of(info: ExternalCall, *, is_written: bool = False) -> str | None:
 
 
 def _first(given: Any) -> str | None:
-    """The name that an alias has in a schema: of several choices the first that is no path."""
+    """The name of an alias in a schema: the first choice that is not a path."""
     if isinstance(given, str):
         return given
     if isinstance(given, ExternalCall) and given.func.last == "AliasChoices":
@@ -35,12 +35,12 @@ def _first(given: Any) -> str | None:
     return None
 
 
-def generated(run: Interpreter, generator: Any, name: str, *, is_written: bool = False) -> str | Unknown | None:
-    """The alias that a model's `alias_generator` makes of a name; None where it makes none."""
+def generated(run: Interpreter, generator: Any, name: str, *, for_serialization: bool = False) -> str | Unknown | None:
+    """The alias that a model's `alias_generator` returns for a name; None without a generator."""
     if generator is None:
         return None
     if isinstance(generator, ExternalCall) and generator.func.last == "AliasGenerator":
-        position, said = (2, "serialization_alias") if is_written else (1, "validation_alias")
+        position, said = (2, "serialization_alias") if for_serialization else (1, "validation_alias")
         own = generator.argument(position, said)
         inner = own if own is not None else generator.argument(0, "alias")
         return UNKNOWN if not generator.complete else generated_by(run, inner, name)
@@ -48,7 +48,7 @@ def generated(run: Interpreter, generator: Any, name: str, *, is_written: bool =
 
 
 def generated_by(run: Interpreter, function: Any, name: str) -> str | Unknown | None:
-    """What one function makes of a name."""
+    """The alias that one function returns for a name."""
     if function is None:
         return None
     if len(name) > LONGEST_NAME:
@@ -86,4 +86,4 @@ _GENERATORS = {
     "builtins.str.lower": str.lower,
     "builtins.str.title": str.title,
 }
-"""Those that Pydantic has, and what else is used as one."""
+"""The generators of Pydantic, and string methods that are used as such."""

@@ -1,4 +1,4 @@
-"""Types that Pydantic knows by name, and what it writes for them."""
+"""The schemas of types that Pydantic supports by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PACKAGES = frozenset(
         "numbers",
     ]
 )  # fmt: skip
-"""Where the types come from that Pydantic knows; a name that is the same elsewhere means something else."""
+"""The packages of these types; elsewhere the same name means something else."""
 ANY = frozenset(("Any", "object"))
 ARRAYS = frozenset(
     [
@@ -47,7 +47,7 @@ TRANSPARENT = frozenset(
 
 
 class DecimalNumber(dict[str, Any]):
-    """A decimal where it is given as a number: the branch that its bounds hold for."""
+    """The number branch of a decimal, which its bounds apply to."""
 
 
 BASIC: dict[str, dict[str, Any]] = {
@@ -148,10 +148,10 @@ BASIC: dict[str, dict[str, Any]] = {
     },
 }
 
-WRITTEN: dict[str, dict[str, Any]] = {
+SERIALIZED: dict[str, dict[str, Any]] = {
     "Decimal": {"type": "string"},
     "Json": {},
     "ByteSize": {"minimum": 0, "type": "integer"},
     "Fraction": {"format": "fraction", "type": "string"},
 }
-"""What is written otherwise than it is read."""
+"""Schemas that are different for serialization."""

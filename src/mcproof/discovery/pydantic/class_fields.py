@@ -1,4 +1,4 @@
-"""The fields of a class of the project: which it has, in what order, and what each says of itself."""
+"""The fields of a project class: names, order, defaults."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.discovery.interp.containers import EXACT, extent_of
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Generic, UnionOf
 from mcproof.discovery.pydantic import constraints
 
@@ -13,23 +14,23 @@ if TYPE_CHECKING:
     from mcproof.discovery.interp.modules import Module
 
 MOST_PARTS = 200
-"""How many types an annotation may be made of where one is taken apart."""
+"""The maximum number of types in an annotation that is transformed."""
 
 
 class DeclaredField(NamedTuple):
-    """One field, and who declares it."""
+    """One field, and the class that declares it."""
 
     name: str
     node: ast.AnnAssign
     owner: Class
 
     def default(self) -> Any:
-        """What it is assigned: a value, a `Field(...)` or a `field(...)`; MISSING where nothing is."""
+        """Its assigned value, `Field(...)` or `field(...)`; MISSING if there is none."""
         return self.owner.body.names.get(self.name, MISSING) if self.node.value is not None else MISSING
 
 
 def fields(cls: Class, kind: str) -> list[DeclaredField]:
-    """The fields of a class and its ancestors in the order that Pydantic has them."""
+    """The fields of a class and its ancestors in Pydantic's order."""
     found: dict[str, DeclaredField] = {}
     named_only: dict[str, bool] = {}
     for each in reversed(cls.ancestry()):
@@ -37,7 +38,7 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
         for name, node in each.annotations.items():
             if kind == "dataclass" and _last_name(node.annotation) == "KW_ONLY":
                 is_named_only = True
-            if (name.startswith("_") and kind != "typed") or name == "model_config" or is_no_field(node, kind):
+            if (name.startswith("_") and kind != "typed") or name == "model_config" or is_not_field(node, kind):
                 continue
             declared = DeclaredField(name, node, each)
             given = declared.default() if kind == "dataclass" else None
@@ -56,8 +57,8 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
 _FILLED = {"default", "default_factory"}
 
 
-def is_no_field(node: ast.AnnAssign, kind: str) -> bool:
-    """Whether an annotation says that a name belongs to the class itself, or only to the call that makes an object."""
+def is_not_field(node: ast.AnnAssign, kind: str) -> bool:
+    """Whether an annotated name is not a field, but a class variable or an argument of `__init__`."""
     name = _last_name(node.annotation)
     if name == "Final":
         return kind == "model" and node.value is not None
@@ -71,8 +72,8 @@ def _last_name(node: ast.AST) -> str:
     return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
 
 
-def is_left_out(annotation: Any, default: Any) -> bool:
-    """Whether a field is never written."""
+def is_excluded(annotation: Any, default: Any) -> bool:
+    """Whether a field is excluded from serialization."""
     infos = [*constraints.fields_of(annotation), *([default] if constraints.is_field(default) else [])]
     return any(info.kwargs.get("exclude") is True for info in infos)
 
@@ -81,7 +82,7 @@ def is_left_out(annotation: Any, default: Any) -> bool:
 
 
 def dataclass_decorator(cls: Class) -> Any:
-    """`@dataclass`, of Python or of Pydantic, as it stands above a class; None where it does not."""
+    """The `@dataclass` decorator of a class, of Python or of Pydantic; None if it has none."""
     for decorator in cls.decorators:
         func = decorator.func if isinstance(decorator, ExternalCall) else decorator
         if isinstance(func, External) and func.last == "dataclass":
@@ -95,24 +96,24 @@ def _dataclass_settings(cls: Class) -> dict[str, Any]:
 
 
 def has_slots(cls: Class) -> bool:
-    """Whether the fields of a class are no attributes of it."""
+    """Whether the fields of a class are slots."""
     return "__slots__" in cls.body.names or _dataclass_settings(cls).get("slots") is True
 
 
 def dataclass_default(field: DeclaredField) -> Any:
-    """The default of a field of a data class: a value, or a `Field(...)` with what `metadata` says."""
+    """The default of a dataclass field: a value, or a `Field(...)` with the entries of `metadata`."""
     given = field.default()
     if not isinstance(given, ExternalCall) or given.func.last != "field":
         return given
     said = given.kwargs.get("metadata")
     kwargs = {key: value for key, value in said.items() if isinstance(key, str)} if isinstance(said, dict) else {}
     kwargs.update({key: value for key, value in given.kwargs.items() if key in ("default", "default_factory")})
-    is_whole = given.complete and (said is None or (isinstance(said, dict) and not getattr(said, "incomplete", False)))
+    is_whole = given.complete and (said is None or (isinstance(said, dict) and extent_of(said) is EXACT))
     return ExternalCall(External("pydantic.Field"), [], kwargs, complete=is_whole)
 
 
 def class_default(field: DeclaredField) -> Any:
-    """What the class has under the name of a field: the default, for those who ask the class."""
+    """The default of a field as an attribute of the class."""
     given = field.default()
     if isinstance(given, ExternalCall) and given.func.last == "field":
         return given.kwargs.get("default", MISSING)
@@ -126,8 +127,8 @@ def class_default(field: DeclaredField) -> Any:
     return given
 
 
-def is_checked(cls: Class) -> bool:
-    """Whether Pydantic looks at the values of a data class."""
+def is_validated(cls: Class) -> bool:
+    """Whether Pydantic validates a dataclass."""
     return any(_is_pydantic(dataclass_decorator(each)) for each in cls.ancestry())
 
 
@@ -140,9 +141,9 @@ def _is_pydantic(decorator: Any) -> bool:
 
 
 def is_required_key(annotation: Any, owner: Class, *, is_text: bool = False) -> bool:
-    """Whether a key of a typed dictionary must be there; `total` speaks of what its own class declares.
+    """Whether a key of a typed dictionary is required; `total` applies to the keys that its class declares.
 
-    Of an annotation that is still a text Python does not see more than that.
+    Python does not look into an annotation that is still a string.
     """
     kind = annotation
     while isinstance(kind, Generic) and isinstance(kind.base, External) and not is_text:
@@ -155,7 +156,7 @@ def is_required_key(annotation: Any, owner: Class, *, is_text: bool = False) -> 
 
 
 def has_late_annotations(module: Module) -> bool:
-    """Whether the module's annotations are texts until somebody asks."""
+    """Whether the annotations of a module are strings (`from __future__ import annotations`)."""
     return any(
         isinstance(each, ast.ImportFrom)
         and each.module == "__future__"
@@ -164,32 +165,33 @@ def has_late_annotations(module: Module) -> bool:
     )
 
 
-_EXTRAS = frozenset(("Annotated", "Required", "NotRequired", "ReadOnly"))
+_METADATA_TYPES = frozenset(("Annotated", "Required", "NotRequired", "ReadOnly"))
 
 
-def without_extras(kind: Any, budget: list[int] | None = None) -> Any:
-    """A type as `typing.get_type_hints` has it: without what `Annotated` says; UNKNOWN where it has too many parts."""
+def without_metadata(kind: Any, budget: list[int] | None = None) -> Any:
+    """A type as `typing.get_type_hints` returns it, without metadata; UNKNOWN if it has too many parts."""
     budget = [MOST_PARTS] if budget is None else budget
     budget[0] -= 1
     if budget[0] < 0:
         return UNKNOWN
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in _EXTRAS and kind.args:
-        return without_extras(kind.args[0], budget)
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Literal":
+    name = kind.base.last if isinstance(kind, Generic) and isinstance(kind.base, External) else ""
+    if name in _METADATA_TYPES and kind.args:
+        return without_metadata(kind.args[0], budget)
+    if name == "Literal":
         return kind
     if isinstance(kind, (Generic, UnionOf)):
-        args = tuple(without_extras(arg, budget) for arg in kind.args)
+        args = tuple(without_metadata(arg, budget) for arg in kind.args)
         if any(arg is UNKNOWN for arg in args):
             return UNKNOWN
         return Generic(kind.base, args) if isinstance(kind, Generic) else UnionOf(args)
     return kind
 
 
-# --- texts
+# --- docstrings
 
 
 def attribute_docstrings(cls: Class) -> dict[str, str]:
-    """The text that stands right below each field of a class."""
+    """The docstrings below the fields of a class."""
     found: dict[str, str] = {}
     for above, below in zip(cls.node.body, cls.node.body[1:], strict=False):
         if (

@@ -1,9 +1,10 @@
-"""Classes of the project as schemas: Pydantic models, dataclasses, typed dictionaries, enumerations."""
+"""The schemas of project classes: Pydantic models, dataclasses, typed dictionaries, enumerations."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.containers import EXACT, SourceDict, extent_of
 from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -13,7 +14,6 @@ from mcproof.discovery.interp.values import (
     ExternalCall,
     Function,
     Generic,
-    PlacedDict,
     Scope,
     Unknown,
 )
@@ -26,14 +26,14 @@ from mcproof.discovery.pydantic.class_fields import (
     dataclass_default,
     fields,
     has_late_annotations,
-    is_left_out,
+    is_excluded,
     is_required_key,
-    without_extras,
+    without_metadata,
 )
-from mcproof.discovery.pydantic.constraints import add_known, is_skipped
+from mcproof.discovery.pydantic.constraints import add_keywords, is_skipped
 from mcproof.discovery.pydantic.model_config import configuration, string_lengths
 from mcproof.discovery.pydantic.schema_nodes import clean_docstring, common_type, title
-from mcproof.discovery.pydantic.serializers import UNSAID, is_said
+from mcproof.discovery.pydantic.serializers import UNDECLARED, is_declared
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from mcproof.discovery.pydantic.schema_nodes import Schema
 
 COST_OF_A_MODEL = 4_000
-"""How many times the work of going through one item it is to describe a class."""
+"""The cost of a class schema, relative to processing one item."""
 MOST_GENERICS = 100
-"""How many generic models with parameters one schema may have: a model may hold itself with ever longer ones."""
+"""The maximum number of parametrized models in a schema: a model may nest itself with ever longer parameters."""
 _OWN_SCHEMA = ("__get_pydantic_json_schema__", "__get_pydantic_core_schema__", "__modify_schema__")
-"""Methods by which a class says itself what its schema is."""
+"""Methods through which a class customizes its schema."""
 _MODELS = frozenset(("BaseModel", "BaseSettings", "SQLModel"))
 
 
 def reference(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
-    """A class as it stands in another schema: a reference to its definition, where it has one."""
+    """A class within another schema: a reference to its definition."""
     kind = kind_of(cls)
     if kind is None or any(isinstance(cls.attribute(name), Function) for name in _OWN_SCHEMA):
         return generator.unknown_at(at)
@@ -58,20 +58,20 @@ def reference(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
 
 
 def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, ...], at: str, scope: Scope) -> Schema:
-    """A generic class with its parameters filled in."""
+    """A reference to a parametrized generic class."""
     names, kind = generics.parameters_of(cls), kind_of(cls)
     if kind in (None, "enum") or not names:
         return generator.unknown_at(at)
-    args = tuple(generator.resolved(arg, scope) for arg in args)
+    args = tuple(generator.parsed_type(arg, scope) for arg in args)
     filled = [generics.filled_in(arg, generator.variables) for arg in args]
     if [each.args[0] for each in filled if isinstance(each, ExternalCall) and each.func.last == "TypeVar"] == names:
         return reference(generator, cls, at)
-    spelling = generics.Spelling(generator.variables)
+    labeller = generics.Labeller(generator.variables)
     try:
-        labels = [spelling.of(arg) for arg in filled]
-    except generics.UnspeltError:
+        labels = [labeller.of(arg) for arg in filled]
+    except generics.UnknownLabelError:
         return generator.unknown_at(at)
-    key = (cls, *labels, *spelling.types)
+    key = (cls, *labels, *labeller.types)
     if key not in generator.generics and len(generator.generics) >= MOST_GENERICS:
         return generator.unknown_at(at)
     identity = generator.generics.setdefault(key, object())
@@ -82,10 +82,10 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
     def make(place: str) -> Schema:
         made = definition(generator, cls, place, bound)
         if is_model:
-            made.pop("description", None)  # the class that Pydantic makes of it has no docstring
+            made.pop("description", None)  # Pydantic's parametrized class has no docstring
         if made.get("title") == cls.name:
             made["title"] = titled
-            if is_model and not spelling.is_titled:
+            if is_model and not labeller.is_titled:
                 del made["title"]
                 generator.unknown.add(f"{place}/title")
         return made
@@ -94,7 +94,7 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
 
 
 def kind_of(cls: Class) -> str | None:
-    """What sort of data class it is; None for an ordinary class."""
+    """The kind of a data class; None for an ordinary class."""
     bases = {base.last for base in cls.external_bases()}
     if is_enum(cls):
         return "enum"
@@ -112,7 +112,7 @@ def kind_of(cls: Class) -> str | None:
 
 
 def definition(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any] | None = None) -> Schema:
-    """The schema of a class, in full, its type variables standing for what is given."""
+    """The full schema of a class, with these values for its type variables."""
     kind = kind_of(cls)
     if kind == "enum":
         return _enumeration(generator, cls, at)
@@ -141,13 +141,13 @@ def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, 
         if "root" in each.annotations:
             field = DeclaredField("root", each.annotations["root"], each)
             kind = generator.run.annotation(field.node.annotation, each.body)
-            with generator.standing_for(bound[id(each)]):
+            with generator.type_context(bound[id(each)]):
                 made = dict(generator.field("root", kind, field.default(), each.body, at).schema)
             break
         roots = [base for base in each.bases if isinstance(base, Generic) and isinstance(base.base, External)]
         root = next((base for base in roots if base.base.last == "RootModel"), None)
         if root is not None:
-            with generator.standing_for(bound[id(each)]):
+            with generator.type_context(bound[id(each)]):
                 made = dict(generator.schema(root.args[0], each.scope, at))
             break
     if made is None:
@@ -156,18 +156,18 @@ def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, 
     if described:
         made["description"] = described
     made["title"] = cls.name
-    _add_extras(generator, made, configuration(cls), at)
+    _add_configured(generator, made, configuration(cls), at)
     return made
 
 
 def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
-    """A named tuple is an array; what it says of itself is not kept."""
+    """A named tuple as an array; its docstring is not used."""
     items: list[Schema] = []
     needed = 0
     bound = generics.bindings(cls, variables)
     for each in fields(cls, "tuple"):
         annotation = generator.run.annotation(each.node.annotation, each.owner.body)
-        with generator.standing_for(bound[id(each.owner)]):
+        with generator.type_context(bound[id(each.owner)]):
             entry = generator.field(
                 each.name, annotation, each.default(), each.owner.body, f"{at}/prefixItems/{len(items)}"
             )
@@ -179,61 +179,61 @@ def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dic
 def object_schema(
     generator: SchemaGenerator, cls: Class, at: str, kind: str, variables: dict[str, Any] | None = None
 ) -> Schema:
-    """An object with the fields of a class.
+    """An object schema with the fields of a class.
 
-    `kind` is that of the class; `hints` is a class, `typed hints` a typed dictionary, of which the framework makes a
-    model of its own from the type hints.
+    `kind` is that of the class. For `hints` (a class) and `typed hints` (a typed dictionary), the framework creates its
+    own model from the type hints.
     """
     generator.run.budget.charge(COST_OF_A_MODEL)
     config = {} if kind in ("hints", "typed hints") else configuration(cls)
     bound = generics.bindings(cls, variables or {})
     lengths = generator.lengths if kind == "typed" and not config else string_lengths(config)
-    properties = PlacedDict(module=cls.module)
+    properties = SourceDict(module=cls.module)
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}
     required: list[str] = []
     texts: dict[int, dict[str, str]] = {}
-    always = generator.is_written and config.get("json_schema_serialization_defaults_required") is True
-    changed = serializers.written_types(generator, cls) if generator.is_written and kind == "model" else {}
-    if is_said(changed.get("", UNSAID)):
+    always = generator.for_serialization and config.get("json_schema_serialization_defaults_required") is True
+    changed = serializers.serializer_types(generator, cls) if generator.for_serialization and kind == "model" else {}
+    if is_declared(changed.get("", UNDECLARED)):
         return {**generator.schema(changed[""], cls.scope, at), "title": cls.name}
     for each in fields(cls, "typed" if kind == "typed hints" else kind):
         owner = each.owner
-        annotation = generator.resolved(generator.run.annotation(each.node.annotation, owner.body), owner.body)
+        annotation = generator.parsed_type(generator.run.annotation(each.node.annotation, owner.body), owner.body)
         is_kept = _is_required(each, annotation, kind)
         default = _default(each, kind, is_kept=is_kept)
         if kind in ("hints", "typed hints"):
-            annotation = without_extras(annotation)
-        shown = (
-            _shown(generator, config, each.name, annotation, default, owner) if not generator.is_written else each.name
-        )
+            annotation = without_metadata(annotation)
+        shown: str | Unknown = each.name
+        if not generator.for_serialization:
+            shown = _shown(generator, config, each.name, annotation, default, owner)
         if not isinstance(shown, str):
             generator.unknown |= {f"{at}/properties", f"{at}/required"}
             continue
-        if is_skipped(annotation) or (generator.is_written and is_left_out(annotation, default)):
+        if is_skipped(annotation) or (generator.for_serialization and is_excluded(annotation, default)):
             continue
         place = f"{at}/properties/{escape(shown)}"
-        with generator.standing_for(bound[id(owner)], lengths):
+        with generator.type_context(bound[id(owner)], lengths):
             entry = generator.field(shown, annotation, default, owner.body, place)
         if "field_title_generator" in config and entry.schema.get("title") == title(shown):
             del entry.schema["title"]
             generator.unknown.add(f"{place}/title")
         if each.name in changed:
-            entry = _rewritten(generator, entry, shown, changed[each.name], owner, place)
+            entry = _serialized(generator, entry, shown, changed[each.name], owner, place)
         below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
         if each.name in below:
             entry.schema.setdefault("description", below[each.name])
         properties[shown] = entry.schema
-        properties.places[shown] = (owner.module, each.node.target, each.node)
+        properties.origins[shown] = (owner.module, each.node.target, each.node)
         if entry.required or always if is_kept is None else is_kept:
             required.append(shown)
-    if generator.is_written and kind in ("model", "dataclass"):
+    if generator.for_serialization and kind in ("model", "dataclass"):
         required += _compute(generator, cls, properties, at)
     if required:
         made["required"] = required
     described = clean_docstring(cls.node)
     if described and kind not in ("hints", "typed hints"):
         made["description"] = described
-    _add_extras(generator, made, config, at)
+    _add_configured(generator, made, config, at)
     if "model_title_generator" in config and made.get("title") == cls.name:
         del made["title"]
         generator.unknown.add(f"{at}/title")
@@ -242,10 +242,10 @@ def object_schema(
     return made
 
 
-def _rewritten(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
-    """A field that a serializer writes: of the type that it says, with a default that nobody can tell."""
+def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
+    """A field with a serializer: it has the serializer's return type, and an unknown default."""
     schema = dict(entry.schema)
-    if is_said(kind):
+    if is_declared(kind):
         kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
         schema = {**generator.field(name, kind, MISSING, owner.scope, at).schema, **kept}
     if schema.pop("default", None) is not None:
@@ -253,20 +253,20 @@ def _rewritten(generator: SchemaGenerator, entry: Field, name: str, kind: Any, o
     return entry._replace(schema=schema)
 
 
-def _compute(generator: SchemaGenerator, cls: Class, properties: PlacedDict, at: str) -> list[str]:
-    """Add the properties that are computed; returns their names, for they are always there."""
+def _compute(generator: SchemaGenerator, cls: Class, properties: SourceDict, at: str) -> list[str]:
+    """Add computed fields; return their names, which are always required."""
     found = serializers.computed_fields(generator, cls)
     for name, each in found.items():
         place = f"{at}/properties/{escape(name)}"
         kind = serializers.computed_type(generator, each)
         entry = generator.field(name, kind, serializers.computed_info(each), each.owner.scope, place)
         properties[name] = {**entry.schema, "readOnly": True}
-        properties.places[name] = (each.owner.module, each.node, each.node)
+        properties.origins[name] = (each.owner.module, each.node, each.node)
     return list(found)
 
 
 def _is_required(field: DeclaredField, annotation: Any, kind: str) -> bool | None:
-    """Whether a key of a typed dictionary must be there; None where the default of a field tells."""
+    """Whether a key of a typed dictionary is required; None if that depends on the default."""
     if kind == "typed":
         return is_required_key(annotation, field.owner)
     if kind == "typed hints":
@@ -276,14 +276,14 @@ def _is_required(field: DeclaredField, annotation: Any, kind: str) -> bool | Non
 
 def _default(field: DeclaredField, kind: str, *, is_kept: bool | None) -> Any:
     if kind == "typed hints":
-        return MISSING if is_kept else None  # what may be absent is null unless given
+        return MISSING if is_kept else None  # an optional key is null by default
     if kind == "hints":
         return class_default(field)
     return dataclass_default(field) if kind == "dataclass" else field.default()
 
 
 def _texts(cls: Class) -> dict[str, str]:
-    """What stands below each field of a class that wants this to be its description."""
+    """The docstrings of fields, if the class uses them as descriptions."""
     return attribute_docstrings(cls) if configuration(cls).get("use_attribute_docstrings") is True else {}
 
 
@@ -298,8 +298,8 @@ def _shown(
     return name if made is None else made
 
 
-def _add_extras(generator: SchemaGenerator, made: Schema, config: dict[str, Any], at: str) -> None:
-    """Add what the configuration of a class says of its schema."""
+def _add_configured(generator: SchemaGenerator, made: Schema, config: dict[str, Any], at: str) -> None:
+    """Add what the configuration of a class specifies."""
     extra = config.get("extra")
     if extra is UNKNOWN:
         generator.unknown.add(f"{at}/additionalProperties")
@@ -309,6 +309,6 @@ def _add_extras(generator: SchemaGenerator, made: Schema, config: dict[str, Any]
         made["title"] = config["title"]
     more = config.get("json_schema_extra")
     if isinstance(more, dict):
-        add_known(generator, made, more, at)
-    if more is not None and (not isinstance(more, dict) or getattr(more, "incomplete", False)):
+        add_keywords(generator, made, more, at)
+    if more is not None and (not isinstance(more, dict) or extent_of(more) is not EXACT):
         generator.unknown.add(at)

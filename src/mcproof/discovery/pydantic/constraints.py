@@ -1,19 +1,12 @@
-"""What `Field(...)` and the other words in `Annotated` add to a schema."""
+"""What `Field(...)` and other metadata in `Annotated` add to a schema."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.values import (
-    MISSING,
-    UNKNOWN,
-    Absent,
-    External,
-    ExternalCall,
-    Function,
-    Generic,
-)
+from mcproof.discovery.interp.containers import EXACT, extent_of
+from mcproof.discovery.interp.values import MISSING, UNKNOWN, Absent, External, ExternalCall, Function, Generic
 from mcproof.discovery.pydantic.basic_types import DecimalNumber
 from mcproof.text.pointers import escape
 
@@ -22,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.discovery.pydantic.schema_nodes import Schema
 
 FACTORY = Absent()
-"""The default of a field that makes one when asked: not required, and no default in the schema."""
+"""The default of a field with a default factory: optional, without a default in the schema."""
 
 CONSTRAINED = {
     "constr": "builtins.str", "conint": "builtins.int", "confloat": "builtins.float", "conlist": "builtins.list",
@@ -65,7 +58,7 @@ def fields_of(kind: Any) -> list[ExternalCall]:
 
 
 def is_skipped(kind: Any) -> bool:
-    """Whether a type is left out of the schema: `SkipJsonSchema[...]`, or with that beside it."""
+    """Whether a type is left out of the schema: `SkipJsonSchema[...]`, or annotated with it."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External)):
         return False
     if kind.base.last == "Annotated":
@@ -75,7 +68,7 @@ def is_skipped(kind: Any) -> bool:
 
 
 def default_of(info: ExternalCall) -> Any:
-    """The default that a `Field(...)` gives: a value, UNKNOWN, FACTORY or MISSING."""
+    """The default in a `Field(...)`: a value, UNKNOWN, FACTORY or MISSING."""
     if "default_factory" in info.kwargs:
         return FACTORY
     given = info.argument(0, "default", MISSING)
@@ -87,7 +80,7 @@ def default_of(info: ExternalCall) -> Any:
 
 
 def apply(generator: SchemaGenerator, schema: Schema, extra: Any, at: str) -> Schema:
-    """A schema with one more thing said about it."""
+    """Apply one piece of metadata to a schema."""
     if not isinstance(extra, ExternalCall):
         if extra is UNKNOWN:
             generator.unknown.add(at)
@@ -96,40 +89,40 @@ def apply(generator: SchemaGenerator, schema: Schema, extra: Any, at: str) -> Sc
     if name == "WithJsonSchema" and extra.args and isinstance(extra.args[0], dict):
         return {**extra.args[0], **{key: schema[key] for key in _PLACED_BY_FIELD if key in schema}}
     if name == "UrlConstraints":
-        return _limited(generator, schema, {"max_length": extra.argument(0, "max_length")}, at)
+        return _bounded(generator, schema, {"max_length": extra.argument(0, "max_length")}, at)
     if name in _SINGLE:
-        return _limited(generator, schema, {_SINGLE[name]: extra.argument(0, _SINGLE[name], UNKNOWN)}, at)
+        return _bounded(generator, schema, {_SINGLE[name]: extra.argument(0, _SINGLE[name], UNKNOWN)}, at)
     if name == "Interval":
-        return _limited(generator, schema, extra.kwargs, at)
+        return _bounded(generator, schema, extra.kwargs, at)
     if name == "Len":
         limits = {"min_length": extra.argument(0, "min_length", 0), "max_length": extra.argument(1, "max_length")}
-        return _limited(generator, schema, limits, at)
+        return _bounded(generator, schema, limits, at)
     if name == "StringConstraints" or name in CONSTRAINED:
-        return _limited(generator, schema, extra.kwargs, at)
+        return _bounded(generator, schema, extra.kwargs, at)
     if name in ("Field", "FieldInfo"):
-        return _described(generator, _limited(generator, schema, extra.kwargs, at), extra, at)
+        return _described(generator, _bounded(generator, schema, extra.kwargs, at), extra, at)
     if name == "Discriminator":
-        return _told_apart(generator, schema, extra, at)
+        return _with_discriminator(generator, schema, extra, at)
     if name == "PlainValidator":
         return generator.unknown_at(at)
-    if name in _SERIALIZERS and generator.is_written:
-        return _rewritten(generator, schema, extra, at)
+    if name in _SERIALIZERS and generator.for_serialization:
+        return _serialized(generator, schema, extra, at)
     return schema
 
 
 _SERIALIZERS = ("PlainSerializer", "WrapSerializer")
 
 
-def is_rewritten(kind: Any) -> bool:
-    """Whether a function writes what is of this type, so that nobody can tell how a default is written."""
+def has_serializer(kind: Any) -> bool:
+    """Whether a type has a custom serializer, so that the serialized default is unknown."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
         return False
     said = [each for each in kind.args[1:] if isinstance(each, ExternalCall)]
-    return any(each.func.last in _SERIALIZERS for each in said) or is_rewritten(kind.args[0])
+    return any(each.func.last in _SERIALIZERS for each in said) or has_serializer(kind.args[0])
 
 
-def _rewritten(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
-    """What a function writes: of the type that it says, or else as it was."""
+def _serialized(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
+    """The schema of the serializer's return type; unchanged if it has none."""
     kind = extra.argument(1, "return_type", MISSING)
     function = extra.argument(0, "func")
     if kind is MISSING and isinstance(function, Function):
@@ -143,8 +136,8 @@ def _rewritten(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, 
     return generator.unknown_at(at) if scope is None else {**generator.schema(kind, scope, at), **kept}
 
 
-def add_known(generator: SchemaGenerator, made: Schema, said: dict[Any, Any], at: str) -> None:
-    """Add to a schema what somebody says in so many words; what is not known of it is marked."""
+def add_keywords(generator: SchemaGenerator, made: Schema, said: dict[Any, Any], at: str) -> None:
+    """Add explicit keywords to a schema; record unknown values."""
     from mcproof.discovery.pydantic.defaults import encode
 
     for key, value in said.items():
@@ -159,7 +152,7 @@ def add_known(generator: SchemaGenerator, made: Schema, said: dict[Any, Any], at
 def _described(generator: SchemaGenerator, schema: Schema, info: ExternalCall, at: str) -> Schema:
     made = dict(schema)
     said = {key: info.kwargs[key] for key in _PLACED_BY_FIELD if info.kwargs.get(key) is not None}
-    add_known(generator, made, said, at)
+    add_keywords(generator, made, said, at)
     discriminator = info.kwargs.get("discriminator")
     if isinstance(discriminator, str):
         made = _discriminated(generator, made, discriminator)
@@ -169,8 +162,8 @@ def _described(generator: SchemaGenerator, schema: Schema, info: ExternalCall, a
         made["deprecated"] = True
     extra = info.kwargs.get("json_schema_extra")
     if isinstance(extra, dict):
-        add_known(generator, made, extra, at)
-        if getattr(extra, "incomplete", False):
+        add_keywords(generator, made, extra, at)
+        if extent_of(extra) is not EXACT:
             generator.unknown.add(at)
     elif extra is UNKNOWN or isinstance(extra, (Function, External)):
         generator.unknown.add(at)
@@ -179,8 +172,8 @@ def _described(generator: SchemaGenerator, schema: Schema, info: ExternalCall, a
     return made
 
 
-def _told_apart(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
-    """A union whose branches a property, or a function, tells apart."""
+def _with_discriminator(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
+    """A union with a discriminator: a property or a function."""
     told = extra.argument(0, "discriminator")
     if isinstance(told, str):
         return _discriminated(generator, schema, told)
@@ -190,7 +183,7 @@ def _told_apart(generator: SchemaGenerator, schema: Schema, extra: ExternalCall,
 
 
 def _discriminated(generator: SchemaGenerator, schema: Schema, name: str) -> Schema:
-    """A union whose branches one property tells apart."""
+    """A union with a discriminating property."""
     branches = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     mapping: dict[str, str] = {}
     for branch in branches:
@@ -211,18 +204,18 @@ def _discriminated(generator: SchemaGenerator, schema: Schema, name: str) -> Sch
 _NULL = {"type": "null"}
 
 
-def _limited(generator: SchemaGenerator, schema: Schema, limits: dict[str, Any], at: str) -> Schema:
-    """A schema within limits; those of a nullable type hold for what is not null."""
-    wanted = {key: value for key, value in limits.items() if value is not None and key in _KNOWN_LIMITS}
+def _bounded(generator: SchemaGenerator, schema: Schema, limits: dict[str, Any], at: str) -> Schema:
+    """Apply bounds to a schema; those of a nullable type apply to its other branch."""
+    wanted = {key: value for key, value in limits.items() if value is not None and key in _KNOWN_BOUNDS}
     if not wanted:
         return schema
     branches = schema.get("anyOf")
     if isinstance(branches, list) and any(isinstance(each, DecimalNumber) for each in branches):
-        return {**schema, "anyOf": [_limited_decimal(generator, each, wanted, at) for each in branches]}
+        return {**schema, "anyOf": [_bounded_decimal(generator, each, wanted, at) for each in branches]}
     if isinstance(branches, list) and _NULL in branches:
         others = [each for each in branches if each != _NULL]
         inner = others[0] if len(others) == 1 else {"anyOf": others}
-        return {**schema, "anyOf": [_limited(generator, inner, limits, f"{at}/anyOf/0"), dict(_NULL)]}
+        return {**schema, "anyOf": [_bounded(generator, inner, limits, f"{at}/anyOf/0"), dict(_NULL)]}
     made = dict(schema)
     for key, value in wanted.items():
         keyword = _keyword(key, schema)
@@ -242,7 +235,7 @@ def _limited(generator: SchemaGenerator, schema: Schema, limits: dict[str, Any],
     return made
 
 
-def _limited_decimal(generator: SchemaGenerator, schema: Schema, wanted: dict[str, Any], at: str) -> Schema:
+def _bounded_decimal(generator: SchemaGenerator, schema: Schema, wanted: dict[str, Any], at: str) -> Schema:
     if not isinstance(schema, DecimalNumber):
         return schema
     made = DecimalNumber(schema)
@@ -254,14 +247,14 @@ def _limited_decimal(generator: SchemaGenerator, schema: Schema, wanted: dict[st
     return made
 
 
-_KNOWN_LIMITS = frozenset((*_NUMBERS, "min_length", "max_length", "pattern", "regex"))
+_KNOWN_BOUNDS = frozenset((*_NUMBERS, "min_length", "max_length", "pattern", "regex"))
 
 
 def _keyword(key: str, schema: Schema) -> str | None:
     kind = schema.get("type")
     if key in _NUMBERS:
         if kind is None:
-            return key  # Pydantic keeps its own word where no single type can say it
+            return key  # without a single type, Pydantic keeps its own name
         return _NUMBERS[key] if kind in ("integer", "number") else None
     if key in ("pattern", "regex"):
         return "pattern"

@@ -1,4 +1,4 @@
-"""Defaults as Pydantic writes them into a schema."""
+"""Defaults as Pydantic serializes them into a schema."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import datetime
 import math
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.containers import SourceDict, has_doubt
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Class,
@@ -14,7 +15,6 @@ from mcproof.discovery.interp.values import (
     ExternalCall,
     Generic,
     Instance,
-    PlacedDict,
     Scope,
     UnionOf,
 )
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 DEEPEST = 30
 MOST_VALUES = 2_000
-"""How many values a default may have: a list that holds another twice, and so on, doubles with every step."""
+"""The maximum number of values in a default; shared values count each time."""
 
 
-class Room:
-    """How much more may be written."""
+class Quota:
+    """How many more values may be written."""
 
     __slots__ = ("left",)
 
@@ -39,40 +39,40 @@ class Room:
         self.left = MOST_VALUES
 
 
-def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0, room: Room | None = None) -> Any:
-    """A value as JSON, UNKNOWN where it is not known; who makes the schema tells how an object is written."""
-    room = Room() if room is None else room
-    room.left -= 1
-    if depth > DEEPEST or room.left < 0:
+def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0, quota: Quota | None = None) -> Any:
+    """A value as JSON; UNKNOWN if unknown. Instances need a generator."""
+    quota = Quota() if quota is None else quota
+    quota.left -= 1
+    if depth > DEEPEST or quota.left < 0:
         return UNKNOWN
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, EnumMember):
-        return encode(value.value, generator, depth + 1, room)
+        return encode(value.value, generator, depth + 1, quota)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        if isinstance(value, PlacedDict) and (value.incomplete or value.doubtful):
+        if isinstance(value, SourceDict) and (has_doubt(value)):
             return UNKNOWN
-        made = {key: encode(item, generator, depth + 1, room) for key, item in value.items()}
+        made = {key: encode(item, generator, depth + 1, quota) for key, item in value.items()}
         is_plain = all(isinstance(key, str) for key in made)
         return UNKNOWN if any(item is UNKNOWN for item in made.values()) or not is_plain else made
     if isinstance(value, (list, tuple, set, frozenset)):
-        if getattr(value, "incomplete", False) or getattr(value, "doubtful", False):
+        if has_doubt(value):
             return UNKNOWN
-        items = [encode(item, generator, depth + 1, room) for item in value]
+        items = [encode(item, generator, depth + 1, quota) for item in value]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if isinstance(value, bytes):
         return _text(value)
     if isinstance(value, ExternalCall):
         return _called(value)
     if isinstance(value, Instance) and generator is not None:
-        return _object(generator, value, depth, room)
+        return _object(generator, value, depth, quota)
     return UNKNOWN
 
 
-def fitted(value: Any, kind: Any) -> Any:
-    """A default in the order that its type gives it: Pydantic sorts what is a set."""
+def in_type_order(value: Any, kind: Any) -> Any:
+    """A default in the order of its type: Pydantic sorts sets."""
     if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in SETS:
         is_sortable = isinstance(value, list) and all(isinstance(each, str) for each in value)
         if isinstance(value, list) and len(value) > 1:
@@ -87,7 +87,7 @@ def _text(value: bytes) -> Any:
         return UNKNOWN
 
 
-# --- calls of classes that Pydantic knows
+# --- external classes that Pydantic supports
 
 
 _MOMENTS = {"datetime.date": datetime.date, "datetime.datetime": datetime.datetime, "datetime.time": datetime.time}
@@ -123,7 +123,7 @@ def _uuid(text: str) -> Any:
 
 
 def _moment(value: ExternalCall) -> Any:
-    """A date or a time of day that is written out with numbers."""
+    """A date or time with literal numbers."""
     if value.kwargs or not all(isinstance(each, int) for each in value.args):
         return UNKNOWN
     try:
@@ -132,31 +132,31 @@ def _moment(value: ExternalCall) -> Any:
         return UNKNOWN
 
 
-# --- objects of the project
+# --- instances of project classes
 
 
-def _object(generator: SchemaGenerator, value: Instance, depth: int, room: Room) -> Any:
+def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quota) -> Any:
     kind = class_schema.kind_of(value.cls)
     declared = class_fields.fields(value.cls, kind or "hints")
     if kind == "tuple":
-        items = [encode(value.attributes.get(each.name, UNKNOWN), generator, depth + 1, room) for each in declared]
+        items = [encode(value.attributes.get(each.name, UNKNOWN), generator, depth + 1, quota) for each in declared]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if kind not in ("model", "dataclass") or serializers.changes_values(generator, value.cls):
         return UNKNOWN
-    is_checked = kind == "model" or class_fields.is_checked(value.cls)
+    is_validated = kind == "model" or class_fields.is_validated(value.cls)
     config = configuration(value.cls)
     if config.get("extra") in ("allow", UNKNOWN):
         return UNKNOWN
     made: dict[str, Any] = {}
     for each in declared:
-        if room.left < 0:
+        if quota.left < 0:
             return UNKNOWN
         annotation = generator.run.annotation(each.node.annotation, each.owner.body)
         given = _given(generator, value, each, annotation, config)
-        encoded = encode(given, generator, depth + 1, room)
-        if is_checked and encoded is not UNKNOWN:
-            encoded = _checked(generator, given, encoded, annotation, each.owner.body)
-        written = _written_name(generator, each, annotation, config) if is_checked else each.name
+        encoded = encode(given, generator, depth + 1, quota)
+        if is_validated and encoded is not UNKNOWN:
+            encoded = _validated(generator, given, encoded, annotation, each.owner.body)
+        written = _written_name(generator, each, annotation, config) if is_validated else each.name
         if encoded is UNKNOWN or not isinstance(written, str):
             return UNKNOWN
         made[written] = encoded
@@ -170,7 +170,7 @@ def _given(
     annotation: Any,
     config: dict[str, Any],
 ) -> Any:
-    """What a field of an object is: given under its alias, or under its name, or by default."""
+    """The value of an instance's field, given by alias, by name or by default."""
     alias = generator.alias(annotation, field.default(), field.owner.body)
     if alias is None:
         made = aliases.generated(generator.run, config.get("alias_generator"), field.name)
@@ -183,52 +183,52 @@ def _given(
 def _written_name(
     generator: SchemaGenerator, field: class_fields.DeclaredField, annotation: Any, config: dict[str, Any]
 ) -> Any:
-    if generator.is_written:
+    if generator.for_serialization:
         return field.name
-    alias = generator.alias(annotation, field.default(), field.owner.body, is_written=True)
+    alias = generator.alias(annotation, field.default(), field.owner.body, for_serialization=True)
     if alias is not None:
         return alias
-    made = aliases.generated(generator.run, config.get("alias_generator"), field.name, is_written=True)
+    made = aliases.generated(generator.run, config.get("alias_generator"), field.name, for_serialization=True)
     return field.name if made is None else made
 
 
 _TYPES = {"str": str, "int": int, "bool": bool}
 
 
-def _checked(generator: SchemaGenerator, given: Any, encoded: Any, kind: Any, scope: Scope) -> Any:
-    """A value as Pydantic writes it after it has seen it: what it would change is UNKNOWN, but for simple numbers."""
-    kind = generator.resolved(kind, scope)
+def _validated(generator: SchemaGenerator, given: Any, encoded: Any, kind: Any, scope: Scope) -> Any:
+    """A value as Pydantic writes it after validation; UNKNOWN if that would change it, except for simple numbers."""
+    kind = generator.parsed_type(kind, scope)
     if isinstance(kind, Generic) and isinstance(kind.base, External):
         name, args = kind.base.last, kind.args
         if name == "Annotated":
-            return _checked(generator, given, encoded, args[0], scope)
+            return _validated(generator, given, encoded, args[0], scope)
         if name in ("Optional", "Union"):
-            return _checked_union(generator, given, encoded, (*args, None) if name == "Optional" else args, scope)
+            return _validated_union(generator, given, encoded, (*args, None) if name == "Optional" else args, scope)
         if name == "Literal":
             return encoded
         if name in ("list", "List", "Sequence") and isinstance(encoded, list) and len(args) == 1:
-            items = [_checked(generator, *each, args[0], scope) for each in zip(given, encoded, strict=True)]
+            items = [_validated(generator, *each, args[0], scope) for each in zip(given, encoded, strict=True)]
             return UNKNOWN if any(item is UNKNOWN for item in items) else items
         if name in ("dict", "Dict", "Mapping") and isinstance(encoded, dict) and len(args) == 2:
-            values = {key: _checked(generator, given[key], item, args[1], scope) for key, item in encoded.items()}
+            values = {key: _validated(generator, given[key], item, args[1], scope) for key, item in encoded.items()}
             return UNKNOWN if any(item is UNKNOWN for item in values.values()) else values
         return encoded if encoded in ([], {}) else UNKNOWN
     if isinstance(kind, UnionOf):
-        return _checked_union(generator, given, encoded, kind.args, scope)
+        return _validated_union(generator, given, encoded, kind.args, scope)
     if isinstance(kind, Class):
         fits = isinstance(given, (Instance, EnumMember)) and given.cls is kind
         return encoded if fits else UNKNOWN
     if kind is None:
         return None if encoded is None else UNKNOWN
-    return _checked_plain(given, encoded, kind)
+    return _validated_plain(given, encoded, kind)
 
 
-def _checked_plain(given: Any, encoded: Any, kind: Any) -> Any:
+def _validated_plain(given: Any, encoded: Any, kind: Any) -> Any:
     name = kind.last if isinstance(kind, External) else ""
     if name in ("Any", "object", "list", "dict"):
         return encoded
     if encoded is None:
-        return None if given is None else UNKNOWN  # a default that breaks its own type is not looked at
+        return None if given is None else UNKNOWN  # Pydantic does not validate defaults
     if name == "float" and isinstance(encoded, (int, float)) and not isinstance(encoded, bool):
         return float(encoded)
     if name in _TYPES:
@@ -237,10 +237,10 @@ def _checked_plain(given: Any, encoded: Any, kind: Any) -> Any:
     return encoded if is_made else UNKNOWN
 
 
-def _checked_union(generator: SchemaGenerator, given: Any, encoded: Any, arms: tuple[Any, ...], scope: Scope) -> Any:
-    """The one branch that takes a value as it is; where several might, nobody knows."""
+def _validated_union(generator: SchemaGenerator, given: Any, encoded: Any, arms: tuple[Any, ...], scope: Scope) -> Any:
+    """The result of the only branch that accepts a value; UNKNOWN if several do."""
     if encoded is None:
         return None if None in arms else UNKNOWN
-    taken = [_checked(generator, given, encoded, arm, scope) for arm in arms if arm is not None]
+    taken = [_validated(generator, given, encoded, arm, scope) for arm in arms if arm is not None]
     found = [each for each in taken if each is not UNKNOWN]
     return found[0] if len(found) == 1 else UNKNOWN

@@ -1,10 +1,11 @@
-"""Types that a call makes: `Enum("Color", [...])`, `create_model("Row", ...)`."""
+"""Types that are created by a call: `Enum("Color", [...])`, `create_model("Row", ...)`."""
 
 from __future__ import annotations
 
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.containers import has_doubt
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, External, ExternalCall, Scope
 from mcproof.discovery.pydantic.schema_nodes import common_type
 from mcproof.text.pointers import escape
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 _ENUMS = frozenset(("Enum", "StrEnum", "IntEnum"))
 
 
-def is_made_type(kind: ExternalCall) -> bool:
-    """Whether a call makes a type with a definition of its own."""
+def is_dynamic_type(kind: ExternalCall) -> bool:
+    """Whether a call creates a type that has its own definition."""
     name, package = kind.func.last, kind.func.package
     return (name in _ENUMS and package == "enum") or (name == "create_model" and package == "pydantic")
 
 
 def reference(generator: SchemaGenerator, kind: ExternalCall, scope: Scope, at: str) -> Schema:
-    """Such a type as it stands in another schema."""
+    """A reference to such a type."""
     name = kind.args[0] if kind.args else None
     if not isinstance(name, str) or not kind.complete:
         return generator.unknown_at(at)
@@ -36,13 +37,13 @@ def reference(generator: SchemaGenerator, kind: ExternalCall, scope: Scope, at: 
 
 
 def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
-    """The members of an enumeration and their values; None where they are not known."""
+    """The members of an enumeration and their values; None if unknown."""
     given = kind.argument(1, "names")
     if set(kind.kwargs) - {"names", "module", "qualname"} and kind.kwargs.get("type") != External("builtins.str"):
         return None
     if isinstance(given, str):
         given = given.replace(",", " ").split()
-    if getattr(given, "incomplete", False) or getattr(given, "doubtful", False):
+    if has_doubt(given):
         return None
     if isinstance(given, (list, tuple)) and all(isinstance(each, str) for each in given):
         if "type" in kind.kwargs:
@@ -71,7 +72,7 @@ def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Sco
         is_pair = isinstance(said, tuple) and len(said) == 2
         annotation, default = said if is_pair else (said, MISSING)
         shown = generator.alias(annotation, default, scope) or field
-        with generator.standing_for({}):
+        with generator.type_context({}):
             entry = generator.field(shown, annotation, default, scope, f"{at}/properties/{escape(shown)}")
         properties[shown] = entry.schema
         required += [shown] if entry.required else []

@@ -1,4 +1,4 @@
-"""The JSON Schema that Pydantic makes of a type."""
+"""Generate the JSON Schema of a type as Pydantic does."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ import ast
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
     Class,
-    EnumMember,
     External,
     ExternalCall,
     Generic,
-    PlacedDict,
     Scope,
     TypeAlias,
     UnionOf,
 )
-from mcproof.discovery.pydantic import aliases, class_schema, constraints, defaults, dynamic_types
-from mcproof.discovery.pydantic.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SETS, TRANSPARENT, WRITTEN
-from mcproof.discovery.pydantic.schema_nodes import Schema, common_type, ordered, references, title, with_names
+from mcproof.discovery.pydantic import aliases, class_schema, constraints, defaults, dynamic_types, type_schemas
+from mcproof.discovery.pydantic.schema_nodes import Schema, ordered, references, title, with_names
 from mcproof.text.pointers import escape, unescape
 
 if TYPE_CHECKING:
@@ -30,11 +28,9 @@ if TYPE_CHECKING:
 
     from mcproof.discovery.interp.interpreter import Interpreter
 
-_JSON_VALUE = object()
-"""Whatever stands for Pydantic's `JsonValue` among the definitions."""
 DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
-"""How many types one schema may be made of: a type that holds another twice, and so on, doubles with every step."""
+"""The maximum number of types in one schema; shared types count each time."""
 
 
 class Field(NamedTuple):
@@ -45,27 +41,27 @@ class Field(NamedTuple):
 
 
 class SchemaGenerator:
-    """Makes one schema; definitions and what stayed unknown gather here."""
+    """Generates one schema; collects definitions and the pointers of unknown parts."""
 
-    def __init__(self, run: Interpreter, *, is_written: bool = False) -> None:
+    def __init__(self, run: Interpreter, *, for_serialization: bool = False) -> None:
         self.run = run
-        self.is_written = is_written
-        """Whether it describes what is written, not what is read: so fastmcp has results, and without aliases."""
+        self.for_serialization = for_serialization
+        """Whether the schema is for serialization, as fastmcp's output schemas; these do not use aliases."""
         self.definitions: dict[str, Schema] = {}
         self.unknown: set[str] = set()
         self._names: dict[int, str] = {}
         self._namesakes: dict[str, list[tuple[str, Any]]] = {}
-        """For each name the definitions that would have it: what they are known by here, and what they are of."""
+        """By name, the definitions that would have it: their key in `definitions`, and their type."""
         self._depth = self._made = 0
         self.variables: dict[str, Any] = {}
         self.lengths: Schema = {}
-        """The bounds of every string, where a model sets some."""
+        """The bounds of all strings, if a model configures them."""
         self.generics: dict[tuple[Any, ...], object] = {}
-        """What each generic model with these parameters is known by."""
+        """The identity of each parametrized generic model."""
 
     @contextmanager
-    def standing_for(self, variables: dict[str, Any], lengths: Schema | None = None) -> Iterator[None]:
-        """While this lasts, type variables stand for these types, and strings have these bounds."""
+    def type_context(self, variables: dict[str, Any], lengths: Schema | None = None) -> Iterator[None]:
+        """Within this context, type variables have these values, and strings these bounds."""
         outer = self.variables, self.lengths
         self.variables, self.lengths = variables, lengths or {}
         try:
@@ -78,216 +74,50 @@ class SchemaGenerator:
         return {}
 
     def schema(self, kind: Any, scope: Scope, at: str) -> Schema:
-        """The schema of a type, as evaluated; empty and marked where it is not known."""
+        """The schema of an evaluated type; empty, and recorded as unknown, if it is unknown."""
         self._depth += 1
         self._made += 1
         try:
             if self._depth > DEEPEST_TYPE or self._made > MOST_TYPES:
                 return self.unknown_at(at)
-            return self._schema(self.resolved(kind, scope), scope, at)
+            return self._schema(self.parsed_type(kind, scope), scope, at)
         finally:
             self._depth -= 1
 
-    def resolved(self, kind: Any, scope: Scope) -> Any:
-        """A type that is written as a string, read."""
+    def parsed_type(self, kind: Any, scope: Scope) -> Any:
+        """Evaluate a type that is written as a string."""
         steps = 0
         while isinstance(kind, str) and steps < 5:
             try:
                 node = ast.parse(kind.strip(), mode="eval").body
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 return UNKNOWN
-            kind, steps = self.run.settle(evaluate(self.run, node, scope)), steps + 1
+            kind, steps = self.run.resolve(evaluate(self.run, node, scope)), steps + 1
         return kind
 
     def _schema(self, kind: Any, scope: Scope, at: str) -> Schema:
         if kind is None:
             return {"type": "null"}
         if isinstance(kind, External):
-            return self._external(kind, scope, at)
+            return type_schemas.named(self, kind, scope, at)
         if isinstance(kind, Generic):
-            return self._generic(kind, scope, at)
+            return type_schemas.generic(self, kind, scope, at)
         if isinstance(kind, UnionOf):
-            return self.union(kind.args, scope, at)
+            return type_schemas.union(self, kind.args, scope, at)
         if isinstance(kind, Class):
             return class_schema.reference(self, kind, at)
         if isinstance(kind, TypeAlias):
             return self.defined(kind, kind.name, lambda place: self._alias(kind, place))
         if isinstance(kind, ExternalCall):
-            return self._called(kind, scope, at)
+            return type_schemas.created(self, kind, scope, at)
         return self.unknown_at(at)
 
     def _alias(self, kind: TypeAlias, at: str) -> Schema:
-        value = self.run.settle(evaluate(self.run, kind.node, kind.scope))
+        value = self.run.resolve(evaluate(self.run, kind.node, kind.scope))
         return self.schema(value, kind.scope, at)
 
-    def _external(self, kind: External, scope: Scope, at: str) -> Schema:
-        name = kind.last
-        if kind.package not in PACKAGES:
-            return self.unknown_at(at)
-        if name in self.variables:
-            return self.schema(self.variables[name], scope, at)
-        if name in ANY:
-            return {}
-        if name in ARRAYS:
-            return {"items": {}, "type": "array"}
-        if name in SETS:
-            return {"items": {}, "type": "array", "uniqueItems": True}
-        if name in MAPPINGS:
-            return {"additionalProperties": {"type": "integer"} if name == "Counter" else True, "type": "object"}
-        if name == "JsonValue":
-            return self.defined(_JSON_VALUE, name, lambda _: {})
-        if name in BASIC:
-            if name in ("str", "StrictStr") and self.lengths:
-                return self._bounded_string(at)
-            return dict(WRITTEN[name]) if self.is_written and name in WRITTEN else dict(BASIC[name])
-        return self.unknown_at(at)
-
-    def _bounded_string(self, at: str) -> Schema:
-        made: Schema = {"type": "string"}
-        for key, value in self.lengths.items():
-            if isinstance(value, int):
-                made[key] = value
-            else:
-                self.unknown.add(f"{at}/{key}")
-        return made
-
-    def _generic(self, kind: Generic, scope: Scope, at: str) -> Schema:
-        base, args = kind.base, kind.args
-        if isinstance(base, Class):
-            return class_schema.generic_reference(self, base, args, at, scope)
-        name = base.last if isinstance(base, External) and base.package in PACKAGES else ""
-        if name == "Annotated":
-            return self.annotated(args, scope, at)
-        if name == "Optional":
-            return self.union((*args, None), scope, at)
-        if name == "Union":
-            return self.union(args, scope, at)
-        if name == "Literal":
-            return self._literal(args, at)
-        if name in ("tuple", "Tuple"):
-            return self._tuple(args, scope, at)
-        if name in ARRAYS:
-            return {"items": self.schema(args[0], scope, f"{at}/items"), "type": "array"}
-        if name in SETS:
-            return {"items": self.schema(args[0], scope, f"{at}/items"), "type": "array", "uniqueItems": True}
-        if name in MAPPINGS:
-            return self._mapping(args, scope, at)
-        if name in TRANSPARENT:
-            return self.schema(args[0], scope, at)
-        if name in ("PathLike", "Pattern"):
-            return dict(BASIC[name])
-        if name in ("type", "Type"):
-            return {}
-        if name == "Json":
-            if self.is_written:
-                return self.schema(args[0], scope, at)
-            return {**BASIC[name], "contentSchema": self.schema(args[0], scope, f"{at}/contentSchema")}
-        return self.unknown_at(at)
-
-    def _tuple(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        if len(args) == 2 and args[1] is ...:
-            return {"items": self.schema(args[0], scope, f"{at}/items"), "type": "array"}
-        if args == ((),) or not args:
-            return {"maxItems": 0, "minItems": 0, "type": "array"}
-        items = [self.schema(arg, scope, f"{at}/prefixItems/{index}") for index, arg in enumerate(args)]
-        return {"maxItems": len(items), "minItems": len(items), "prefixItems": items, "type": "array"}
-
-    def _mapping(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        if len(args) == 1:  # what a counter counts
-            args = (*args, External("builtins.int"))
-        values = self.schema(args[1], scope, f"{at}/additionalProperties")
-        unsure = f"{at}/additionalProperties" in self.unknown
-        keys = self.schema(args[0], scope, f"{at}/propertyNames")
-        made: Schema = {"type": "object"}
-        pattern = keys.pop("pattern", None)
-        if pattern is not None:
-            made["patternProperties"] = {pattern: values}
-        elif values or not unsure:
-            made["additionalProperties"] = values or True
-        keys.pop("title", None)
-        is_text = keys.get("type", "string") == "string" and "anyOf" not in keys
-        if is_text and len(keys) > ("type" in keys):
-            made["propertyNames"] = {key: value for key, value in keys.items() if key != "type"}
-        return made
-
-    def _literal(self, args: tuple[Any, ...], at: str) -> Schema:
-        values: list[Any] = []
-        for arg in _flat_literals(args):
-            value = arg.value if isinstance(arg, EnumMember) else arg
-            if not isinstance(value, (str, int, bool, float, type(None))):
-                return self.unknown_at(at)
-            if not any(value == seen and type(value) is type(seen) for seen in values):
-                values.append(value)
-        made: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
-        return {**made, **common_type(values)}
-
-    def union(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        """`anyOf`, flattened and each branch once, null at the end."""
-        arms: list[Any] = []
-        for each in args:
-            arg = self.resolved(each, scope)
-            if constraints.is_skipped(arg):
-                continue
-            if isinstance(arg, UnionOf):
-                arms.extend(arg.args)
-            elif isinstance(arg, Generic) and isinstance(arg.base, External) and arg.base.last in ("Union", "Optional"):
-                arms.extend([*arg.args, *([None] if arg.base.last == "Optional" else [])])
-            else:
-                arms.append(arg)
-        nullable = any(arm is None or (isinstance(arm, External) and arm.last == "NoneType") for arm in arms)
-        branches: list[Schema] = []
-        for arm in arms:
-            if arm is None or (isinstance(arm, External) and arm.last == "NoneType"):
-                continue
-            made = self.schema(arm, scope, f"{at}/anyOf/{len(branches)}")
-            for each in made["anyOf"] if list(made) == ["anyOf"] else [made]:
-                if each not in branches:
-                    branches.append(each)
-        if nullable and {"type": "null"} not in branches:
-            branches.append({"type": "null"})
-        if len(branches) == 1:
-            return branches[0]
-        return {"anyOf": branches}
-
-    def annotated(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        """A type with what `Annotated` says about it."""
-        made = self.schema(args[0], scope, at)
-        for extra in args[1:]:
-            made = constraints.apply(self, made, extra, at)
-        return made
-
-    def _called(self, kind: ExternalCall, scope: Scope, at: str) -> Schema:
-        name = kind.func.last
-        if name == "NewType" and len(kind.args) > 1:
-            return self.schema(kind.args[1], scope, at)
-        if name == "TypeVar":
-            return self._variable(kind, scope, at)
-        if name == "TypeAliasType" and len(kind.args) > 1 and isinstance(kind.args[0], str):
-            return self.defined(kind, kind.args[0], lambda place: self.schema(kind.args[1], scope, place))
-        if dynamic_types.is_made_type(kind):
-            return dynamic_types.reference(self, kind, scope, at)
-        base = constraints.CONSTRAINED.get(name)
-        if base is not None:
-            is_generic = bool(kind.args) and base in ("builtins.list", "builtins.set", "builtins.frozenset")
-            inner = Generic(External(base), (kind.args[0],)) if is_generic else External(base)
-            return constraints.apply(self, self.schema(inner, scope, at), kind, at)
-        return self.unknown_at(at)
-
-    def _variable(self, kind: ExternalCall, scope: Scope, at: str) -> Schema:
-        name = kind.args[0] if kind.args else None
-        if name in self.variables:
-            return self.schema(self.variables[name], scope, at)
-        return self.schema(self._limit_of(kind), scope, at)
-
-    def _limit_of(self, variable: ExternalCall) -> Any:
-        """What a type variable means where it stands for nothing."""
-        for said in ("default", "bound"):
-            if said in variable.kwargs:
-                return variable.kwargs[said]
-        return UnionOf(tuple(variable.args[1:])) if variable.args[1:] else External("typing.Any")
-
     def defined(self, kind: Any, name: str, make: Any) -> Schema:
-        """A reference to a definition, made once."""
+        """A reference to a definition, which is made once."""
         known = self._names.get(id(kind))
         if known is None:
             namesakes = self._namesakes.setdefault(name, [])
@@ -300,8 +130,8 @@ class SchemaGenerator:
             self.definitions[known].update(make(f"/$defs/{escape(known)}"))
         return {"$ref": f"#/$defs/{known}"}
 
-    def told_apart(self, schema: Schema) -> Schema:
-        """A schema in which definitions of the same name are known by their modules, as Pydantic has them."""
+    def qualify_names(self, schema: Schema) -> Schema:
+        """Qualify definitions with the same name by their modules, as Pydantic does."""
         renamed: dict[str, str] = {}
         for namesakes in (each for each in self._namesakes.values() if len(each) > 1):
             named = [(known, kind) for known, kind in namesakes if isinstance(kind, (Class, TypeAlias))]
@@ -314,18 +144,18 @@ class SchemaGenerator:
         made: Schema = ordered(with_names(schema, renamed))
         return made
 
-    def alias(self, kind: Any, default: Any, scope: Scope, *, is_written: bool = False) -> str | None:
-        """The alias that a parameter or a field is given, to read its value or to write it."""
+    def alias(self, kind: Any, default: Any, scope: Scope, *, for_serialization: bool = False) -> str | None:
+        """The alias of a parameter or field, for validation or serialization."""
         infos = [
-            *constraints.fields_of(self.resolved(kind, scope)),
+            *constraints.fields_of(self.parsed_type(kind, scope)),
             *([default] if constraints.is_field(default) else []),
         ]
-        found = (aliases.alias_of(each, is_written=is_written) for each in reversed(infos))
+        found = (aliases.alias_of(each, for_serialization=for_serialization) for each in reversed(infos))
         return next((each for each in found if each is not None), None)
 
     def field(self, name: str, kind: Any, default: Any, scope: Scope, at: str) -> Field:
-        """A parameter or a field under the name that it has in the schema, with default and title."""
-        kind = self.resolved(kind, scope)
+        """A parameter or field with default and title, under its name in the schema."""
+        kind = self.parsed_type(kind, scope)
         made = self.schema(kind, scope, at)
         info = default if constraints.is_field(default) else None
         infos = [*constraints.fields_of(kind), *([info] if info is not None else [])]
@@ -338,12 +168,12 @@ class SchemaGenerator:
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
             if f"{at}/anyOf/0" in self.unknown and len(made.get("anyOf", ())) == 2:
-                self.unknown.add(f"{at}/title")  # a class that is not known may have its own
+                self.unknown.add(f"{at}/title")  # an unknown class may have its own title
             else:
                 made = {**made, "title": title(name)}
         if default is not MISSING and default is not constraints.FACTORY:
-            is_other = self.is_written and constraints.is_rewritten(kind)
-            encoded = UNKNOWN if is_other else defaults.fitted(defaults.encode(default, self), kind)
+            is_other = self.for_serialization and constraints.has_serializer(kind)
+            encoded = UNKNOWN if is_other else defaults.in_type_order(defaults.encode(default, self), kind)
             if encoded is UNKNOWN:
                 self.unknown.add(f"{at}/default")
             else:
@@ -351,34 +181,25 @@ class SchemaGenerator:
         return Field(made, required)
 
     def has_title(self, kind: Any, scope: Scope) -> bool:
-        """Whether Pydantic titles a field of this type: not where it refers to a definition with a title of its own."""
-        kind = self.resolved(kind, scope)
+        """Whether Pydantic adds a title to a field of this type; definitions have their own."""
+        kind = self.parsed_type(kind, scope)
         if isinstance(kind, ExternalCall) and kind.func.last == "TypeVar" and kind.args:
-            name = kind.args[0]
-            kind = self.resolved(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
+            kind = self.parsed_type(type_schemas.variable_type(self, kind), scope)
         if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
             return False
-        if isinstance(kind, ExternalCall) and (kind.func.last == "TypeAliasType" or dynamic_types.is_made_type(kind)):
-            return False
+        if isinstance(kind, ExternalCall):
+            return kind.func.last != "TypeAliasType" and not dynamic_types.is_dynamic_type(kind)
         if isinstance(kind, Generic):
             if isinstance(kind.base, Class):
                 return False
             name = kind.base.last if isinstance(kind.base, External) else ""
             if name in ("Annotated", "Required", "NotRequired") and kind.args:
                 return self.has_title(kind.args[0], scope)
-            if name in ("Optional", "Union"):
-                args = (*kind.args, None) if name == "Optional" else kind.args
-                return self._union_has_title(args, scope)
-        if isinstance(kind, UnionOf):
-            return self._union_has_title(kind.args, scope)
-        return True
-
-    def _union_has_title(self, args: tuple[Any, ...], scope: Scope) -> bool:
-        arms = [arg for arg in args if arg is not None]
+        arms = [arm for arm in type_schemas.union_members(kind) if arm is not None]
         return len(arms) != 1 or self.has_title(arms[0], scope)
 
-    def moved(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
-        """Tell that a definition stands somewhere else: what is not known in it is not known there."""
+    def move_unknown(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
+        """Adapt the pointers of unknown parts to a definition that moves to another place."""
         below = f"/$defs/{escape(name)}"
         found = {place for place in self.unknown if place == below or place.startswith(f"{below}/")}
         self.unknown |= {f"{to}{place.removeprefix(below)}" for place in found}
@@ -386,11 +207,11 @@ class SchemaGenerator:
             self.unknown -= found
 
     def is_referenced(self, name: str) -> bool:
-        """Whether one of the definitions refers to the definition of this name."""
+        """Whether a definition refers to the definition of this name."""
         return any(f"#/$defs/{name}" in references(each) for each in self.definitions.values())
 
-    def whole(self, made: Schema) -> Schema:
-        """A schema with the definitions that it needs, keys in Pydantic's order."""
+    def with_definitions(self, made: Schema) -> Schema:
+        """A schema with its definitions, keys in Pydantic's order."""
         if self.definitions:
             made = {"$defs": dict(self.definitions), **made}
         whole: Schema = ordered(made)
@@ -398,7 +219,7 @@ class SchemaGenerator:
 
 
 def qualified_name(kind: Class | TypeAlias) -> str:
-    """The name of a definition with that of its module, and of all that it stands in."""
+    """The name of a definition with its module and enclosing scopes."""
     path = [kind.name]
     if isinstance(kind, Class):
         path = _path_to(kind.module.tree, kind.node) or path
@@ -427,16 +248,6 @@ def _renamed_place(place: str, renamed: dict[str, str]) -> str:
     return f"/$defs/{escape(renamed.get(unescape(name), unescape(name)))}{mark}{rest}"
 
 
-def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
-    flat: list[Any] = []
-    for arg in args:
-        if isinstance(arg, Generic) and isinstance(arg.base, External) and arg.base.last == "Literal":
-            flat.extend(_flat_literals(arg.args))
-        else:
-            flat.append(arg)
-    return flat
-
-
 def model_json_schema(run: Interpreter, cls: Class) -> Any:
     """`Model.model_json_schema()`; UNKNOWN if the class is not a model."""
     generator = SchemaGenerator(run)
@@ -449,7 +260,7 @@ def model_json_schema(run: Interpreter, cls: Class) -> Any:
         made = reference
     else:
         del generator.definitions[name]
-    whole = generator.told_apart(generator.whole(made))
-    if isinstance(whole, PlacedDict):
-        whole.incomplete = bool(generator.unknown)
+    whole = generator.qualify_names(generator.with_definitions(made))
+    if isinstance(whole, SourceDict):
+        whole.mark_open(bool(generator.unknown))
     return whole

@@ -1,4 +1,4 @@
-"""Generic classes with their parameters filled in: `Page[Item]`."""
+"""Generic classes with parameters: `Page[Item]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_PARTS = 50
-"""How many types the parameters of one generic class may be made of."""
+"""The maximum number of types in the parameters of one generic class."""
 _CONTAINERS = frozenset(
     [
         "list", "dict", "set", "frozenset", "tuple", "List", "Dict", "Set", "FrozenSet", "Tuple", "Sequence",
@@ -24,7 +24,7 @@ _NO_CLASSES = {
     "NegativeFloat": "Annotated[float, Lt]", "NonNegativeFloat": "Annotated[float, Ge]",
     "NonPositiveFloat": "Annotated[float, Le]",
 }  # fmt: skip
-"""Names of Pydantic's that stand for something else, and how that is spelt."""
+"""Names that Pydantic defines as annotated types, and their labels."""
 _CLASSES = frozenset(
     [
         "str", "int", "float", "bool", "bytes", "object", "Any", "NoneType", "datetime", "date", "time", "timedelta",
@@ -34,10 +34,10 @@ _CLASSES = frozenset(
     ]
 )  # fmt: skip
 _METADATA = frozenset(["Gt", "Ge", "Lt", "Le", "MultipleOf", "MinLen", "MaxLen"])
-"""What `annotated_types` has: Pydantic spells such a thing by its class."""
+"""Metadata of `annotated_types`, which Pydantic labels by class."""
 _NO_NAME = re.compile(r"[^a-zA-Z0-9.\-_]")
 _SPECIAL = frozenset(".:[],<>")
-"""What in a text makes Pydantic cut the name of the definition short."""
+"""Characters in a literal that make Pydantic shorten the name of the definition."""
 
 
 def parameters_of(cls: Class) -> list[str]:
@@ -64,7 +64,7 @@ def _variables_in(kind: Any) -> Iterator[str]:
 
 
 def bindings(cls: Class, variables: dict[str, Any]) -> dict[int, dict[str, Any]]:
-    """What the type variables of a class and of each of its ancestors stand for, by the identity of the class."""
+    """The values of type variables for a class and each ancestor, by the identity of the class."""
     found: dict[int, dict[str, Any]] = {id(cls): variables}
     for each in cls.ancestry():
         known = found.setdefault(id(each), {})
@@ -75,26 +75,26 @@ def bindings(cls: Class, variables: dict[str, Any]) -> dict[int, dict[str, Any]]
     return found
 
 
-class UnspeltError(Exception):
-    """Nobody can tell how Pydantic would spell a type."""
+class UnknownLabelError(Exception):
+    """Pydantic's label for a type is unknown."""
 
 
-class Spelling:
-    """How Pydantic spells the parameters of a generic class, and which types these are."""
+class Labeller:
+    """Pydantic's labels for the parameters of a generic class, and their types."""
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self.types: list[Any] = []
         self.is_titled = True
-        """Whether the title is known: it has the whole path to a class that stands in another or in a function."""
+        """Whether the title is known: it contains the full path of a nested class."""
         self._variables = variables
 
     def of(self, arg: Any) -> str:
-        """The text for one parameter. Raises an UnspeltError where that is not known, or too long."""
+        """The label of one parameter; raises an `UnknownLabelError` if it is unknown or too long."""
         if _is_variable(arg) and str(arg.args[0]) in self._variables:
             arg = self._variables[str(arg.args[0])]
         self.types.append(arg if isinstance(arg, (Class, External)) else None)
         if len(self.types) > MOST_PARTS:
-            raise UnspeltError
+            raise UnknownLabelError
         if arg is None:
             return "NoneType"
         if arg is ...:
@@ -107,9 +107,9 @@ class Spelling:
         if isinstance(arg, UnionOf):
             return self._union(arg.args)
         if isinstance(arg, ExternalCall) and arg.func.last == "NewType":
-            raise UnspeltError  # Python spells all of them alike, so that Pydantic tells them apart in its own way
+            raise UnknownLabelError  # the same label for all of them; Pydantic distinguishes them otherwise
         if not isinstance(arg, Generic):
-            raise UnspeltError
+            raise UnknownLabelError
         return self._generic(arg)
 
     def _external(self, kind: External) -> str:
@@ -117,7 +117,7 @@ class Spelling:
         if name in _NO_CLASSES:
             return _NO_CLASSES[name]
         if name not in _CLASSES and name not in _CONTAINERS:
-            raise UnspeltError
+            raise UnknownLabelError
         return name
 
     def _generic(self, kind: Generic) -> str:
@@ -131,34 +131,34 @@ class Spelling:
             if base == "Annotated":
                 return f"Annotated[{', '.join([self.of(args[0]), *map(self._said, args[1:])])}]"
             if base not in _CONTAINERS:
-                raise UnspeltError
+                raise UnknownLabelError
         return f"{base}[{', '.join(map(self.of, args))}]"
 
     def _literal(self, value: Any) -> str:
         if isinstance(value, EnumMember) or not isinstance(value, (str, int, type(None))):
-            raise UnspeltError
+            raise UnknownLabelError
         self.types.append((type(value), value))
         if isinstance(value, str) and not _SPECIAL.isdisjoint(value):
-            raise UnspeltError
+            raise UnknownLabelError
         return repr(value)
 
     def _said(self, extra: Any) -> str:
-        """What stands beside a type in `Annotated`: Pydantic spells no more than its class."""
+        """The label of metadata in `Annotated`: its class."""
         self.types.append(id(extra))
         if isinstance(extra, str):
             return "str"
         if isinstance(extra, ExternalCall) and extra.func.last in _METADATA:
             return extra.func.last
-        raise UnspeltError
+        raise UnknownLabelError
 
     def _union(self, arms: tuple[Any, ...]) -> str:
-        if any(_is_union(arm) for arm in arms):  # Python makes one of them
-            raise UnspeltError
+        if any(_is_union(arm) for arm in arms):  # Python flattens nested unions
+            raise UnknownLabelError
         return f"Union[{', '.join(map(self.of, arms))}]"
 
 
 def definition_name(name: str, labels: list[str]) -> str:
-    """The name that Pydantic gives the definition of a generic class whose parameters are spelt like this."""
+    """Pydantic's name for the definition of a generic class with these labels."""
     return f"{name}_{'_'.join(_NO_NAME.sub('_', label).replace('.', '__') for label in labels)}_"
 
 
@@ -173,7 +173,7 @@ def _is_variable(kind: Any) -> bool:
 
 
 def filled_in(kind: Any, variables: dict[str, Any], budget: list[int] | None = None) -> Any:
-    """A type with the type variables that stand for something replaced; UNKNOWN where it has too many parts."""
+    """A type with its type variables replaced; UNKNOWN if it has too many parts."""
     budget = [MOST_PARTS] if budget is None else budget
     budget[0] -= 1
     if budget[0] < 0:

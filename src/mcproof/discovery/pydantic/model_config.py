@@ -1,4 +1,4 @@
-"""`model_config` of a class, and how else a class is configured."""
+"""The configuration of a class: `model_config` and its other forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CLASS_SETTINGS = frozenset(
         "str_min_length",
     ]
 )  # fmt: skip
-"""Those that may stand beside the bases of a class."""
+"""Settings that may be keyword arguments of a class."""
 
 
 def configuration(cls: Class) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def configuration(cls: Class) -> dict[str, Any]:
 
 
 def _decorated(decorator: Any) -> Any:
-    """The configuration that `@dataclass(config=...)` or `@with_config(...)` gives."""
+    """The configuration in `@dataclass(config=...)` or `@with_config(...)`."""
     if not isinstance(decorator, ExternalCall):
         return None
     if decorator.func.last == "with_config":
@@ -47,6 +47,6 @@ def _decorated(decorator: Any) -> Any:
 
 
 def string_lengths(config: dict[str, Any]) -> dict[str, Any]:
-    """The bounds that a configuration sets for every string; a value may be UNKNOWN."""
+    """The configured bounds of all strings; a value may be UNKNOWN."""
     said = {"maxLength": config.get("str_max_length"), "minLength": config.get("str_min_length") or None}
     return {key: value for key, value in said.items() if value is not None}

@@ -6,7 +6,7 @@ import ast
 import inspect
 from typing import Any
 
-from mcproof.discovery.interp.values import PlacedDict
+from mcproof.discovery.interp.containers import SourceDict
 
 Schema = dict[str, Any]
 _DATA = frozenset(("default", "const", "examples"))
@@ -14,7 +14,7 @@ _DATA = frozenset(("default", "const", "examples"))
 
 
 def references(schema: Schema) -> set[str]:
-    """The targets of every `$ref` in a schema; data such as defaults holds none."""
+    """The targets of every `$ref` in a schema, without its data such as defaults."""
     found: set[str] = set()
     waiting: list[tuple[Any, bool]] = [(schema, False)]
     while waiting:
@@ -34,12 +34,12 @@ def references(schema: Schema) -> set[str]:
 
 
 def with_names(node: Any, renamed: dict[str, str]) -> Any:
-    """A schema with other names for some definitions."""
+    """A schema with some definitions renamed."""
     if isinstance(node, list):
         return [with_names(each, renamed) for each in node]
     if not isinstance(node, dict):
         return node
-    made = PlacedDict()
+    made = SourceDict()
     for key, value in node.items():
         if key == "$defs" and isinstance(value, dict):
             made[key] = {renamed.get(name, name): with_names(each, renamed) for name, each in value.items()}
@@ -50,8 +50,8 @@ def with_names(node: Any, renamed: dict[str, str]) -> Any:
             made[key] = f"#/$defs/{renamed[name]}" if name != value and name in renamed else value
         else:
             made[key] = with_names(value, renamed)
-    if isinstance(node, PlacedDict):
-        made.places = node.places
+    if isinstance(node, SourceDict):
+        made.origins = node.origins
     return made
 
 
@@ -62,23 +62,23 @@ def common_type(values: list[Any]) -> Schema:
 
 
 def title(name: str) -> str:
-    """The title that Pydantic gives a field."""
+    """The title that Pydantic generates for a field."""
     return name.title().replace("_", " ").strip()
 
 
 def ordered(value: Any, *, names: bool = False) -> Any:
-    """Keys in alphabetical order, those of `properties` as declared, as Pydantic writes a schema."""
+    """Sort keys as Pydantic does: alphabetically, except for the names of properties."""
     if isinstance(value, list):
         return [ordered(item) for item in value]
     if not isinstance(value, dict):
         return value
-    made = PlacedDict()
+    made = SourceDict()
     for key in value if names else sorted(value):
         item = value[key]
         is_data = type(item) is str or (key in _DATA and not names)
         made[key] = item if is_data else ordered(item, names=key == "properties" and not names)
-    if isinstance(value, PlacedDict):
-        made.places = value.places
+    if isinstance(value, SourceDict):
+        made.origins = value.origins
     return made
 
 

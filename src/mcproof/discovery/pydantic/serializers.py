@@ -1,4 +1,4 @@
-"""What changes the values of a model when it is read or written: computed fields, serializers, validators."""
+"""Methods that change the values of a model: computed fields, serializers, validators."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _CHANGING = frozenset(
 
 
 class DecoratedMethod(NamedTuple):
-    """A method below a decorator of Pydantic's."""
+    """A method with a decorator of Pydantic."""
 
     decorator: Any
-    """As evaluated: the decorator itself, or its call."""
+    """The evaluated decorator, or its call."""
     name: str
     node: ast.FunctionDef | ast.AsyncFunctionDef
     owner: Class
 
-    def said(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         """The keyword arguments of the decorator."""
         return self.decorator.kwargs if isinstance(self.decorator, ExternalCall) else {}
 
 
 def marked(generator: SchemaGenerator, cls: Class, wanted: frozenset[str]) -> Iterator[DecoratedMethod]:
-    """The methods of a class and its ancestors that one of some decorators marks, those of the farthest first."""
+    """The methods of a class and its ancestors with one of these decorators, the farthest ancestor first."""
     for each in reversed(cls.ancestry()):
         for node in each.node.body:
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -49,7 +49,7 @@ def marked(generator: SchemaGenerator, cls: Class, wanted: frozenset[str]) -> It
 
 
 def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
-    """Whether an object of a model may be written with other values than it is made of."""
+    """Whether an instance of a model may be serialized with other values than it is created with."""
     names = [name for each in cls.ancestry() for name in each.body.names]
     if "__init__" in names or "model_post_init" in names or "__post_init__" in names:
         return True
@@ -57,39 +57,39 @@ def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
 
 
 def computed_fields(generator: SchemaGenerator, cls: Class) -> dict[str, DecoratedMethod]:
-    """The properties that are written as fields, each once."""
+    """The properties that are serialized as fields."""
     return {each.name: each for each in marked(generator, cls, frozenset(["computed_field"]))}
 
 
 def computed_type(generator: SchemaGenerator, field: DecoratedMethod) -> Any:
     """The type of a computed field."""
-    if "return_type" in field.said():
-        return field.said()["return_type"]
+    if "return_type" in field.options():
+        return field.options()["return_type"]
     return (
         generator.run.annotation(field.node.returns, field.owner.scope) if field.node.returns is not None else UNKNOWN
     )
 
 
 def computed_info(field: DecoratedMethod) -> ExternalCall:
-    """What a computed field says of itself, as a `Field(...)` would."""
+    """The metadata of a computed field, as a `Field(...)`."""
     described = ast.get_docstring(field.node, clean=False)
-    said = {key: value for key, value in field.said().items() if key in _SAID}
-    if described and said.get("description") is None:
-        said["description"] = inspect.cleandoc(described)
+    options = {key: value for key, value in field.options().items() if key in _METADATA}
+    if described and options.get("description") is None:
+        options["description"] = inspect.cleandoc(described)
     complete = field.decorator.complete if isinstance(field.decorator, ExternalCall) else True
-    return ExternalCall(External("pydantic.Field"), [], said, complete=complete)
+    return ExternalCall(External("pydantic.Field"), [], options, complete=complete)
 
 
-_SAID = frozenset(("title", "description", "examples", "deprecated", "json_schema_extra"))
+_METADATA = frozenset(("title", "description", "examples", "deprecated", "json_schema_extra"))
 
 
-def written_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
-    """The types that serializers write some fields as, by the name of the field; `""` for the model as a whole."""
+def serializer_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
+    """The return types of serializers, by field; `""` for that of the model."""
     found: dict[str, Any] = {}
     for each in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
-        kind = each.said().get("return_type")
+        kind = each.options().get("return_type")
         if kind is None and each.node.returns is None:
-            kind = UNSAID
+            kind = UNDECLARED
         elif kind is None:
             kind = generator.run.annotation(each.node.returns, each.owner.scope)
         is_model = getattr(getattr(each.decorator, "func", each.decorator), "last", "") == "model_serializer"
@@ -98,13 +98,13 @@ def written_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
     return found
 
 
-class _Unsaid:
-    """A serializer that does not say what it writes: the schema stays, the default may be another."""
+class _Undeclared:
+    """A serializer without a return type: the schema stays, the default may change."""
 
 
-UNSAID = _Unsaid()
+UNDECLARED = _Undeclared()
 
 
-def is_said(kind: Any) -> bool:
-    """Whether a serializer says what it writes."""
-    return kind is not UNSAID
+def is_declared(kind: Any) -> bool:
+    """Whether a serializer declares its return type."""
+    return kind is not UNDECLARED

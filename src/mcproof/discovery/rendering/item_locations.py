@@ -1,4 +1,4 @@
-"""Where an item is written: its name, its text, its parameters, and the lines that a comment about it can stand on."""
+"""Locations of an item: its name, its texts, its parameters, and the lines where a comment applies to it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from mcproof.discovery.rendering.json_writer import JsonWriter
 
 MOST_LINES = 2_000
-"""How many lines of one parameter or text are taken for its own."""
+"""The maximum number of lines of one parameter or text."""
 
 
 def locate(item: RegisteredItem, writer: JsonWriter) -> None:
-    """Where the item, its name and its description are written."""
-    function = item.function.face() if item.function is not None else None
+    """Record the locations of an item, its name and its description."""
+    function = item.function.exposed() if item.function is not None else None
     module: Module | None = item.module
     if module is not None and item.node is not None:
         writer.locate("", module, item.node)
@@ -42,8 +42,8 @@ def locate(item: RegisteredItem, writer: JsonWriter) -> None:
 
 
 def use_own_location(item: RegisteredItem, writer: JsonWriter) -> None:
-    """Give an item that is one of several from the same line, as in a loop, the place of what is its own."""
-    function = item.function.face() if item.function is not None else None
+    """Locate an item that shares its line with others, as in a loop, by its own function or name."""
+    function = item.function.exposed() if item.function is not None else None
     if function is not None and not isinstance(function.node, ast.Lambda):
         own = name_location(function.module, function.node)
     else:
@@ -70,7 +70,7 @@ def _docstring_node(node: Any) -> ast.AST | None:
 def locate_parameters(item: RegisteredItem, parameters: dict[str, ast.arg], writer: JsonWriter) -> None:
     if item.function is None:
         return
-    module = item.function.face().module
+    module = item.function.exposed().module
     for name, node in parameters.items():
         place = location_of(module, node)
         if place is not None:
@@ -79,9 +79,9 @@ def locate_parameters(item: RegisteredItem, parameters: dict[str, ast.arg], writ
 
 
 def lines(item: RegisteredItem) -> tuple[tuple[str, int], ...]:
-    """The lines of the decorator or constructor and of the header of the function, each with its file."""
+    """File and line of the decorator or constructor, and of the header of the function."""
     lines: set[tuple[str, int]] = set()
-    function = item.function.face() if item.function is not None else None
+    function = item.function.exposed() if item.function is not None else None
     node: Any = item.node
     if item.module is not None and node is not None and hasattr(node, "lineno"):
         last = node.lineno if function is None else node.end_lineno
@@ -96,13 +96,10 @@ def lines(item: RegisteredItem) -> tuple[tuple[str, int], ...]:
 
 
 def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
-    """The further lines of what takes several, each with the line that it begins on.
-
-    That is parameters, the docstring, and what is said by name in a constructor.
-    """
+    """The further lines of parameters, docstring and keyword arguments, with the line that each starts on."""
     spans: list[tuple[str, int, int, int]] = []
     if item.function is not None:
-        function = item.function.face()
+        function = item.function.exposed()
         spans += [(function.module.file, *span) for span in _spans_of(function.node)]
     elif item.module is not None and isinstance(item.node, ast.Call):
         spans += [
@@ -118,7 +115,7 @@ def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
 
 
 def _spans_of(node: Any) -> list[tuple[int, int, int]]:
-    """The lines of the parameters and of the docstring of a function: twice the first of each, and its last."""
+    """First line, first line and last line of each parameter and of the docstring."""
     spec: ast.arguments = node.args
     positional = [*spec.posonlyargs, *spec.args]
     missing = [None] * (len(positional) - len(spec.defaults))

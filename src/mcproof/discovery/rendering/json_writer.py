@@ -1,19 +1,13 @@
-"""Values as JSON, with the places where they are written; what is not known is left out and marked."""
+"""Values as JSON, with their locations; unknown parts are left out and recorded."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.builtin_values import doubtful_positions, unwrapped
-from mcproof.discovery.interp.values import (
-    UNKNOWN,
-    EnumMember,
-    ExternalCall,
-    Instance,
-    PlacedDict,
-    PlacedList,
-)
+from mcproof.discovery.interp.builtin_values import unwrapped
+from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, doubtful_positions
+from mcproof.discovery.interp.values import UNKNOWN, EnumMember, ExternalCall, Instance
 from mcproof.discovery.rendering.node_locations import location_of
 from mcproof.text.pointers import escape
 
@@ -26,20 +20,20 @@ if TYPE_CHECKING:
 
 DEEPEST = 200
 MOST_WRITTEN = 200_000
-"""How many values one item may hold, however often the same one occurs in it."""
+"""The maximum number of values in one item; shared values count each time."""
 COST_OF_WRITING = 40
-"""How many times the work of going through something it is to write it down."""
+"""The cost of rendering data, relative to processing it once."""
 
 
 def _about(value: dict[Any, Any]) -> tuple[dict[Any, Any], set[Any], bool]:
-    """Where the keys of a dictionary are written, which are in doubt, and whether some are missing."""
-    if isinstance(value, PlacedDict):
-        return value.places, value.doubtful, value.incomplete
+    """The locations of a dictionary's keys, its doubtful keys, and whether keys may be missing."""
+    if isinstance(value, SourceDict):
+        return value.origins, value.doubtful, value.extent is not EXACT
     return {}, set(), False
 
 
 class JsonWriter:
-    """Writes one item down: its places and what stayed unknown gather here."""
+    """Renders one item, and collects locations and the pointers of unknown parts."""
 
     def __init__(self, run: Interpreter) -> None:
         self.run = run
@@ -48,13 +42,13 @@ class JsonWriter:
         self._left = MOST_WRITTEN
 
     def locate(self, pointer: str, module: Module, node: ast.AST) -> None:
-        """Note where something is written."""
+        """Record the location of a node."""
         place = location_of(module, node)
         if place is not None:
             self.locations[pointer] = place
 
     def locate_value(self, pointer: str, value: Any, module: Module | None, node: ast.AST | None) -> None:
-        """Note where a text or a dictionary is written, or else where it is used."""
+        """Record where a string or dictionary is written, or else where it is used."""
         written = self.run.origins.of(unwrapped(value))
         if written is not None:
             node, module = written
@@ -62,7 +56,7 @@ class JsonWriter:
             self.locate(pointer, module, node)
 
     def write(self, value: Any, pointer: str, depth: int = 0) -> Any:
-        """A value as JSON; UNKNOWN, and marked, where nothing of it is known."""
+        """A value as JSON; UNKNOWN, and recorded as such, if nothing of it is known."""
         if value is None or isinstance(value, (str, bool, int)):
             return value
         value = unwrapped(value)
@@ -94,23 +88,23 @@ class JsonWriter:
 
     def _object(self, value: dict[Any, Any], pointer: str, depth: int) -> dict[str, Any]:
         made = {}
-        places, doubtful, incomplete = _about(value)
+        origins, doubtful, is_inexact = _about(value)
         for key, item in value.items():
             if not isinstance(key, str):
                 continue
-            if type(item) is str and key not in places and key not in doubtful:
-                made[key] = item  # by far the most frequent: nothing to note about it
+            if type(item) is str and key not in origins and key not in doubtful:
+                made[key] = item  # the most frequent case
                 continue
             below = f"{pointer}/{escape(key)}"
-            if key in places:
-                module, key_node, _ = places[key]
+            if key in origins:
+                module, key_node, _ = origins[key]
                 self.locate(below, module, key_node)
             written = self.write(item, below, depth + 1)
             if written is not UNKNOWN:
                 made[key] = written
             if key in doubtful:
                 self.unknown.add(below)
-        if incomplete:
+        if is_inexact:
             self.unknown.add(pointer)
         return made
 
@@ -118,11 +112,11 @@ class JsonWriter:
         made: list[Any] = []
         doubtful = doubtful_positions(value)
         for index, item in enumerate(value):
-            if index in doubtful:  # nothing may be said of what is only sometimes there
+            if index in doubtful:  # doubtful items are left out
                 continue
             below = f"{pointer}/{len(made)}"
-            node = value.node(index) if isinstance(value, PlacedList) else None
-            if node is not None and isinstance(value, PlacedList) and value.module is not None:
+            node = value.node(index) if isinstance(value, SourceList) else None
+            if node is not None and isinstance(value, SourceList) and value.module is not None:
                 self.locate(below, value.module, node)
             written = self.write(item, below, depth + 1)
             if written is UNKNOWN:
@@ -130,6 +124,6 @@ class JsonWriter:
                 self.unknown.add(pointer)
             else:
                 made.append(written)
-        if isinstance(value, PlacedList) and (value.incomplete or doubtful):
+        if isinstance(value, SourceList) and (value.extent is not EXACT or doubtful):
             self.unknown.add(pointer)
         return made

@@ -1,4 +1,4 @@
-"""Where something is written."""
+"""Locations of syntax nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def location_of(module: Module, node: Any) -> SourceLocation | None:
-    """Where a node stands."""
+    """The location of a node; None if it has none."""
     line = getattr(node, "lineno", None)
     if line is None:
         return None
@@ -26,7 +26,7 @@ def location_of(module: Module, node: Any) -> SourceLocation | None:
 
 
 def name_location(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> SourceLocation | None:
-    """Where the name of a function stands."""
+    """The location of a function's name."""
     place = location_of(module, node)
     if place is None:
         return None
@@ -38,7 +38,7 @@ def name_location(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) 
 
 
 def _characters(line: str, offset: int) -> int:
-    """How many characters the first `offset` UTF-8 bytes of a line are."""
+    """The number of characters in the first `offset` UTF-8 bytes of a line."""
     if line.isascii():
         return offset
     return len(line.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace"))

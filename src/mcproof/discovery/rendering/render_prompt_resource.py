@@ -1,4 +1,4 @@
-"""Resources and prompts as a server lists them."""
+"""Render resources, resource templates and prompts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from mcproof.discovery.frameworks.function_schemas import derive
 from mcproof.discovery.interp.attributes import docstring_of
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
 from mcproof.discovery.interp.parameters import written_parameters
-from mcproof.discovery.interp.values import External, ExternalCall, Generic, is_known
+from mcproof.discovery.interp.value_tests import is_known
+from mcproof.discovery.interp.values import External, ExternalCall, Generic
 from mcproof.discovery.pydantic.schema_nodes import references
 from mcproof.discovery.rendering.node_locations import name_location
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 def render_resource(
     item: RegisteredItem, framework: str, prefix: str, writer: JsonWriter
 ) -> tuple[str, dict[str, Any]] | None:
-    """A resource or a template: which of the two, and itself. None where its address is not known."""
+    """A resource or a template, with its kind; None if its address is unknown."""
     given = item.given
     uri = unwrapped(given.get("uri", given.get("uriTemplate", given.get("uri_template"))))
     if isinstance(uri, ExternalCall) and len(uri.args) == 1:  # AnyUrl("...")
@@ -56,7 +57,7 @@ def render_resource(
 def render_prompt(
     run: Interpreter, item: RegisteredItem, framework: str, prefix: str, writer: JsonWriter
 ) -> dict[str, Any] | None:
-    """A prompt with its arguments; None where its name is not known."""
+    """A prompt with its arguments; None if its name is unknown."""
     name = _name(item)
     if name is None:
         return None
@@ -86,16 +87,16 @@ def _arguments(run: Interpreter, item: RegisteredItem, framework: str) -> list[d
         said = [schema["description"]] if isinstance(schema.get("description"), str) else []
         annotation = derived.parameters[name].annotation if name in derived.parameters else None
         if framework == "fastmcp" and annotation is not None:
-            kind = run.annotation(annotation, item.function.face().scope)
-            said += _how_to_write(kind, schema, derived.input_schema.get("$defs"))
+            kind = run.annotation(annotation, item.function.exposed().scope)
+            said += _encoding_note(kind, schema, derived.input_schema.get("$defs"))
         if said:
             entry["description"] = "\n\n".join(said)
         found.append({**entry, "required": name in derived.input_schema.get("required", [])})
     return found
 
 
-def _how_to_write(kind: Any, schema: dict[str, Any], definitions: Any) -> list[str]:
-    """What fastmcp adds to the description of an argument that is no string: prompts are given strings only."""
+def _encoding_note(kind: Any, schema: dict[str, Any], definitions: Any) -> list[str]:
+    """The note that fastmcp adds to an argument that is not a string; prompts only accept strings."""
     if isinstance(kind, External) and kind.name == "builtins.str":
         return []
     is_annotated = isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
@@ -113,7 +114,7 @@ def _how_to_write(kind: Any, schema: dict[str, Any], definitions: Any) -> list[s
 def _name(item: RegisteredItem) -> str | None:
     name = unwrapped(item.given.get("name"))
     if name is None and item.function is not None:
-        name = item.function.face().name
+        name = item.function.exposed().name
     return name if isinstance(name, str) and name else None
 
 
@@ -122,7 +123,7 @@ def _describe(made: dict[str, Any], item: RegisteredItem, framework: str) -> Non
     if isinstance(given, str):
         made["description"] = given
     elif given is None and item.function is not None:
-        text = docstring_of(item.function) or docstring_of(item.function.face())
+        text = docstring_of(item.function) or docstring_of(item.function.exposed())
         if framework == "fastmcp":
             text = fastmcp_docstrings.described(text)
         if text is not None or framework != "fastmcp":
@@ -130,7 +131,7 @@ def _describe(made: dict[str, Any], item: RegisteredItem, framework: str) -> Non
 
 
 def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: JsonWriter) -> None:
-    """What a server says beside the protocol: what it was told, and the tags that one framework keeps there."""
+    """Add `_meta`: that of the registration, and the tags of fastmcp."""
     meta = given.get("meta", given.get("_meta"))
     written = writer.write(meta, "/_meta") if isinstance(meta, dict) else None
     if isinstance(written, dict):
@@ -147,13 +148,13 @@ def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer:
 
 
 def locate(item: RegisteredItem, writer: JsonWriter) -> None:
-    """Where a resource or prompt is written."""
+    """Record the locations of a resource or prompt."""
     if item.module is not None and item.node is not None:
         writer.locate("", item.module, item.node)
     for key in ("name", "title", "description", "uri"):
         if item.given.get(key) is not None:
             writer.locate_value(f"/{key}", item.given[key], item.module, item.nodes.get(key))
-    function = item.function.face() if item.function is not None else None
+    function = item.function.exposed() if item.function is not None else None
     if function is not None and isinstance(function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         named = name_location(function.module, function.node)
         if named is not None:

@@ -1,4 +1,4 @@
-"""One tool as JSON: what was said of it, and what its framework derives from its function."""
+"""Render one tool: what its registration specifies, and what its framework derives from its function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def render_tool(
     item, given = entry.item, entry.item.given
     name = unwrapped(given.get("name"))
     if name is None and item.function is not None and (item.complete or "name" in given):
-        name = item.function.attributes.get("__name__", item.function.face().name)
+        name = item.function.attributes.get("__name__", item.function.exposed().name)
         name = unwrapped(name)
     if not isinstance(name, str) or not name or name in ("<lambda>", "<unknown>"):
         return None
@@ -43,7 +43,7 @@ def render_tool(
             writer.unknown |= {"/inputSchema", "/outputSchema"}
     _describe(raw, item, framework, derived, writer)
     if explicit is not None:
-        _spell_out(raw, "inputSchema", explicit, item, writer)
+        _set_schema(raw, "inputSchema", explicit, item, writer)
     elif derived is not None:
         raw["inputSchema"] = writer.write(derived.input_schema, "/inputSchema")
         item_locations.locate_parameters(item, derived.parameters, writer)
@@ -86,7 +86,7 @@ def _describe(raw: dict[str, Any], item: RegisteredItem, framework: str, derived
             raw["description"] = text or ""
 
 
-def _spell_out(raw: dict[str, Any], key: str, value: Any, item: RegisteredItem, writer: JsonWriter) -> None:
+def _set_schema(raw: dict[str, Any], key: str, value: Any, item: RegisteredItem, writer: JsonWriter) -> None:
     node = item.nodes.get(key) or item.nodes.get("input_schema") or item.nodes.get("parameters")
     writer.locate_value(f"/{key}", value, item.module, node)
     written = writer.write(value, f"/{key}")
@@ -101,8 +101,8 @@ def _output(raw: dict[str, Any], given: dict[str, Any], derived: Any, writer: Js
                 written = writer.write(given[key], "/outputSchema")
                 if written is not UNKNOWN:
                     raw["outputSchema"] = written
-            writer.unknown -= {place for place in writer.unknown if derived is not None and given[key] is None
-                               and place.startswith("/outputSchema")}  # fmt: skip
+            elif derived is not None:
+                writer.unknown = {each for each in writer.unknown if not each.startswith("/outputSchema")}
             return
     if derived is not None and derived.output_schema is not None:
         raw["outputSchema"] = derived.output_schema

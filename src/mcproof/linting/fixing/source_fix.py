@@ -145,7 +145,7 @@ def may_be_fixed(source: Discovered, finding: Finding) -> bool:
         return False
     pointer = finding.item.pointer + finding.pointer
     members = resolve(source.document, pointer)
-    return isinstance(members, dict) and all(f"{pointer}/{escape(key)}" in source.places for key in members)
+    return isinstance(members, dict) and all(f"{pointer}/{escape(key)}" in source.locations for key in members)
 
 
 class _Project:
@@ -161,7 +161,7 @@ class _Project:
         self._texts: dict[str, PythonText | None] = {}
         self._bytes: dict[str, bytes | None] = {}
         self._written: dict[tuple[str, int, int], int] = {}
-        for place in source.places.values():
+        for place in source.locations.values():
             key = (place.file, place.line, place.column)
             self._written[key] = self._written.get(key, 0) + 1
 
@@ -208,7 +208,7 @@ class _Project:
         found: ast.Dict | None = None
         file = ""
         for key in members:
-            place = self._source.places.get(f"{pointer}/{escape(key)}")
+            place = self._source.locations.get(f"{pointer}/{escape(key)}")
             if place is None or place.file not in self._own or self._written[place[:3]] != 1:
                 raise UncertainError("it is not written in one place of its own")
             text = self.text(place.file)

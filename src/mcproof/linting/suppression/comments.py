@@ -109,7 +109,7 @@ Lines = dict[tuple[str, int], list[str]]
 def _is_about(source: Discovered, finding: Finding, parts: frozenset[str]) -> bool:
     """Whether a finding's value, or the nearest value around it with a location, is one of these parts."""
     near = finding.near if isinstance(finding.near, str) else finding.item.pointer + finding.pointer
-    while near and near not in source.places:
+    while near and near not in source.locations:
         near = near.rpartition("/")[0]
     return near in parts
 
@@ -152,7 +152,7 @@ def _comments_by_item(catalog: Catalog, comments: list[IgnoreComment]) -> dict[s
             for line in {**dict.fromkeys(own), **narrow}
             for comment in on_line.get(line, ())
         ]
-        place = source.places.get(item.pointer) or source.places.get(f"{item.pointer}/name")
+        place = source.locations.get(item.pointer) or source.locations.get(f"{item.pointer}/name")
         files = dict.fromkeys([file for file, _ in own] + ([place.file] if place is not None else []))
         scoped += [(comment, None) for file in files for comment in of_file.get(file, ())]
         if scoped:
@@ -168,7 +168,7 @@ def _written_on(source: Discovered, lines: Collection[tuple[str, int]]) -> dict[
         for item, further in source.continued.items()
         if lines
     }
-    for pointer, place in source.places.items() if lines else ():
+    for pointer, place in source.locations.items() if lines else ():
         by_item.setdefault("/".join(pointer.split("/", 3)[:3]), {}).setdefault(place[:2], []).append(pointer)
     for item, further in going_on.items():
         written = by_item.get(item, {})

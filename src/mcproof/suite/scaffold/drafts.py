@@ -40,11 +40,11 @@ class Draft(NamedTuple):
     subject: str
     """The name of the tool or prompt, or the URI of the resource; a label if no test is possible."""
     arguments: dict[str, Any] = {}  # noqa: RUF012 (the default is never modified)
-    is_made_up: bool = False
+    is_generated: bool = False
     """Whether the arguments are generated and should be replaced."""
     checks: tuple[str, ...] = ()
     """Applicable probes."""
-    off: str = ""
+    inactive_reason: str = ""
     """Why the test is commented out; empty if it is not."""
     impossible: str = ""
     """Why no test is possible."""
@@ -64,9 +64,9 @@ class Draft(NamedTuple):
         return () if self.failed_path else tuple(check for check in self.checks if check not in failed)
 
     @property
-    def is_on(self) -> bool:
+    def is_active(self) -> bool:
         """Whether the test is active, that is, not commented out."""
-        return not self.off and not self.impossible and not (self.failed_call and not self.passing_checks)
+        return not self.inactive_reason and not self.impossible and not (self.failed_call and not self.passing_checks)
 
 
 def drafts_of(
@@ -114,7 +114,7 @@ class _Drafter:
 
     def template(self, template: Item) -> Draft:
         draft = self._start(template, "resources", template.fields.get("uriTemplate"), "can be read")
-        return draft._replace(off="replace the parts in braces with values")
+        return _inactive(draft, "replace the parts in braces with values")
 
     def prompt(self, prompt: Prompt) -> Draft:
         draft = self._start(prompt, "prompts", prompt.name, "can be fetched")
@@ -149,21 +149,26 @@ class _Drafter:
     def _of_tool(self, draft: Draft, permission: Permission) -> Draft:
         tool = permission.tool
         if not permission.is_granted:
-            draft = draft._replace(off=f"it may have side effects: {permission.reason.removesuffix(HOW_TO_ALLOW)}")
+            draft = _inactive(draft, f"it may have side effects: {permission.reason.removesuffix(HOW_TO_ALLOW)}")
         draft = self._with_arguments(draft, tool.schema if tool.schema is not None else {})
-        return draft if draft.off else draft._replace(checks=_applicable(tool, draft.arguments))
+        return draft if draft.inactive_reason else draft._replace(checks=_applicable(tool, draft.arguments))
 
     def _with_arguments(self, draft: Draft, schema: dict[str, Any]) -> Draft:
-        made = valid_arguments(schema)
-        if made.value is None:
-            return draft._replace(off=draft.off or f"no valid arguments found: {made.problem}", is_made_up=True)
+        generated = valid_arguments(schema)
+        if generated.value is None:
+            return _inactive(draft, f"no valid arguments found: {generated.problem}")._replace(is_generated=True)
         try:
-            line = to_yaml(made.value)
+            line = to_yaml(generated.value)
         except UnwritableError as error:
-            return draft._replace(off=draft.off or f"its arguments cannot be written to a suite: {error}")
+            return _inactive(draft, f"its arguments cannot be written to a suite: {error}")
         if self._hide(line) != line:
-            return draft._replace(off=draft.off or f"its arguments contain {_SECRET}")
-        return draft._replace(arguments=made.value, is_made_up=_is_made_up(schema, made.value))
+            return _inactive(draft, f"its arguments contain {_SECRET}")
+        return draft._replace(arguments=generated.value, is_generated=_is_generated(schema, generated.value))
+
+
+def _inactive(draft: Draft, reason: str) -> Draft:
+    """Return a draft that is commented out; an earlier reason is kept."""
+    return draft._replace(inactive_reason=draft.inactive_reason or reason)
 
 
 def _schema_of(prompt: Prompt) -> dict[str, Any]:
@@ -188,7 +193,7 @@ def _applicable(tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
     return tuple(check for check in CHECKS if check == "unknown_tool" or check in applicable)
 
 
-def _is_made_up(schema: dict[str, Any], arguments: dict[str, Any]) -> bool:
+def _is_generated(schema: dict[str, Any], arguments: dict[str, Any]) -> bool:
     properties = schema.get("properties")
     declared = properties if isinstance(properties, dict) else {}
     return any(not _is_given(declared.get(name), value) for name, value in arguments.items())

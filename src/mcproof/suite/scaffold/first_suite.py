@@ -24,7 +24,7 @@ _MOST_BYTES, _MOST_NODES = MAX_BYTES * 3 // 4, MAX_NODES * 3 // 4
 """Limits for the tests; the rest of what a suite may hold is left for servers and gates."""
 _NODES = 25
 """Maximum number of values in a test, without its arguments."""
-_MADE_UP = {
+_GENERATED = {
     "tools": "generated from the schema: replace with real values",
     "prompts": "generated: replace with real values",
 }
@@ -63,7 +63,7 @@ class FirstSuite(NamedTuple):
 
     text: str
     tests: int
-    turned_off: int
+    commented_out: int
     """Number of tests that are commented out."""
     failed_calls: int
     """Number of active tests whose call is commented out because it fails."""
@@ -73,22 +73,22 @@ class FirstSuite(NamedTuple):
 
 def first_suite(servers: Sequence[FirstServer], command: str) -> FirstSuite:
     """Write a suite; `command` runs it."""
-    asked = [server for server in servers if server.catalog is not None]
-    lines = [*_head(asked, command), "", *_servers(servers), ""]
+    reached = [server for server in servers if server.catalog is not None]
+    lines = [*_head(reached, command), "", *_servers(servers), ""]
     room = _Room(len("\n".join(lines)))
     for block in _SUBJECTS:
-        lines += _section(block, asked, room)
-    quality = [line for server in asked for line in _quality(server, is_alone=len(asked) == 1)]
+        lines += _section(block, reached, room)
+    quality = [line for server in reached for line in _quality(server, is_alone=len(reached) == 1)]
     if quality:
         lines += [f"{BLOCKS[-1]}:", *quality, ""]
-    on = [draft for draft in room.taken if draft.is_on]
+    active = [draft for draft in room.taken if draft.is_active]
     gates = sum(line.startswith("  - name:") for line in quality)
     return FirstSuite(
         text="\n".join(lines),
-        tests=len(on) + gates,
-        turned_off=len(room.taken) - len(on),
-        failed_calls=sum(bool(draft.failed_call) for draft in on),
-        failed_checks=sum(len(draft.checks) - len(draft.passing_checks) for draft in on),
+        tests=len(active) + gates,
+        commented_out=len(room.taken) - len(active),
+        failed_calls=sum(bool(draft.failed_call) for draft in active),
+        failed_checks=sum(len(draft.checks) - len(draft.passing_checks) for draft in active),
     )
 
 
@@ -138,17 +138,17 @@ def _section(block: str, servers: Sequence[FirstServer], room: _Room) -> Iterato
     lines = [line for server in servers for line in _tests(server, block, room, is_alone=len(servers) == 1)]
     kept = room.taken[before:]
     if kept:
-        yield from _heading(block, is_on=any(draft.is_on for draft in kept))
+        yield from _heading(block, is_active=any(draft.is_active for draft in kept))
     if lines:
         yield from (*lines, "")
 
 
-def _heading(block: str, *, is_on: bool) -> Iterator[str]:
-    mark = "" if is_on else "# "
-    if not is_on:
+def _heading(block: str, *, is_active: bool) -> Iterator[str]:
+    mark = "" if is_active else "# "
+    if not is_active:
         yield "# None of these tests is active yet. To activate one, remove the `# ` from its lines and from this one:"
     yield f"{mark}{block}:"
-    if is_on:
+    if is_active:
         yield from (f"  # {line}" for line in _TEACHING[block])
 
 
@@ -179,11 +179,11 @@ def _item_count(catalog: Catalog | None, block: str) -> int:
 
 def _test(draft: Draft, server: str) -> Iterator[str]:
     """Yield the lines of a test; commented out, with the reason, if it is inactive."""
-    if draft.is_on:
+    if draft.is_active:
         yield from (f"  {line}" for line in _body(draft, server))
         return
-    if draft.off:
-        yield f"  # Inactive: {comment_text(draft.off)}"
+    if draft.inactive_reason:
+        yield f"  # Inactive: {comment_text(draft.inactive_reason)}"
     else:
         yield f"  # Inactive: the call fails: {comment_text(draft.failed_call)}"
     uncommented = draft._replace(failed_call="", checks=draft.checks if draft.failed_call else ())
@@ -210,9 +210,9 @@ def _body(draft: Draft, server: str) -> Iterator[str]:
 
 
 def _arguments(draft: Draft) -> Iterator[str]:
-    hint = f"  # {_MADE_UP[draft.block]}" if draft.is_made_up else ""
+    hint = f"  # {_GENERATED[draft.block]}" if draft.is_generated else ""
     if not draft.arguments:
-        if draft.is_made_up or (draft.failed_call and draft.block == "tools"):
+        if draft.is_generated or (draft.failed_call and draft.block == "tools"):
             yield f"  args: {{}}{hint}"
         return
     line = f"  args: {to_yaml(draft.arguments)}"

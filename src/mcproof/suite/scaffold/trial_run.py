@@ -80,7 +80,7 @@ def _entry(trial: TrialServer, options: EntryOptions) -> ServerEntry:
 
 def _tests(name: str, server: str, draft: Draft, *, calls: bool) -> Iterator[SuiteTest]:
     """Yield separate tests for the call and the probes: a call alone gives the clearest error."""
-    if not draft.is_on:
+    if not draft.is_active:
         return
     test = SuiteTest(
         number=0,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def text_at(result: Discovered, pointer: str) -> str:
     """The text that a place marks."""
-    place = result.places[pointer]
+    place = result.locations[pointer]
     with open(place.file, encoding="utf-8") as file:
         line = file.read().split("\n")[place.line - 1]
     end = None if place.end_column is None else place.end_column - 1
@@ -78,7 +78,7 @@ def test_the_keys_of_a_literal_schema_are_located_wherever_they_are_written(tmp_
     assert text_at(result, f"{properties}/own") == '"own"'
     assert text_at(result, f"{properties}/own/anyOf/0/type") == '"type"'
     assert text_at(result, f"{properties}/shared") == '"shared"'
-    assert result.places[f"{properties}/shared"].file.endswith("shared.py")
+    assert result.locations[f"{properties}/shared"].file.endswith("shared.py")
     assert text_at(result, "/tools/0/inputSchema/required/0") == '"own"'
 
 
@@ -127,7 +127,7 @@ def test_files_are_named_as_the_target_was(tmp_path: Path) -> None:
     write(tmp_path, {"server.py": 'from fastmcp import FastMCP\nmcp = FastMCP("x")\n@mcp.tool\ndef f(): ...\n'})
     file = str(tmp_path / "server.py")
     assert discover(file).files == [file]
-    assert discover(file).places["/tools/0"].file == file
+    assert discover(file).locations["/tools/0"].file == file
 
 
 HEAD = "from fastmcp import FastMCP\nfrom textwrap import dedent\nimport inspect\nmcp = FastMCP('x')\n"
@@ -164,7 +164,7 @@ def test_a_text_from_another_module_stands_in_that_file(tmp_path: Path) -> None:
         f"{HEAD}from texts import NAME, ADDS\n@mcp.tool(NAME, description=ADDS)\ndef f(): ...\n",
         texts='NAME, ADDS = "add_up", "Adds it up."\n',
     )
-    assert result.places["/tools/0/description"].file.endswith("texts.py")
+    assert result.locations["/tools/0/description"].file.endswith("texts.py")
     assert text_at(result, "/tools/0/description") == '"Adds it up."'
     assert text_at(result, "/tools/0/name") == '"add_up"'
 

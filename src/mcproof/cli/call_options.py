@@ -1,0 +1,91 @@
+"""The options of the commands that call tools."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.cli.parser import whole_number, words
+from mcproof.errors import UsageError
+from mcproof.execution.requests import CallOptions, GivenArguments
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+
+def add_calls(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tool",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="call only these tools; wildcards * and ? allowed; comma-separated, repeatable",
+    )
+    parser.add_argument(
+        "--skip", action="append", default=[], metavar="NAME", help="do not call these tools; as for --tool"
+    )
+    parser.add_argument(
+        "--allow-writes",
+        action="store_true",
+        help="also call tools that, by their annotations or names, change something",
+    )
+    parser.add_argument(
+        "--args",
+        action="append",
+        default=[],
+        metavar="[TOOL=]JSON",
+        help="valid arguments for a tool, instead of generated ones; @FILE reads an object with arguments by tool; "
+        "repeatable",
+    )
+    parser.add_argument(
+        "--max-call-ms",
+        type=whole_number("milliseconds", 1, 3_600_000),
+        default=10_000,
+        metavar="N",
+        help="time limit for a call, after which it counts as a hang (default 10000)",
+    )
+
+
+def parse_calls(options: argparse.Namespace) -> CallOptions:
+    return CallOptions(
+        tools=words(options.tool),
+        skip=words(options.skip),
+        allow_writes=options.allow_writes,
+        arguments=tuple(each for word in options.args for each in _given(word)),
+        limit=options.max_call_ms / 1000,
+    )
+
+
+def _given(word: str) -> Iterator[GivenArguments]:
+    """Parse a value of `--args`: `JSON`, `TOOL=JSON` or `@FILE`."""
+    if word.startswith("@"):
+        for tool, values in _read_file(word[1:]).items():
+            yield GivenArguments(tool, _object(values, f"--args {word}: `{tool}`"))
+        return
+    tool, equals, text = word.partition("=")
+    if not equals or tool.lstrip().startswith("{"):
+        yield GivenArguments(None, _object(_json(word, "--args"), "--args"))
+    else:
+        yield GivenArguments(tool, _object(_json(text, f"--args of `{tool}`"), f"--args of `{tool}`"))
+
+
+def _read_file(name: str) -> dict[str, Any]:
+    from mcproof.targets.argument import Input, decoded, read_bytes
+
+    return _object(_json(decoded(read_bytes(Input(name)), name), name), name)
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{what}: not JSON: {error.msg.lower()} (line {error.lineno}, column {error.colno})") from None
+    except (ValueError, RecursionError):
+        raise UsageError(f"{what}: JSON that cannot be read") from None
+
+
+def _object(value: Any, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{what}: arguments are a JSON object")
+    return value

@@ -1,0 +1,52 @@
+"""The options that choose rules, configuration, baseline and failing level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.cli.parser import words
+from mcproof.errors import UsageError
+from mcproof.execution.requests import Policy, RuleSelection, SettingsSource
+
+if TYPE_CHECKING:
+    import argparse
+
+FAIL_ON = ("error", "warning", "note", "never")
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    rule = "a rule's id or name, or a ruleset; comma-separated, repeatable"
+    parser.add_argument("--select", action="append", default=[], metavar="RULE", help=f"run only these: {rule}")
+    parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help=f"do not run these: {rule}")
+
+
+def parse_selection(options: argparse.Namespace, rulesets: tuple[str, ...] = ()) -> RuleSelection:
+    return RuleSelection(rulesets, words(options.select), words(options.ignore))
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", help="use this configuration, not the nearest above each target")
+    parser.add_argument("--no-config", action="store_true", help="use no configuration")
+
+
+def parse_config(options: argparse.Namespace) -> SettingsSource:
+    if options.config is not None and options.no_config:
+        raise UsageError("--config and --no-config exclude each other")
+    return SettingsSource(options.config, options.no_config)
+
+
+def add_policy(parser: argparse.ArgumentParser, fail_on: str) -> None:
+    """Add the options for configuration, baseline and failing level, with the default of the last."""
+    if fail_on in FAIL_ON:
+        meaning = f"exit 1 on findings at or above this level (default {fail_on})"
+        parser.add_argument("--fail-on", choices=FAIL_ON, help=meaning)
+    else:
+        meaning = f"exit 1 on: {fail_on}, what the server did wrong (the default), or findings at or above a level"
+        parser.add_argument("--fail-on", choices=(fail_on, *FAIL_ON), help=meaning)
+    add_config(parser)
+    parser.add_argument("--baseline", metavar="FILE", help="accept the findings in this file; fail on new ones")
+    parser.add_argument("--update-baseline", action="store_true", help="accept current findings: write the baseline")
+
+
+def parse_policy(options: argparse.Namespace) -> Policy:
+    return Policy(parse_config(options), options.fail_on, options.baseline, options.update_baseline)

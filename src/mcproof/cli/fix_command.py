@@ -1,0 +1,108 @@
+"""Fix the findings of a request: print, write or show the fixed files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from mcproof.cli.run_command import ConsoleListener
+from mcproof.console import plural, print_lines, safe, tell
+from mcproof.errors import UsageError
+from mcproof.execution.events import RunStarted, TargetFinished, TargetFixed
+from mcproof.execution.execute import execute
+from mcproof.execution.requests import FixRequest
+
+if TYPE_CHECKING:
+    from mcproof.cli.fix_options import FixOptions
+    from mcproof.execution.events import Event
+    from mcproof.execution.fix_targets import FixedTarget
+    from mcproof.execution.requests import LintRequest
+    from mcproof.results.run import TargetResult
+
+
+def fix_command(request: LintRequest, options: FixOptions) -> int:
+    """Fix the findings of a request; return the exit code."""
+    fix = FixRequest(
+        check=request, keep_optional=options.keep_optional, is_dry_run=options.prints_diff, writes=options.writes
+    )
+    listener = FixListener(options)
+    try:
+        return execute(fix, listener).exit_code
+    finally:
+        listener.clear()
+
+
+class FixListener(ConsoleListener):
+    """Prints fixed files or diffs on standard output, and a summary of each target on standard error."""
+
+    def __init__(self, options: FixOptions) -> None:
+        super().__init__()
+        self._options = options
+        self._is_single = True
+
+    def _show(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self._start(event)
+        elif isinstance(event, TargetFixed):
+            self._show_fixed(event.fixed)
+        elif isinstance(event, TargetFinished):
+            self._show_trouble(event.result)
+        else:
+            super()._show(event)
+
+    def _start(self, run: RunStarted) -> None:
+        """Raise a UsageError if the targets cannot be fixed in the requested way."""
+        self._is_single = run.is_single
+        if self._options.writes:
+            if any(source.server is not None for source in run.inputs):
+                raise UsageError(
+                    "--write needs files: a live server cannot be rewritten; `mcproof capture` saves its catalog"
+                )
+        elif not self._options.prints_diff:
+            if len(run.inputs) > 1:
+                raise UsageError("--fix prints one catalog; for several use --write or --diff")
+            if any(source.is_source and os.path.isdir(source.name) for source in run.inputs):
+                raise UsageError("--fix prints one file; for a folder of Python source use --write or --diff")
+
+    def _show_fixed(self, fixed: FixedTarget) -> None:
+        if self._options.prints_diff:
+            from mcproof.text.unified_diff import unified_diff
+
+            for each in fixed.files:
+                print_lines(map(_harmless, unified_diff(each.text, each.edits, each.file)), sys.stdout)
+        elif not self._options.writes:
+            sys.stdout.flush()
+            sys.stdout.buffer.writelines(each.after for each in fixed.files[:1])
+            sys.stdout.buffer.flush()
+        print_lines([_summary(fixed, self._options)], sys.stderr)
+
+    def _show_trouble(self, result: TargetResult) -> None:
+        if result.trouble is not None:
+            if self._is_single:
+                raise result.trouble.as_error()
+            tell(str(result.trouble))
+
+
+def _harmless(line: str) -> str:
+    """A line of a diff with terminal control characters escaped; its end and its tabs are kept."""
+    body = line.rstrip("\r\n")
+    return "\t".join(map(safe, body.split("\t"))) + line[len(body) :]
+
+
+def _summary(fixed: FixedTarget, options: FixOptions) -> str:
+    """One line about what was fixed and what is left."""
+    done, became = ("would fix", "would become") if options.prints_diff else ("fixed", "became")
+    sentence = f"{safe(fixed.name)}: {done} {plural(fixed.applied, 'finding')}"
+    if fixed.made_required:
+        sentence += f"; {plural(fixed.made_required, 'optional parameter')} {became} required"
+        if not options.keep_optional:
+            sentence += " (--keep-optional leaves out those with a default or that may be null)"
+    counts: dict[str, int] = {}
+    for finding in fixed.left:
+        counts[finding.rule.id] = counts.get(finding.rule.id, 0) + 1
+    listed = ", ".join(f"{rule} {count:,}" for rule, count in sorted(counts.items()))
+    uncertain = sum(finding.fix is not None for finding in fixed.left)
+    if uncertain:
+        listed += f" ({uncertain:,} in schemas that are not one literal of the tool's own)"
+    return f"{sentence}; {f'left for the author: {listed}' if fixed.left else 'nothing is left'}\n"

@@ -1,0 +1,112 @@
+"""From a request to an exit code: execute it, show its progress, write its outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.cli.outputs import Outputs
+from mcproof.console import Counter, plural, tell
+from mcproof.errors import INTERRUPTED
+from mcproof.execution.check_catalog import NO_TOOLS
+from mcproof.execution.clock import interrupts_deferred
+from mcproof.execution.events import (
+    CallsPlanned,
+    MessageSent,
+    NoticeRaised,
+    ProgressMade,
+    RunFinished,
+    RunStarted,
+    TargetFinished,
+    TargetStarted,
+)
+from mcproof.execution.execute import execute
+
+if TYPE_CHECKING:
+    from mcproof.cli.outputs import OutputOptions
+    from mcproof.execution.events import Event
+    from mcproof.execution.requests import RunRequest
+    from mcproof.prove.permission import Permission
+    from mcproof.results.run import TargetResult
+
+
+def run_command(request: RunRequest, options: OutputOptions) -> int:
+    """Execute a request and write its outputs; return the exit code."""
+    outputs = Outputs(options)
+    listener = ResultListener(outputs)
+    try:
+        result = execute(request, listener)
+    finally:
+        listener.clear()
+    with interrupts_deferred() as interrupts:
+        outputs.print(result)
+    return INTERRUPTED if interrupts else result.exit_code
+
+
+class ConsoleListener:
+    """Shows progress, notices and messages on standard error."""
+
+    def __init__(self) -> None:
+        self._counter = Counter()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, TargetStarted):
+            if event.total > 1:
+                self._counter.step(event.number, event.total, event.name[-60:])
+        elif isinstance(event, ProgressMade):
+            self._counter.step(event.done, event.total, event.label)
+        else:
+            self.clear()
+            self._show(event)
+
+    def clear(self) -> None:
+        """Clear the line that shows progress."""
+        self._counter.clear()
+
+    def _show(self, event: Event) -> None:
+        if isinstance(event, MessageSent):
+            tell(event.text)
+        elif isinstance(event, NoticeRaised):
+            tell(str(event.notice))
+        elif isinstance(event, CallsPlanned):
+            _tell_calls(event.permissions)
+
+
+class ResultListener(ConsoleListener):
+    """Also prints the result of each target as soon as it is finished, and writes the files at the end."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        super().__init__()
+        self._outputs = outputs
+
+    def _show(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self._outputs.start(is_single=event.is_single, needed=event.files)
+        elif isinstance(event, TargetFinished):
+            self._outputs.show(event.result)
+            _tell_skipped(event.result)
+        elif isinstance(event, RunFinished):
+            self._outputs.write(event.result)
+        else:
+            super()._show(event)
+
+
+def _tell_skipped(result: TargetResult) -> None:
+    """Report the rules that did not run, because the catalog has no list of tools."""
+    for each in result.untested:
+        if each.why == NO_TOOLS:
+            tell(f"{result.target}: {NO_TOOLS}, so skipped: {each.what}")
+
+
+def _tell_calls(permissions: tuple[Permission, ...]) -> None:
+    """Report which tools will be called, before anything is sent."""
+    from mcproof.execution.tool_calls import listed_names
+
+    sure = [each.tool.name for each in permissions if each.is_granted and not each.is_presumed]
+    presumed = [each.tool.name for each in permissions if each.is_granted and each.is_presumed]
+    refused = [each.tool.label for each in permissions if not each.is_granted]
+    if sure:
+        tell(f"calls {plural(len(sure), 'tool')}: {listed_names(sure)}")
+    if presumed:
+        tell(f"calls {plural(len(presumed), 'tool')}, presumed read-only: {listed_names(presumed)}")
+    if refused:
+        tell(f"does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")

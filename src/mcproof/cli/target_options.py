@@ -1,0 +1,106 @@
+"""The options that name targets and reach live servers."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from mcproof.cli.parser import seconds
+from mcproof.errors import UsageError
+from mcproof.execution.requests import TargetSelection
+from mcproof.targets.argument import LiveOptions
+
+if TYPE_CHECKING:
+    import argparse
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)", re.DOTALL)
+
+
+def add_targets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "targets",
+        metavar="TARGET",
+        nargs="*",
+        help="a snapshot, a folder of snapshots, Python source, -, a URL, FILE.json#NAME of a client configuration, "
+        "or a name from the configuration (default: all targets of the configuration). "
+        "-- COMMAND ARG... at the end starts a server",
+    )
+
+
+def add_live(parser: argparse.ArgumentParser, *, takes_all: bool = False) -> None:
+    """Add the options for live servers; with `takes_all`, a client configuration stands for all its servers."""
+    parser.set_defaults(server_command=())
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="set a variable for a started server (default: its value here); repeatable",
+    )
+    parser.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'NAME: VALUE'",
+        help="send a header to a URL; ${VARIABLE} is replaced from the environment; repeatable",
+    )
+    parser.add_argument("--cwd", metavar="FOLDER", help="start servers in this folder")
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="time limit for a response (default 30, and 60 for the first)",
+    )
+    parser.add_argument("--protocol", metavar="REVISION", help="use this protocol revision, such as 2025-06-18")
+    if takes_all:
+        parser.set_defaults(all=True)
+    else:
+        parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
+
+
+def parse_targets(options: argparse.Namespace, *names: str) -> TargetSelection:
+    """Parse the options for targets. Error messages repeat no values, which may be secret."""
+    if options.cwd is not None and not os.path.isdir(options.cwd):
+        raise UsageError(f"--cwd: there is no folder `{options.cwd}`")
+    live = LiveOptions(
+        command=options.server_command,
+        environment=dict(map(_variable, options.env)),
+        headers=dict(map(_header, options.header)),
+        directory=options.cwd,
+        all_configured=options.all,
+    )
+    return TargetSelection(names=names, live=live, timeout=options.timeout, protocol=options.protocol)
+
+
+def header_variables(options: argparse.Namespace) -> list[str]:
+    """The environment variables that `--header` refers to."""
+    return [found[1] for text in options.header for found in _VARIABLE.finditer(text)]
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name:
+        raise UsageError("--env needs a name, as in `--env API_KEY` or `--env MODE=test`")
+    if equals:
+        return name, value
+    if name not in os.environ:
+        raise UsageError(f"--env {name}: not set here; `--env {name}=VALUE` gives it a value")
+    return name, os.environ[name]
+
+
+def _header(text: str) -> tuple[str, str]:
+    found = _HEADER.fullmatch(text)
+    if found is None:
+        raise UsageError("--header needs a name and a value, as in `--header 'Authorization: Bearer ${TOKEN}'`")
+
+    def value_of(variable: re.Match[str]) -> str:
+        if variable[1] not in os.environ:
+            raise UsageError(f"--header {found[1]}: the environment has no variable {variable[1]}")
+        return os.environ[variable[1]]
+
+    value = _VARIABLE.sub(value_of, found[2])
+    if any(ord(character) < 32 and character != "\t" for character in value):
+        raise UsageError(f"--header {found[1]}: the value has a line break or another control character")
+    return found[1], value

@@ -1,0 +1,165 @@
+"""Compare two schemas keyword by keyword.
+
+Comparing keywords separately is sound: if every keyword accepts at least what it accepted before, so does the schema.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.diff.change_wording import names_text
+from mcproof.diff.equality import same_keyword, same_schema
+from mcproof.diff.keywords import DYNAMIC, VALUE_KEYWORDS, has_in_place_applicator
+from mcproof.diff.property_changes import compare_properties, property_label
+from mcproof.diff.value_effects import value_effects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcproof.diff.schema_comparison import SchemaComparison, SchemaPair
+    from mcproof.diff.schema_document import Subschema
+
+_MAX_BRANCH_PAIRS = 400
+_WHOLE_SCHEMA_KEYWORDS = (
+    *("anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains", "minContains", "maxContains"),
+    *("propertyNames", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies"),
+    *("unevaluatedProperties", "unevaluatedItems", "$ref", "$dynamicRef", "$recursiveRef"),
+)
+"""Keywords whose changes can only be judged by comparing whole schemas, unless their subschemas can be paired."""
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+
+
+def compare_keywords(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair]:
+    """Report the changes of all keywords, and return the pairs of subschemas still to be compared."""
+    old, new = pair.old.keywords, pair.new.keywords
+    is_shared = pair.is_shared or has_in_place_applicator(old) or has_in_place_applicator(new)
+    pair = pair._replace(is_shared=is_shared)
+    children: list[SchemaPair] = []
+    for keywords, compare in _COMPARISONS:
+        if not keywords.isdisjoint(old) or not keywords.isdisjoint(new):
+            children += compare(comparison, pair)
+    return children
+
+
+def _compare_values(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair]:
+    old, new = pair.old.keywords, pair.new.keywords
+    for each in value_effects(old, new, comparison.subject(pair), with_type=not pair.is_type_part):
+        breaking = comparison.is_breaking(each.effect)
+        if breaking is not False and each.is_decidable:
+            decided = comparison.keyword_breaks(each.keyword, old, new)
+            breaking = breaking if decided is None else decided
+        elif breaking and each.keyword == "format":
+            breaking = None
+        at = f"{pair.new.pointer}/{each.keyword}" if comparison.is_written(each.keyword, pair.new) else None
+        comparison.report(each.kind, breaking, each.message, pair, at)
+    return []
+
+
+def _compare_items(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair]:
+    (old_prefix, old_rest), (new_prefix, new_rest) = _items(pair.old), _items(pair.new)
+    children = []
+    for index in range(max(len(old_prefix), len(new_prefix))):
+        old = old_prefix[index] if index < len(old_prefix) else old_rest
+        new = new_prefix[index] if index < len(new_prefix) else new_rest
+        children.append(comparison.child(pair, old, new, f"{pair.label}[{index}]"))
+    children.append(comparison.child(pair, old_rest, new_rest, f"{pair.label}[]"))
+    return children
+
+
+def _items(parent: Subschema) -> tuple[list[Subschema], Subschema]:
+    """The schemas of the first items of an array, and the schema of all others."""
+    schema = parent.keywords
+    keyword = "prefixItems" if "prefixItems" in schema else "items"
+    rest = "items" if keyword == "prefixItems" else "additionalItems"
+    prefix = schema.get(keyword)
+    if not isinstance(prefix, list):
+        prefix, rest = [], "items"
+    others = parent.child(schema[rest], rest) if rest in schema else parent.unconstrained()
+    return [parent.child(each, keyword, index) for index, each in enumerate(prefix)], others
+
+
+def _compare_whole_schemas(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair]:
+    """Pair the subschemas of keywords where possible; for the others, compare the schemas as a whole."""
+    old, new = pair.old.keywords, pair.new.keywords
+    children: list[SchemaPair] = []
+    changed = []
+    for keyword in _WHOLE_SCHEMA_KEYWORDS:
+        if keyword not in old and keyword not in new:
+            continue
+        pair_subschemas = _PAIRINGS.get(keyword)
+        subschemas = pair_subschemas(comparison, pair) if pair_subschemas is not None else None
+        if subschemas is not None:
+            children += subschemas
+        elif keyword in DYNAMIC or not same_keyword(keyword, pair.old, pair.new):
+            changed.append(keyword)
+    if not changed:  # the effect of `unevaluated…` depends on all adjacent keywords
+        unevaluated = [keyword for keyword in _UNEVALUATED if keyword in old or keyword in new]
+        if unevaluated and not same_schema(pair.old, pair.new):
+            changed = unevaluated
+    if changed:
+        at = f"{pair.new.pointer}/{changed[0]}" if changed[0] in new else None
+        message = f"{names_text(changed)} of {comparison.subject(pair)} changed"
+        comparison.report("constraint-changed", comparison.breaks(pair.old, pair.new), message, pair, at)
+    return children
+
+
+_COMPARISONS: tuple[tuple[frozenset[str], Callable[[SchemaComparison, SchemaPair], list[SchemaPair]]], ...] = (
+    (VALUE_KEYWORDS | {"format"}, _compare_values),
+    (frozenset({"properties", "required", "additionalProperties"}), compare_properties),
+    (frozenset({"items", "prefixItems", "additionalItems"}), _compare_items),
+    (frozenset(_WHOLE_SCHEMA_KEYWORDS), _compare_whole_schemas),
+)
+"""Keywords that depend on each other, and how they are compared, in the order in which changes are reported."""
+
+
+def _pair_all_of(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair] | None:
+    old, new = pair.old.keywords.get("allOf"), pair.new.keywords.get("allOf")
+    if not isinstance(old, list) or not isinstance(new, list) or len(old) != len(new):
+        return None
+    old_branches = [pair.old.child(each, "allOf", index) for index, each in enumerate(old)]
+    new_branches = [pair.new.child(each, "allOf", index) for index, each in enumerate(new)]
+    return [comparison.child(pair, *each, is_shared=True) for each in _matched(old_branches, new_branches)]
+
+
+def _matched(old: list[Subschema], new: list[Subschema]) -> list[tuple[Subschema, Subschema]]:
+    """Pair two lists of equal length: equivalent schemas first, the others in order."""
+    if len(old) * len(new) > _MAX_BRANCH_PAIRS:
+        return list(zip(old, new, strict=True))
+    remaining, partners = list(old), dict[int, Any]()
+    for index, branch in enumerate(new):
+        same = next((at for at, each in enumerate(remaining) if same_schema(each, branch)), None)
+        if same is not None:
+            partners[index] = remaining.pop(same)
+    return [(partners[index] if index in partners else remaining.pop(0), branch) for index, branch in enumerate(new)]
+
+
+def _pair_pattern_properties(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair] | None:
+    keyword = "patternProperties"
+    old, new = pair.old.keywords.get(keyword), pair.new.keywords.get(keyword)
+    if not isinstance(old, dict) or not isinstance(new, dict) or old.keys() != new.keys():
+        return None
+    return [
+        comparison.child(
+            pair,
+            pair.old.child(old[pattern], keyword, pattern),
+            pair.new.child(schema, keyword, pattern),
+            property_label(pair.label, f"/{pattern}/"),
+            is_shared=True,
+        )
+        for pattern, schema in new.items()
+    ]
+
+
+def _pair_references(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair] | None:
+    old, new = pair.old.target(), pair.new.target()
+    if old is None or new is None:
+        return None
+    return [comparison.child(pair, old, new, is_shared=True)]
+
+
+_PAIRINGS: dict[str, Callable[[SchemaComparison, SchemaPair], list[SchemaPair] | None]] = {
+    "allOf": _pair_all_of,
+    "patternProperties": _pair_pattern_properties,
+    "$ref": _pair_references,
+}
+"""How the subschemas of a keyword are paired, for keywords that accept more if any of their subschemas does."""

@@ -1,0 +1,94 @@
+"""Events: what a run reports while it is under way. The result is complete without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcproof.execution.fix_targets import FixedTarget
+    from mcproof.prove.permission import Permission
+    from mcproof.results.run import Notice, RunResult, TargetResult
+    from mcproof.targets.argument import Input
+
+
+class RunStarted(NamedTuple):
+    """The run is planned; nothing was read from a target or sent yet. A listener may raise to prevent the run."""
+
+    is_single: bool
+    """Whether the request is for one target, as opposed to several or a folder."""
+    inputs: tuple[Input, ...] = ()
+    files: Mapping[str, str] = {}
+    """The files that the run needs, each with its role; no output may replace them."""
+
+
+class TargetStarted(NamedTuple):
+    """A target is about to be checked."""
+
+    number: int
+    total: int
+    name: str
+
+
+class ProgressMade(NamedTuple):
+    """A part of the work is done."""
+
+    done: int
+    total: int
+    label: str
+
+
+class CallsPlanned(NamedTuple):
+    """The tools that are about to be called, and those that are not."""
+
+    permissions: tuple[Permission, ...]
+
+
+class TargetFixed(NamedTuple):
+    """The findings of a target are fixed."""
+
+    fixed: FixedTarget
+
+
+class TargetFinished(NamedTuple):
+    """A target is checked, or could not be."""
+
+    result: TargetResult
+
+
+class NoticeRaised(NamedTuple):
+    """A notice of the result."""
+
+    notice: Notice
+
+
+class RunFinished(NamedTuple):
+    """The result is complete. Only baselines are updated after this, so a listener that fails prevents that."""
+
+    result: RunResult
+
+
+class MessageSent(NamedTuple):
+    """A side effect or a skipped input, in one line."""
+
+    text: str
+
+
+Event = (
+    RunStarted
+    | TargetStarted
+    | ProgressMade
+    | CallsPlanned
+    | TargetFixed
+    | TargetFinished
+    | NoticeRaised
+    | RunFinished
+    | MessageSent
+)
+Listener = Callable[[Event], None]
+
+
+def ignore(_: Event) -> None:
+    """Ignore an event."""

@@ -1,0 +1,101 @@
+"""Fix the findings of a check in snapshots and Python source."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.execution.check_catalog import find_problems
+from mcproof.execution.events import TargetFixed
+from mcproof.execution.target_run import Checked, TargetRun
+from mcproof.linting.fixing.snapshot_fix import fix_snapshot
+from mcproof.linting.fixing.source_fix import FixedFile, fix_source
+from mcproof.results.build import report_findings
+from mcproof.results.run import TargetResult
+from mcproof.targets.argument import read_bytes
+from mcproof.text.atomic import replace_files
+
+if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
+    from mcproof.execution.events import Listener
+    from mcproof.execution.requests import FixRequest
+    from mcproof.execution.target_run import LoadedTarget
+    from mcproof.linting.finding import Finding
+    from mcproof.results.run import RunResult
+
+
+class FixedTarget(NamedTuple):
+    """A target with its findings fixed."""
+
+    name: str
+    files: list[FixedFile]
+    """The changed files; for a single file, that file even if nothing changed."""
+    applied: int
+    """How many findings are fixed."""
+    made_required: int
+    """How many optional parameters became required."""
+    fixed: frozenset[int]
+    """The identities of the fixed findings."""
+    left: list[Finding]
+    """The findings that need an author."""
+
+
+def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
+    """Fix every target of a request; the result has the findings that are left."""
+    run = TargetRun(request.check, listen)
+
+    def check(target: LoadedTarget) -> Checked:
+        catalog = target.catalog
+        found = find_problems(catalog, target.plan, run.tracker)
+        fix = _fix_snapshot if catalog.source is None else _fix_source
+        fixed = fix(target, found.scored, keep_optional=request.keep_optional)
+        changed = [(each.file, each.before, each.after) for each in fixed.files if each.before != each.after]
+        if request.writes and changed:
+            replace_files(changed)
+        listen(TargetFixed(fixed))
+        # A dry run changes nothing, so every finding is still there. Accepted ones never count.
+        left = [each for each in found.active if request.is_dry_run or id(each) not in fixed.fixed]
+        result = TargetResult(catalog.name, findings=report_findings(catalog, left), fail_on=target.plan.fail_on)
+        return Checked(result)
+
+    return run.run(check)
+
+
+def _fix_snapshot(target: LoadedTarget, findings: list[Finding], *, keep_optional: bool) -> FixedTarget:
+    catalog, document = target.catalog, target.catalog.document
+    changes = fix_snapshot(catalog, findings, keep_optional=keep_optional)
+    before = document.encode(document.text)
+    after = document.encode(changes.text) if changes.applied else before
+    file = FixedFile(file=catalog.name, before=before, after=after, text=document.text, edits=changes.edits)
+    fixed = [each for each in findings if each.fix is not None]
+    return _fixed_target(catalog, findings, fixed, [file], changes.applied, changes.made_required)
+
+
+def _fix_source(target: LoadedTarget, findings: list[Finding], *, keep_optional: bool) -> FixedTarget:
+    """Fix Python source; what is not certain is left as it is."""
+    catalog, name = target.catalog, target.source.name
+    changes = fix_source(catalog, findings, keep_optional=keep_optional)
+    files = changes.files
+    if not files and os.path.isfile(name):
+        data = read_bytes(target.source)
+        files = [FixedFile(file=name, before=data, after=data, text="", edits=[])]
+    return _fixed_target(catalog, findings, changes.mended, files, changes.applied, changes.made_required)
+
+
+def _fixed_target(
+    catalog: Catalog,
+    findings: list[Finding],
+    fixed: list[Finding],
+    files: list[FixedFile],
+    applied: int,
+    made_required: int,
+) -> FixedTarget:
+    identities = frozenset(map(id, fixed))
+    return FixedTarget(
+        name=catalog.name,
+        files=files,
+        applied=applied,
+        made_required=made_required,
+        fixed=identities,
+        left=[each for each in findings if id(each) not in identities],
+    )

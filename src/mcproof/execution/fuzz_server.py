@@ -1,0 +1,94 @@
+"""Fuzz a live server."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mcproof.client.endpoints import UrlEndpoint
+from mcproof.exchange.probe_facts import cropped_value
+from mcproof.execution.check_catalog import check_catalog
+from mcproof.execution.events import ProgressMade
+from mcproof.execution.target_run import Checked, TargetRun
+from mcproof.execution.tool_calls import plan_calls, require_one_server, server_of, store_failures, tested_gates
+from mcproof.linting.registry import find_rule
+from mcproof.prove.failure_store import described
+from mcproof.prove.fuzz.campaign import fuzz
+from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
+from mcproof.results.payloads import FuzzPayload
+from mcproof.results.proof import Failure, Fuzzing
+
+if TYPE_CHECKING:
+    from mcproof.execution.events import Listener
+    from mcproof.execution.requests import FuzzRequest
+    from mcproof.execution.target_run import LoadedTarget
+    from mcproof.linting.registry import Rule
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.prove.fuzz.tool_fuzzer import FoundFailure
+    from mcproof.results.run import RunResult
+
+ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")
+"""The rules about accepted invalid calls. Fuzzing finds many, so they fail a run only if it is strict."""
+MOST_PROCESSES = 4
+"""How many server processes run at once by default."""
+
+
+def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
+    """Fuzz one live server."""
+    require_one_server(request.targets)
+    run = TargetRun(request, listen)
+
+    def check(target: LoadedTarget) -> Checked:
+        server, catalog, plan = server_of(target), target.catalog, target.plan
+        permissions, arguments = plan_calls(catalog, request.calls, listen)
+        usual = 1 if isinstance(server.session.server, UrlEndpoint) else min(MOST_PROCESSES, os.cpu_count() or 1)
+        fuzz_plan = FuzzPlan(
+            permissions=permissions,
+            arguments=arguments,
+            seed=request.seed,
+            cases=request.cases,
+            limit=request.calls.limit,
+            seconds=request.max_seconds,
+            processes=request.processes or usual,
+            target=described(target.source),
+        )
+        fuzzed = fuzz(catalog, server, fuzz_plan, lambda *made: listen(ProgressMade(*made)))
+        catalog.connection = server.close()
+        if request.calls.stores_failures:
+            store_failures(fuzzed.stored, listen)
+        catalog.item_probes = fuzzed.item_probes
+        if not request.is_strict:
+            plan = plan._replace(rules=list(map(_lenient, plan.rules)))
+        result = check_catalog(catalog, plan, request.detail, run.tracker)
+        sent = sum(fuzzed.cases.values())
+        failures = [_failure(found, stored) for found, stored in zip(fuzzed.failures, fuzzed.stored, strict=True)]
+        result = result._replace(
+            gates=tested_gates(sent),
+            payload=FuzzPayload(
+                Fuzzing(seed=request.seed, cases=sent, outcomes=fuzzed.outcomes, failures=failures, tools=fuzzed.cases)
+            ),
+            untested=[*result.untested, *fuzzed.untested],
+        )
+        return Checked(result, server.is_interrupted)
+
+    return run.run(check)
+
+
+def _failure(found: FoundFailure, stored: StoredFailure) -> Failure:
+    """A failure for the result."""
+    what = f"{found.case.description}: {found.judgement.problem}" if found.case.description else found.judgement.problem
+    return Failure(
+        id=stored.id,
+        tool=stored.tool,
+        outcome=stored.outcome,
+        arguments=cropped_value(found.case.arguments),
+        replay=f"mcproof replay {stored.id}",
+        what=what,
+        times=found.times,
+    )
+
+
+def _lenient(rule: Rule) -> Rule:
+    """A rule, as a warning if it is about accepted calls and the configuration sets no severity."""
+    is_configured = rule is not find_rule(rule.id)
+    return rule if is_configured or rule.id not in ACCEPTING else rule.with_severity("warning")

@@ -1,0 +1,196 @@
+"""Plans: request, configuration and defaults resolved into what is checked on each target."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from mcproof.config.settings import DEFAULTS, SettingsFinder, directory_of, read_settings
+from mcproof.errors import ConfigError, UsageError
+from mcproof.execution.check_catalog import Plan
+from mcproof.execution.requests import (
+    FuzzRequest,
+    GradeRequest,
+    LintRequest,
+    ProbeRequest,
+    ProveRequest,
+    RuleSelection,
+    SchemaLintRequest,
+)
+from mcproof.linting.registry import RULESETS, choose_rules, rules_named
+from mcproof.results.run import BROKEN, Untested
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.config.settings import Settings
+    from mcproof.execution.requests import CheckRequest, SettingsSource
+    from mcproof.linting.registry import Rule
+    from mcproof.linting.suppression.baseline import Baseline
+    from mcproof.targets.argument import Input
+
+Value = TypeVar("Value")
+
+
+class RunKind(NamedTuple):
+    """What a kind of run checks by default."""
+
+    command: str
+    rulesets: tuple[str, ...]
+    fail_on: str = "error"
+    source_rulesets: tuple[str, ...] = ()
+    """Further rulesets for Python source."""
+    is_selectable: bool = False
+    """Whether the configuration may choose the rulesets."""
+    is_grading: bool = False
+    """Whether the grade is the result, and may have gates."""
+    calls_tools: bool = False
+
+
+DEFAULT_RULESETS = tuple(ruleset.name for ruleset in RULESETS.values() if ruleset.is_default)
+LINT = RunKind("lint", DEFAULT_RULESETS, source_rulesets=("polish",), is_selectable=True)
+SCHEMA_LINT = RunKind("schema-lint", ("strict", "catalog"), fail_on="note")
+GRADE = RunKind("grade", ("grade", "catalog"), is_grading=True)
+PROBE = RunKind("probe", ("wire",), fail_on=BROKEN, calls_tools=True)
+PROVE = RunKind("prove", ("strict", "wire"), fail_on=BROKEN, calls_tools=True)
+FUZZ = RunKind("fuzz", ("wire",), fail_on=BROKEN, calls_tools=True)
+
+_KINDS: dict[type, RunKind] = {
+    LintRequest: LINT,
+    SchemaLintRequest: SCHEMA_LINT,
+    GradeRequest: GRADE,
+    ProbeRequest: PROBE,
+    ProveRequest: PROVE,
+    FuzzRequest: FUZZ,
+}
+
+
+class Planner:
+    """The plans of one run: one for each configuration that applies to its targets."""
+
+    def __init__(self, request: CheckRequest) -> None:
+        self.kind = _KINDS[type(request)]
+        self._targets = request.targets
+        self._policy = request.policy
+        self._selection = request.rules if isinstance(request, LintRequest) else RuleSelection()
+        self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
+        self._plans: dict[tuple[str | None, str | None, bool], Plan] = {}
+        self._baselines: dict[str, Baseline] = {}
+        self._finder = SettingsFinder()
+        self._given = given_settings(request.policy.settings)
+        self._here = self._given or self._finder.settings_for(os.curdir)
+        self.timeout = _first(request.targets.timeout, self._here.timeout)
+
+    def target_names(self) -> list[str]:
+        """The named targets, names from the configuration resolved; all configured ones if none is named."""
+        if not self._targets.is_empty:
+            return [resolve_target(name, self._here) for name in self._targets.names]
+        if not self._here.targets:
+            raise UsageError(
+                "nothing to check: name a TARGET, or list some under `[targets]` in mcproof.toml; "
+                f"`mcproof {self.kind.command} --help` shows how"
+            )
+        return list(self._here.targets.values())
+
+    def plan_for(self, source: Input) -> Plan:
+        """The plan for an input, by the configuration that applies to it."""
+        settings = self._given or self._finder.settings_for(directory_of(source.configured_near))
+        file = _first(self._policy.baseline, settings.baseline)
+        if file is None and self._policy.updates_baseline:
+            raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
+        key = (settings.file, file, source.is_source)
+        if key not in self._plans:
+            plan = self._plan(settings, is_source=source.is_source)
+            self._plans[key] = plan._replace(baseline=None if file is None else self._baseline(file))
+        return self._plans[key]
+
+    def _plan(self, settings: Settings, *, is_source: bool) -> Plan:
+        kind, selection = self.kind, self._selection
+        select, rulesets = selection.select, selection.rulesets
+        # What the request selects by name runs, even if the configuration ignores it.
+        ignored_by_settings = () if select else settings.ignore
+        if kind.is_selectable and not select and not rulesets:
+            select, rulesets = settings.select, settings.rulesets
+        try:
+            usual = (*kind.rulesets, *(kind.source_rulesets if is_source else ()))
+            rules = choose_rules(rulesets or usual, select=select, ignore=[*selection.ignore, *ignored_by_settings])
+        except UsageError as error:
+            if not ignored_by_settings or selection.ignore:
+                raise
+            raise _at_ignore(settings, error.message) from None
+        if kind.is_grading and all(rule.ruleset != "grade" for rule in rules):
+            raise _at_ignore(settings, "nothing to grade: `ignore` names every rule of the grade")
+        severity = settings.severity
+        fail_on = self._policy.fail_on or (None if kind.calls_tools else settings.fail_on) or kind.fail_on
+        min_grade, max_tokens = self._gates
+        return Plan(
+            rules=[rule.with_severity(severity[rule.id]) if rule.id in severity else rule for rule in rules],
+            fail_on=fail_on,
+            ignores=settings.ignores,
+            min_grade=(min_grade or settings.min_grade) if kind.is_grading else None,
+            max_tokens=_first(max_tokens, settings.max_tokens) if kind.is_grading else None,
+            left_out=tuple(self._left_out(rules, ignored_by_settings, settings)),
+        )
+
+    def _left_out(
+        self, rules: list[Rule], ignored_by_settings: Iterable[str], settings: Settings
+    ) -> Iterator[Untested]:
+        if self._selection.ignore:
+            yield Untested.of(_ids(self._selection.ignore), "left out by --ignore")
+        if ignored_by_settings:
+            location = settings.locations["ignore"]
+            yield Untested.of(_ids(ignored_by_settings), f"left out by {location.file}:{location.line}")
+        if self.kind.is_selectable:
+            running = {rule.ruleset for rule in rules}
+            for name in RULESETS:
+                if name not in running:
+                    yield Untested(f"ruleset {name}", "not selected")
+
+    def _baseline(self, file: str) -> Baseline:
+        from mcproof.linting.suppression.baseline import Baseline
+
+        path = os.path.realpath(file)  # two configurations may share one, by different relative paths
+        if path not in self._baselines:
+            if self._policy.updates_baseline and not os.path.exists(file):
+                self._baselines[path] = Baseline(file, accepts_all=True)
+            else:
+                self._baselines[path] = Baseline.read(file, accepts_all=self._policy.updates_baseline)
+        return self._baselines[path]
+
+    def is_baseline(self, file: str) -> bool:
+        """Whether a file is a baseline of this run."""
+        return os.path.realpath(file) in self._baselines
+
+    def baselines(self) -> list[Baseline]:
+        """The baselines of this run."""
+        return list(self._baselines.values())
+
+    def rules(self) -> list[Rule]:
+        """Every rule in any plan."""
+        return [rule for plan in self._plans.values() for rule in plan.rules]
+
+
+def given_settings(source: SettingsSource) -> Settings | None:
+    """The settings for every target, if the request names a file or disables configuration."""
+    if source.file is not None:
+        return read_settings(source.file)
+    return DEFAULTS if source.is_disabled else None
+
+
+def resolve_target(name: str, settings: Settings) -> str:
+    """Replace a name from the configuration with its target; existing files come first."""
+    return name if os.path.exists(name) else settings.targets.get(name, name)
+
+
+def _at_ignore(settings: Settings, message: str) -> ConfigError:
+    location = settings.locations["ignore"]
+    return ConfigError(message, file=location.file, line=location.line)
+
+
+def _ids(names: Iterable[str]) -> list[str]:
+    """The ids of the rules that ids, names and rulesets refer to."""
+    return [rule.id for rule in rules_named(names)]
+
+
+def _first(*values: Value | None) -> Value | None:
+    return next((value for value in values if value is not None), None)

@@ -1,0 +1,68 @@
+"""Probe a live server, for `probe` and `prove`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.errors import UsageError, nearest
+from mcproof.execution.check_catalog import check_catalog
+from mcproof.execution.events import ProgressMade
+from mcproof.execution.requests import ProveRequest
+from mcproof.execution.target_run import Checked, TargetRun
+from mcproof.execution.tool_calls import plan_calls, require_one_server, server_of, store_failures, tested_gates
+from mcproof.prove.contract import with_predictions
+from mcproof.prove.failure_store import described
+from mcproof.prove.probe_session import ProbePlan
+from mcproof.prove.proving import default_checks, prove
+from mcproof.results.payloads import ProbePayload, ProvePayload
+
+if TYPE_CHECKING:
+    from mcproof.execution.events import Listener
+    from mcproof.execution.requests import ProbeRequest
+    from mcproof.execution.target_run import LoadedTarget
+    from mcproof.results.run import RunResult
+
+
+def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
+    """Probe one live server."""
+    require_one_server(request.targets)
+    explores = isinstance(request, ProveRequest)
+    checks = _known_checks(request.checks) or default_checks(explores=explores)
+    run = TargetRun(request, listen)
+
+    def check(target: LoadedTarget) -> Checked:
+        server, catalog = server_of(target), target.catalog
+        permissions, arguments = plan_calls(catalog, request.calls, listen)
+        plan = ProbePlan(
+            permissions=permissions,
+            checks=checks,
+            explores=explores,
+            arguments=arguments,
+            size=request.oversize,
+            limit=request.calls.limit,
+            target=described(target.source),
+        )
+        proof = prove(catalog, server, plan, lambda *made: listen(ProgressMade(*made)))
+        catalog.connection = server.close()
+        if request.calls.stores_failures:
+            store_failures(proof.stored, listen)
+        catalog.item_probes = proof.item_probes
+        result = check_catalog(catalog, target.plan, request.detail, run.tracker)
+        matrix = with_predictions(proof.matrix, [*result.findings, *result.suppressed])
+        result = result._replace(
+            gates=tested_gates(sum(each.passed is not None for each in proof.probes)),
+            payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
+            untested=[*result.untested, *proof.untested],
+        )
+        return Checked(result, server.is_interrupted)
+
+    return run.run(check)
+
+
+def _known_checks(names: tuple[str, ...]) -> list[str]:
+    """The named probes, in the order they are sent."""
+    known = default_checks(explores=True)
+    for name in names:
+        if name not in known:
+            raise UsageError(f"unknown probe `{name}`{nearest(name, known)}; there are {', '.join(known)}")
+    return [name for name in known if name in names]

@@ -1,0 +1,197 @@
+"""Run requests: the typed, frozen input of every kind of run.
+
+The command line and `mcproof.api` build requests; `execute` runs them. Nothing else passes options on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.targets.argument import LiveOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class CatalogDocument(NamedTuple):
+    """A catalog that is already in memory, as JSON text."""
+
+    name: str
+    data: bytes
+
+
+class TargetSelection(NamedTuple):
+    """The targets of a run, and how to reach the live servers among them."""
+
+    names: tuple[str, ...] = ()
+    """Paths, URLs, `FILE.json#NAME`, `-`, or names from the configuration."""
+    live: LiveOptions = LiveOptions()
+    documents: tuple[CatalogDocument, ...] = ()
+    timeout: float | None = None
+    """Seconds to wait for a response; None for the configured or default limit."""
+    protocol: str | None = None
+    """The protocol revision to speak; None to negotiate."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.names or self.live.command or self.documents)
+
+
+class RuleSelection(NamedTuple):
+    """The rules to run; empty fields leave the choice to the configuration and the kind of run."""
+
+    rulesets: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+class SettingsSource(NamedTuple):
+    """Where the settings of a run come from: one file, no file, or the nearest file above each target."""
+
+    file: str | None = None
+    is_disabled: bool = False
+
+
+class Policy(NamedTuple):
+    """What a run accepts, and what fails it."""
+
+    settings: SettingsSource = SettingsSource()
+    fail_on: str | None = None
+    """The lowest level that fails; None for the configured or default level."""
+    baseline: str | None = None
+    updates_baseline: bool = False
+
+
+class Detail(NamedTuple):
+    """The optional parts of a result. Formats differ in what they need, and each part takes time."""
+
+    lines: bool = False
+    """The source line of each finding."""
+    identities: bool = False
+    """Fingerprints, and fixes as text edits."""
+    scores: bool = False
+    """The grade, the token cost and the description scores."""
+
+
+class GivenArguments(NamedTuple):
+    """Valid arguments for a tool, to use instead of generated ones."""
+
+    tool: str | None
+    """None for the only tool that may be called."""
+    values: Mapping[str, Any]
+
+
+class CallOptions(NamedTuple):
+    """The tools to call, and how."""
+
+    tools: tuple[str, ...] = ()
+    """Names or glob patterns; empty for all tools."""
+    skip: tuple[str, ...] = ()
+    allow_writes: bool = False
+    """Whether to call tools that, by their annotations or names, change something."""
+    arguments: tuple[GivenArguments, ...] = ()
+    limit: float = 10.0
+    """Seconds after which a call counts as a hang."""
+    stores_failures: bool = True
+    """Whether to store failures in `.mcproof`, for `mcproof replay`."""
+
+
+class LintRequest(NamedTuple):
+    """Check catalogs against rules."""
+
+    targets: TargetSelection
+    rules: RuleSelection = RuleSelection()
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
+class SchemaLintRequest(LintRequest):
+    """Check how strictly input schemas constrain a call."""
+
+    __slots__ = ()
+
+
+class FixRequest(NamedTuple):
+    """Fix the findings of a check."""
+
+    check: LintRequest
+    keep_optional: bool = False
+    """Whether parameters with a default, or that admit null, stay out of a new `required` list."""
+    is_dry_run: bool = False
+    """Whether the findings still count, because the fixes are only shown."""
+    writes: bool = False
+    """Whether to replace the files."""
+
+
+class GradeRequest(NamedTuple):
+    """Grade catalogs from A to F."""
+
+    targets: TargetSelection
+    min_grade: str | None = None
+    max_tokens: int | None = None
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
+class ProbeRequest(NamedTuple):
+    """Send a live server bad requests, and check that it rejects them."""
+
+    targets: TargetSelection
+    calls: CallOptions = CallOptions()
+    checks: tuple[str, ...] = ()
+    """The probes to send; empty for all."""
+    oversize: int = 1024 * 1024
+    """The length of the oversized string, in bytes."""
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
+class ProveRequest(ProbeRequest):
+    """Probe a live server, and compare the contract its schemas declare with the one it keeps."""
+
+    __slots__ = ()
+
+
+class FuzzRequest(NamedTuple):
+    """Call the tools of a live server with generated arguments."""
+
+    targets: TargetSelection
+    calls: CallOptions = CallOptions()
+    seed: int = 0
+    cases: int = 200
+    """Cases per tool."""
+    max_seconds: float | None = None
+    is_strict: bool = False
+    """Whether an accepted invalid call fails the run."""
+    processes: int | None = None
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
+class SuiteRequest(NamedTuple):
+    """Run suites of tests."""
+
+    files: tuple[str, ...]
+    filter: str = ""
+    """Run only tests with this text in their names."""
+    tags: tuple[str, ...] = ()
+    """Run only tests with one of these tags."""
+    fail_fast: bool = False
+    retries: int = 0
+    timeout: float | None = None
+    """Seconds to wait for a response where the suite sets no limit."""
+    update_snapshots: bool = False
+
+
+class DiffRequest(NamedTuple):
+    """Compare two catalogs."""
+
+    old: TargetSelection
+    new: TargetSelection
+    fail_on: str = "error"
+    settings: SettingsSource = SettingsSource()
+
+
+CheckRequest = LintRequest | GradeRequest | ProbeRequest | FuzzRequest
+"""The requests that check catalogs against rules."""
+RunRequest = CheckRequest | FixRequest | SuiteRequest | DiffRequest

@@ -1,0 +1,133 @@
+"""Run suites of tests."""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof import __version__
+from mcproof.client.secrets import hiding_whole
+from mcproof.console import plural
+from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK, InputError, McproofError
+from mcproof.execution.clock import Clock
+from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
+from mcproof.results.payloads import SuitePayload
+from mcproof.results.run import RunResult, TargetResult, Trouble
+from mcproof.results.suite_tests import TestResult
+from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.suite.run.runner import EARLIER_FAILURE, run_suite, skipped
+from mcproof.suite.run.suite_runtime import RunOptions
+from mcproof.suite.snapshots import SnapshotStore, snapshot_file, snapshot_names
+
+if TYPE_CHECKING:
+    from mcproof.execution.events import Listener
+    from mcproof.execution.requests import SuiteRequest
+    from mcproof.results.run import Notice
+    from mcproof.suite.definition import Suite, SuiteTest
+
+NO_CATALOG = {"tools": 0, "resources": 0, "templates": 0, "prompts": 0}
+"""The counts of a suite, which checks no catalog as such."""
+
+
+class _SuiteRun(NamedTuple):
+    """The result of a suite, and what else the run needs to know."""
+
+    result: TargetResult
+    is_interrupted: bool = False
+    notices: tuple[Notice, ...] = ()
+
+
+def run_suites(request: SuiteRequest, listen: Listener) -> RunResult:
+    """Run the tests that a request selects, suite by suite. Raises SuiteError if a suite is invalid."""
+    clock = Clock()
+    suites = [read_suite(file, os.environ) for file in request.files]
+    is_single = len(suites) == 1
+    read = {file: "a suite" for suite in suites for file in suite.files}
+    written = {snapshot_file(suite.file): "where snapshots are stored" for suite in suites}
+    listen(RunStarted(is_single, files={**read, **written}))
+    results: list[TargetResult] = []
+    notices: list[Notice] = []
+    is_interrupted, stopped = False, ""
+    for suite, tests in _selected(suites, request):
+        if stopped:
+            payload = SuitePayload(skipped(tests, suite, stopped))
+            ran = _SuiteRun(TargetResult(suite.file, counts=NO_CATALOG, payload=payload))
+        else:
+            ran = _run(suite, tests, request, listen)
+        results.append(ran.result)
+        notices += ran.notices
+        listen(TargetFinished(ran.result))
+        is_interrupted |= ran.is_interrupted
+        if is_interrupted:
+            stopped = "interrupted"
+        elif request.fail_fast and not ran.result.passed:
+            stopped = EARLIER_FAILURE
+    for notice in notices:
+        listen(NoticeRaised(notice))
+    run = RunResult(
+        command="run",
+        version=__version__,
+        targets=results,
+        notices=notices,
+        exit_code=INTERRUPTED if is_interrupted else _exit_code(results),
+        is_single=is_single,
+        started=clock.started,
+        seconds=clock.seconds,
+    )
+    listen(RunFinished(run))
+    return run
+
+
+def _exit_code(results: list[TargetResult]) -> int:
+    """Tests that could not run outweigh tests that failed: their outcome is unknown."""
+    if not all(result.is_complete for result in results):
+        return FAILED
+    return OK if all(result.passed for result in results) else FINDINGS
+
+
+def _selected(suites: list[Suite], request: SuiteRequest) -> list[tuple[Suite, list[SuiteTest]]]:
+    """The suites with selected tests, each with those tests."""
+    tags, part = set(request.tags), request.filter.casefold()
+    selected = []
+    known: set[str] = set()
+    for suite in suites:
+        hide = hiding_whole(suite.secrets)
+        known.update(hide(tag) for test in suite.tests for tag in test.tags)
+        tests = [
+            test
+            for test in suite.tests
+            if part in test.name.casefold() and (not tags or not tags.isdisjoint(test.tags))
+        ]
+        if tests:
+            selected.append((suite, tests))
+    if not selected:
+        there = f"the suite has the tags {', '.join(sorted(known))}" if known else "the suite has no tags"
+        raise InputError(f"no tests match{f'; {there}' if tags else ''}")
+    return selected
+
+
+def _run(suite: Suite, tests: list[SuiteTest], request: SuiteRequest, listen: Listener) -> _SuiteRun:
+    """Run tests of one suite, and store their snapshots."""
+    start = perf_counter()
+    store = SnapshotStore(suite.file, updates=request.update_snapshots)
+    try:
+        store.read()
+    except McproofError as error:
+        return _SuiteRun(TargetResult(suite.file, Trouble.of(error), payload=SuitePayload()))
+    options = RunOptions(fails_fast=request.fail_fast, timeout=request.timeout, retries=request.retries)
+    ran = run_suite(suite, tests, options, store, lambda *made: listen(ProgressMade(*made)))
+    results = ran.results
+    orphans = store.orphans(snapshot_names(suite))
+    try:
+        store.save()
+        if store.written:
+            listen(MessageSent(f"{store.file}: {plural(store.written, 'snapshot')} written"))
+        if orphans:
+            what = f"{plural(len(orphans), 'orphaned snapshot')}, such as `{orphans[0]}`"
+            done = "removed" if request.update_snapshots else "use --update-snapshots to remove"
+            listen(MessageSent(f"{store.file}: {what}; {done}"))
+    except McproofError as error:  # the results of the tests still count
+        results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
+    result = TargetResult(suite.file, counts=NO_CATALOG, payload=SuitePayload(results), seconds=perf_counter() - start)
+    return _SuiteRun(result, ran.interrupted, tuple(ran.notices))

@@ -1,0 +1,103 @@
+"""From target names to inputs and catalogs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mcproof.errors import InputError, UsageError, nearest
+from mcproof.execution.events import NoticeRaised
+from mcproof.results.run import Notice
+from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
+
+if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
+    from mcproof.client.connect import ConnectOptions
+    from mcproof.execution.events import Listener
+    from mcproof.execution.requests import TargetSelection
+
+
+def inputs_of(names: list[str], targets: TargetSelection) -> list[Input]:
+    """The inputs behind some targets and documents."""
+    documents = [Input(each.name, data=each.data) for each in targets.documents]
+    return [*find_inputs(names, targets.live), *documents]
+
+
+def is_single_target(names: list[str], targets: TargetSelection) -> bool:
+    """Whether the user names one target, as opposed to several or a folder of them."""
+    others = ["--"] * (bool(targets.live.command) + len(targets.documents))
+    return not targets.live.all_configured and is_single([*names, *others])
+
+
+def is_file(source: Input) -> bool:
+    """Whether an input is a file or a folder, as opposed to standard input, a server or a document."""
+    return not source.is_stdin and source.server is None and source.data is None
+
+
+def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectOptions:
+    """How to connect to live servers, with the time limit of the request or else a configured one."""
+    from mcproof.client.connect import ConnectOptions
+    from mcproof.client.connection import REVISIONS, Limits
+
+    if targets.protocol is not None and targets.protocol not in REVISIONS:
+        hint = nearest(targets.protocol, list(REVISIONS))
+        raise UsageError(f"unknown protocol revision `{targets.protocol}`{hint}; there are {', '.join(REVISIONS)}")
+    limits = Limits()
+    timeout = targets.timeout if targets.timeout is not None else timeout
+    if timeout is not None:
+        limits = Limits(timeout, timeout, max(limits.total, 20 * timeout))
+    return ConnectOptions(limits, targets.protocol)
+
+
+def omissions(catalog: Catalog) -> list[Notice]:
+    """What a source contains that its catalog does not."""
+    if catalog.source is None:
+        return []
+    return [Notice("not-checked", what, file, line) for file, line, _, what in catalog.source.omissions]
+
+
+def refuse_partial(catalog: Catalog) -> None:
+    """Raise an InputError if a server did not serve all it declares: a part must not pass for the whole."""
+    if catalog.missing is not None:
+        raise InputError(f"not the whole catalog: {catalog.missing}", file=catalog.name)
+
+
+def read_one(targets: TargetSelection, timeout: float | None, listen: Listener) -> Catalog:
+    """Read the catalog of exactly one target: a file, a document or a live server."""
+    for name in targets.names:
+        if name != "-" and os.path.isdir(name) and not is_single([name]):
+            raise InputError("is a folder; name one catalog", file=name)
+    inputs = inputs_of(list(targets.names), targets)
+    if len(inputs) != 1:
+        listed = ", ".join(source.title for source in inputs)
+        raise UsageError(f"expected one target, got {len(inputs)}: {listed}")
+    (source,) = inputs
+    if source.obstacle is not None:
+        raise source.obstacle
+    if source.server is None:
+        read = read_catalog(source, whole=True)
+        for notice in omissions(read):
+            listen(NoticeRaised(notice))
+        return read
+    from mcproof.targets.live_servers import LiveCatalogs
+
+    catalog = LiveCatalogs(inputs, connect_options(targets, timeout), lambda *_: None).catalog(source)
+    if catalog is None:
+        raise KeyboardInterrupt
+    refuse_partial(catalog)
+    return catalog
+
+
+def catalog_text(catalog: Catalog) -> str:
+    """The text of the catalog, without a JSON-RPC envelope; a bare list of tools becomes an object.
+
+    Serialising the values again would lose what Python cannot represent, such as very large numbers.
+    """
+    document = catalog.document
+    if catalog.server.raw:
+        whole = catalog.server.pointer
+    else:
+        whole = catalog.tools[0].pointer.rpartition("/")[0].removesuffix("/tools")
+    span = document.spans([whole])[whole]
+    text = document.text[span.start : span.end]
+    return f'{{"tools": {text}}}\n' if text.startswith("[") else f"{text}\n"

@@ -1,0 +1,240 @@
+"""Run a check over all targets of a request, and build the result of the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof import __version__
+from mcproof.console import plural
+from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK, InputError, McproofError
+from mcproof.execution.clock import Clock, interrupts_deferred
+from mcproof.execution.events import (
+    MessageSent,
+    NoticeRaised,
+    ProgressMade,
+    RunFinished,
+    RunStarted,
+    TargetFinished,
+    TargetStarted,
+)
+from mcproof.execution.planning import Planner
+from mcproof.execution.requests import FuzzRequest, ProbeRequest
+from mcproof.execution.target_inputs import (
+    connect_options,
+    inputs_of,
+    is_file,
+    is_single_target,
+    omissions,
+    refuse_partial,
+)
+from mcproof.linting.suppression.ignores import IgnoreTracker
+from mcproof.results.build import rule_facts
+from mcproof.results.payloads import empty_payload
+from mcproof.results.run import Notice, RunResult, TargetResult, Trouble
+from mcproof.targets.argument import read_catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.client.endpoints import Endpoint
+    from mcproof.client.open_server import OpenServer
+    from mcproof.execution.check_catalog import Plan
+    from mcproof.execution.events import Listener
+    from mcproof.execution.requests import CheckRequest
+    from mcproof.results.findings import RuleFacts
+    from mcproof.targets.argument import Input
+    from mcproof.targets.live_servers import LiveCatalogs
+
+
+class LoadedTarget(NamedTuple):
+    """An input with its catalog and its plan."""
+
+    source: Input
+    catalog: Catalog
+    plan: Plan
+    server: OpenServer | None = None
+    """The server that the catalog was listed from, still open, if the run calls its tools."""
+
+
+class Checked(NamedTuple):
+    """The result of a target, partial if the user interrupted the check."""
+
+    result: TargetResult
+    is_interrupted: bool = False
+
+
+class TargetRun:
+    """One pass over the targets of a request."""
+
+    def __init__(self, request: CheckRequest, listen: Listener) -> None:
+        self._planner = Planner(request)
+        self._targets = request.targets
+        self._listen = listen
+        self._names = self._planner.target_names()
+        self._inputs = inputs_of(self._names, request.targets)
+        # All plans first: an error in the configuration of the last target is reported before any work is done.
+        self._plans = [self._planner.plan_for(source) for source in self._inputs]
+        self._updates_baseline = request.policy.updates_baseline
+        self._call_limit = request.calls.limit if isinstance(request, ProbeRequest | FuzzRequest) else None
+        self._has_live = any(source.server is not None for source in self._inputs)
+        self._is_interrupted = False
+        self._omissions: dict[Notice, None] = {}
+        self.tracker = IgnoreTracker()
+
+    def run(self, check: Callable[[LoadedTarget], Checked]) -> RunResult:
+        """Check every target; one that cannot be read does not hide the others."""
+        clock = Clock()
+        single = is_single_target(self._names, self._targets)
+        self._listen(RunStarted(single, tuple(self._inputs), self._files()))
+        results = self._check_all(check)
+        with interrupts_deferred() as interrupts:
+            notices = [] if self._is_interrupted else list(self._notices(results))
+            for notice in notices:
+                self._listen(NoticeRaised(notice))
+            run = RunResult(
+                command=self._planner.kind.command,
+                version=__version__,
+                targets=results,
+                rules=self._rules(),
+                notices=notices,
+                exit_code=self._exit_code(results, notices),
+                is_single=single,
+                started=clock.started,
+                seconds=clock.seconds,
+            )
+            self._listen(RunFinished(run))
+            self._update_baselines(run.exit_code)
+        return run._replace(exit_code=INTERRUPTED) if interrupts else run
+
+    def _files(self) -> dict[str, str]:
+        """The files that this run needs, each with its role."""
+        read = {each.name: "what is read" for each in self._inputs if is_file(each)}
+        return {**read, **{each.file: "the baseline" for each in self._planner.baselines()}}
+
+    def _check_all(self, check: Callable[[LoadedTarget], Checked]) -> list[TargetResult]:
+        results: list[TargetResult] = []
+        total = len(self._inputs)
+        try:
+            live = self._list_servers()
+            for number, (source, plan) in enumerate(zip(self._inputs, self._plans, strict=True), 1):
+                self._listen(TargetStarted(number, total, source.name))
+                checked = self._check(source, plan, check, live)
+                if checked is not None:
+                    results.append(checked.result)
+                    self._listen(TargetFinished(checked.result))
+                    self._is_interrupted |= checked.is_interrupted
+            if live is not None and live.interrupted:
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            self._listen(MessageSent(f"interrupted after {len(results)} of {total} targets"))
+            self._is_interrupted = True
+        if not results and not self._is_interrupted:
+            raise InputError(f"nothing to check: no snapshot among the `.json` files of {', '.join(self._names)}")
+        return results
+
+    def _list_servers(self) -> LiveCatalogs | None:
+        """List the catalogs of all live servers at once; None if there are none, or if the run calls their tools."""
+        if not self._has_live or self._call_limit is not None:
+            return None
+        from mcproof.targets.live_servers import LiveCatalogs
+
+        return LiveCatalogs(self._inputs, connect_options(self._targets, self._planner.timeout), self._report_listed)
+
+    def _report_listed(self, done: int, label: str) -> None:
+        if len(self._inputs) > 1:
+            self._listen(ProgressMade(done, len(self._inputs), label))
+
+    def _check(
+        self, source: Input, plan: Plan, check: Callable[[LoadedTarget], Checked], live: LiveCatalogs | None
+    ) -> Checked | None:
+        """Check one input; None if it was not reached, or if a folder listed it and it is not a catalog."""
+        needs_all = self._planner.kind.is_grading
+        try:
+            if self._call_limit is not None and source.server is not None:
+                return self._check_open(source, plan, check, source.server, self._call_limit)
+            if live is not None and source.server is not None:
+                catalog = live.catalog(source)
+            else:
+                catalog = read_catalog(source, whole=needs_all)
+            if catalog is None:
+                return None
+            self._omissions.update(dict.fromkeys(omissions(catalog)))
+            if needs_all:
+                refuse_partial(catalog)
+            return check(LoadedTarget(source, catalog, plan))
+        except McproofError as error:
+            if _is_skippable(source, error):
+                if not self._planner.is_baseline(source.name):
+                    self._listen(MessageSent(f"skipped {source.name} (not a catalog)"))
+                return None
+            return Checked(
+                TargetResult(source.title, Trouble.of(error), payload=empty_payload(self._planner.kind.command))
+            )
+
+    def _check_open(
+        self,
+        source: Input,
+        plan: Plan,
+        check: Callable[[LoadedTarget], Checked],
+        server: Endpoint,
+        limit: float,
+    ) -> Checked:
+        """Check a server whose tools are called: one process is listed, called and closed."""
+        from mcproof.client.open_server import OpenServer
+        from mcproof.targets.live_servers import listed_catalog
+
+        with OpenServer(server, connect_options(self._targets, self._planner.timeout), limit) as open_server:
+            return check(LoadedTarget(source, listed_catalog(open_server, source), plan, open_server))
+
+    def _notices(self, results: list[TargetResult]) -> Iterator[Notice]:
+        """Stale baseline entries, unused ignores, bad comments, and source that was not checked."""
+        if not self._updates_baseline:
+            yield from self._stale_entries()
+        if all(result.trouble is None for result in results):  # else a target is missing that may need it
+            yield from self._unused_ignores()
+        yield from (Notice(*remark) for remark in self.tracker.notices.values() if remark is not None)
+        yield from self._omissions
+
+    def _stale_entries(self) -> Iterator[Notice]:
+        for baseline in self._planner.baselines():
+            for entry, line in baseline.stale():
+                what = f"stale: {entry.rule} at {entry.subject}{entry.pointer} of {entry.target} no longer occurs"
+                yield Notice("stale-baseline", f"{what}; `--update-baseline` removes it", baseline.file, line)
+
+    def _unused_ignores(self) -> Iterator[Notice]:
+        for entry in self.tracker.unused():
+            scope = f" for {entry.kind} `{entry.glob}`" if entry.kind is not None else ""
+            what = f"unused: `ignore-for` of {', '.join(entry.named)}{scope} matched nothing in this run"
+            yield Notice("unused-ignore", what, entry.location.file, entry.location.line)
+
+    def _update_baselines(self, code: int) -> None:
+        """Write the baselines, if requested and all targets were checked."""
+        for baseline in self._planner.baselines() if self._updates_baseline else []:
+            if code in (FAILED, INTERRUPTED):
+                message = "not updated, as not all targets were checked"
+            else:
+                accepted, new, gone = baseline.update()
+                message = f"{plural(accepted, 'finding')} accepted, {new:,} new, {gone:,} gone"
+            self._listen(MessageSent(f"{baseline.file}: {message}"))
+
+    def _exit_code(self, results: list[TargetResult], notices: list[Notice]) -> int:
+        if self._is_interrupted:
+            return INTERRUPTED
+        if any(result.trouble is not None for result in results):
+            return FAILED
+        is_stale = any(notice.level == "error" for notice in notices)
+        return OK if not is_stale and all(result.passed for result in results) else FINDINGS
+
+    def _rules(self) -> list[RuleFacts]:
+        """The rules that ran on any target; rules about connections and calls only if there were any."""
+        ran = [rule for rule in self._planner.rules() if self._has_live or rule.ruleset != "wire"]
+        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.scope != "ItemProbes"]
+        return list({rule.id: rule_facts(rule) for rule in ran}.values())
+
+
+def _is_skippable(source: Input, error: McproofError) -> bool:
+    """Whether an input is a file of a folder that is not a catalog, which is not an error."""
+    from mcproof.targets.snapshot import NoCatalogError
+
+    return source.from_folder and isinstance(error, NoCatalogError)

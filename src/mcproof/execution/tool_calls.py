@@ -1,0 +1,120 @@
+"""The tools of a live server that a run calls, and the arguments the user gives for them."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from mcproof.errors import InputError, McproofError, UsageError, nearest
+from mcproof.execution.events import CallsPlanned, MessageSent
+from mcproof.prove.permission import Permission, permission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.client.open_server import OpenServer
+    from mcproof.execution.events import Listener
+    from mcproof.execution.requests import CallOptions, TargetSelection
+    from mcproof.execution.target_run import LoadedTarget
+    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.results.run import Gate
+
+MOST_NAMED = 12
+"""How many tools a message names."""
+LONGEST_NAME = 128
+"""How much of a name it shows; the name comes from the server."""
+
+
+def require_one_server(targets: TargetSelection) -> None:
+    """Raise a UsageError if the request names more than one server to call."""
+    count = len(targets.names) + len(targets.documents) + bool(targets.live.command)
+    if targets.live.all_configured or count > 1:
+        raise UsageError("only one server is called at a time; name one TARGET, or one `-- COMMAND ARG...`")
+
+
+def server_of(target: LoadedTarget) -> OpenServer:
+    """Return the open server behind a catalog, or raise an InputError if it is not a live one."""
+    if target.server is None:
+        how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
+        raise InputError(f"a snapshot cannot be called; {how}", file=target.source.title)
+    return target.server
+
+
+def plan_calls(
+    catalog: Catalog, calls: CallOptions, listen: Listener
+) -> tuple[list[Permission], dict[str, dict[str, Any]]]:
+    """Return the permission of each chosen tool and the given arguments by tool; announce the calls."""
+    permissions = permissions_of(catalog, calls)
+    arguments = _given_arguments(calls, permissions)
+    listen(CallsPlanned(tuple(permissions)))
+    return permissions, arguments
+
+
+def permissions_of(catalog: Catalog, calls: CallOptions) -> list[Permission]:
+    """The chosen tools, each with whether it may be called."""
+    names = [tool.name for tool in catalog.tools if tool.name]
+    for pattern in (*calls.tools, *calls.skip):
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UsageError(f"unknown tool `{pattern}`{nearest(pattern, names)}; there are {listed_names(names)}")
+    chosen = [tool for tool in catalog.tools if not calls.tools or _matches(tool, calls.tools)]
+    own = [permission(tool, allow_writes=calls.allow_writes) for tool in chosen]
+    refused = {each.tool.name: each for each in reversed(own) if not each.is_granted}
+    seen: set[str] = set()
+    permissions = []
+    for each in own:
+        name = each.tool.name
+        granted = each
+        if name and name in seen:
+            granted = Permission(each.tool, False, "another tool has the same name")
+        elif each.is_granted and name in refused:  # which of the two the server would call is unknown
+            granted = Permission(each.tool, False, f"another tool has the same name: {refused[name].reason}")
+        if _matches(each.tool, calls.skip):
+            granted = Permission(each.tool, False, "left out by --skip")
+        seen.add(name)
+        permissions.append(granted)
+    return permissions
+
+
+def _matches(tool: Tool, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(tool.name, pattern) for pattern in patterns)
+
+
+def listed_names(names: Iterable[str]) -> str:
+    """The first of some tool names, and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
+    shown = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in listed[:MOST_NAMED]]
+    return ", ".join(shown) + more or "none"
+
+
+def _given_arguments(calls: CallOptions, permissions: list[Permission]) -> dict[str, dict[str, Any]]:
+    """The arguments that the user gives, by tool."""
+    names = [each.tool.name for each in permissions if each.tool.name]
+    callable_names = [each.tool.name for each in permissions if each.is_granted]
+    given: dict[str, dict[str, Any]] = {}
+    for tool, values in calls.arguments:
+        if tool is None and len(callable_names) != 1:
+            raise UsageError("--args: which tool? Write `--args TOOL=JSON`, or choose one with --tool")
+        given[callable_names[0] if tool is None else tool] = dict(values)
+    for name in given:
+        if name not in names:
+            raise UsageError(f"--args: unknown tool `{name}`{nearest(name, names)}; there are {listed_names(names)}")
+    return given
+
+
+def store_failures(failed: list[StoredFailure], listen: Listener) -> None:
+    """Store failures for `mcproof replay`; if that is not possible, say so and go on."""
+    from mcproof.prove.failure_store import store
+
+    try:
+        store(failed)
+    except McproofError as error:
+        listen(MessageSent(f"failures are not stored, so `mcproof replay` will not find them: {error}"))
+
+
+def tested_gates(tested: int) -> list[Gate]:
+    """A failed gate if nothing was tested, else no gate."""
+    from mcproof.results.run import Gate
+
+    return [] if tested else [Gate("tested", 1, 0, False)]
