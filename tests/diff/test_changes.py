@@ -1,4 +1,4 @@
-"""What changed between two catalogs, from the whole to its parts."""
+"""Changes between two catalogs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def verdicts(found: list[CatalogChange]) -> list[tuple[str, bool | None]]:
 
 
 def schema(required: str = "", /, **parameters: Any) -> dict[str, Any]:
-    """An input schema; of each parameter its schema, or only the type."""
+    """An input schema; a parameter is given by its schema or its type."""
     properties = {name: {"type": each} if isinstance(each, str) else each for name, each in parameters.items()}
     return {"type": "object", "properties": properties, "required": required.split()}
 
@@ -177,7 +177,7 @@ def test_a_catalog_against_itself_has_no_change(document: Any) -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "expected"), PAIRS)
-def test_every_change_has_a_place(old: Any, new: Any, expected: Any) -> None:
+def test_every_change_has_a_location(old: Any, new: Any, expected: Any) -> None:
     before, after = catalog_of(old), catalog_of(new)
     for change in compare_catalogs(before, after):
         document = before.document.value if change.is_old else after.document.value
@@ -185,7 +185,7 @@ def test_every_change_has_a_place(old: Any, new: Any, expected: Any) -> None:
         resolve(document, change.item.pointer + change.pointer)
 
 
-def test_a_change_names_the_item_the_place_and_the_parameter() -> None:
+def test_a_change_has_an_item_a_pointer_and_a_parameter() -> None:
     removed, kept = schema(q="string", limit="integer"), schema(q="integer")
     old, new = catalog_of(search(removed)), catalog_of(search(kept))
 
@@ -200,7 +200,7 @@ def test_a_change_names_the_item_the_place_and_the_parameter() -> None:
 # Tools
 
 
-def test_changes_come_in_the_order_of_the_new_catalog_and_what_was_removed_last() -> None:
+def test_changes_are_in_the_order_of_the_new_catalog_with_removals_last() -> None:
     old = [{"name": "gone"}, {"name": "b"}, {"name": "a"}]
     new = [{"name": "a", "title": "A"}, {"name": "fresh"}, {"name": "b", "title": "B"}]
 
@@ -209,7 +209,7 @@ def test_changes_come_in_the_order_of_the_new_catalog_and_what_was_removed_last(
     assert [change.item.name for change in found] == ["a", "fresh", "b", "gone"]
 
 
-def test_tools_of_one_name_are_matched_by_what_they_are_and_then_in_order() -> None:
+def test_tools_with_the_same_name_are_matched_by_content_then_in_order() -> None:
     one, two = {"name": "x", "description": "One."}, {"name": "x", "description": "Two."}
 
     assert changes([one, two], [two, one]) == []
@@ -219,7 +219,7 @@ def test_tools_of_one_name_are_matched_by_what_they_are_and_then_in_order() -> N
     assert change.message == 'description changed from "One." to "Three."'
 
 
-def test_tools_without_a_name_and_what_is_no_tool_are_matched_too() -> None:
+def test_unnamed_and_malformed_tools_are_matched() -> None:
     nameless, other = {"description": "One."}, {"inputSchema": schema(q="string")}
     named = {"name": "x"}
 
@@ -228,7 +228,7 @@ def test_tools_without_a_name_and_what_is_no_tool_are_matched_too() -> None:
     assert verdicts(changes([named, 7], [named, "seven"])) == [("constraint-changed", None)]
 
 
-def test_a_tool_that_may_be_on_a_page_that_was_not_read_is_not_called_removed_for_sure() -> None:
+def test_a_tool_missing_from_an_incomplete_list_may_not_be_removed() -> None:
     old = {"tools": [{"name": "a"}, {"name": "b"}]}
 
     assert verdicts(changes(old, {"tools": [{"name": "a"}]})) == [("tool-removed", True)]
@@ -258,7 +258,7 @@ def test_a_tool_that_may_be_on_a_page_that_was_not_read_is_not_called_removed_fo
         ({"costHint": 1}, {"costHint": 2}, [("annotation-changed", None)]),
     ],
 )
-def test_a_tool_that_loses_a_harmless_hint_breaks_what_users_agreed_to(
+def test_losing_a_harmless_hint_is_breaking(
     old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, bool | None]]
 ) -> None:
     before, after = ({"tools": [{"name": "x", "annotations": hints}]} for hints in (old, new))
@@ -278,16 +278,16 @@ def test_a_tool_that_loses_a_harmless_hint_breaks_what_users_agreed_to(
         ({}, {"taskSupport": "forbidden"}, []),
     ],
 )
-def test_a_tool_that_runs_only_as_a_task_now_refuses_plain_calls(old: Any, new: Any, expected: Any) -> None:
+def test_requiring_tasks_is_breaking(old: Any, new: Any, expected: Any) -> None:
     assert verdicts(changes([{"name": "x", "execution": old}], [{"name": "x", "execution": new}])) == expected
 
 
-def test_a_tool_says_nothing_about_tasks_and_later_forbids_them() -> None:
+def test_task_support_defaults_to_forbidden() -> None:
     assert changes([{"name": "x"}], [{"name": "x", "execution": {"taskSupport": "forbidden"}}]) == []
 
 
 @pytest.mark.parametrize("word", ["tools", "resources", "prompts"])
-def test_what_else_an_item_says_about_itself_is_told(word: str) -> None:
+def test_other_members_are_reported(word: str) -> None:
     old = {word: [{"name": "x", "uri": "file:///x", "_meta": {"a": 1}, "icons": []}]}
     new = {word: [{"name": "x", "uri": "file:///x", "_meta": {"a": 2}}]}
     odd = {word: [{"name": "x", "uri": "file:///x", "icons": [], "_meta": {"a": 1}, "color": "red"}]}
@@ -297,7 +297,7 @@ def test_what_else_an_item_says_about_itself_is_told(word: str) -> None:
     assert changes(odd, odd) == []
 
 
-def test_any_number_of_odd_members_is_one_change() -> None:
+def test_many_unknown_members_are_one_change() -> None:
     odd = {"name": "x", **{f"member{at}": at for at in range(1000)}}
 
     (change,) = changes([{"name": "x"}], [odd])
@@ -305,7 +305,7 @@ def test_any_number_of_odd_members_is_one_change() -> None:
     assert change.message.endswith("`member19` and 980 more changed")
 
 
-def test_texts_are_reported_and_break_nobody() -> None:
+def test_changed_texts_are_compatible() -> None:
     long = "Find tickets by their text, their status and whoever they are assigned to."
 
     assert summary(changes([{"name": "x"}], [{"name": "x", "description": long, "title": "X"}])) == [
@@ -317,7 +317,7 @@ def test_texts_are_reported_and_break_nobody() -> None:
     ]
 
 
-def test_a_result_that_is_described_no_more_breaks_callers() -> None:
+def test_removing_the_output_schema_is_breaking() -> None:
     plain, described = [{"name": "x"}], [{"name": "x", "outputSchema": schema(total="integer")}]
 
     assert verdicts(changes(described, plain)) == [("output-schema-removed", True)]
@@ -334,7 +334,7 @@ def test_no_input_schema_means_no_parameters() -> None:
 
 
 @pytest.mark.parametrize("broken", [7, "object", [], False])
-def test_an_input_schema_that_is_none_cannot_be_judged(broken: Any) -> None:
+def test_a_malformed_input_schema_has_an_unknown_effect(broken: Any) -> None:
     fine = [{"name": "x", "inputSchema": schema(q="string")}]
     bad = [{"name": "x", "inputSchema": broken}]
 
@@ -346,7 +346,7 @@ def test_an_input_schema_that_is_none_cannot_be_judged(broken: Any) -> None:
 # Resources, templates, prompts
 
 
-def test_resources_are_known_by_their_address() -> None:
+def test_resources_are_matched_by_uri() -> None:
     one, two = {"uri": "file:///a", "name": "A"}, {"uri": "file:///b", "name": "A"}
 
     assert verdicts(changes({"resources": [one]}, {"resources": [two]})) == [
@@ -355,7 +355,7 @@ def test_resources_are_known_by_their_address() -> None:
     ]
 
 
-def test_templates_are_known_by_their_address() -> None:
+def test_templates_are_matched_by_uri_template() -> None:
     one, two = {"uriTemplate": "file:///{a}"}, {"uriTemplate": "file:///{a}/{b}"}
     old, new = ({"resources": [], "resourceTemplates": [each]} for each in (one, two))
 
@@ -366,14 +366,14 @@ def test_templates_are_known_by_their_address() -> None:
     ("old", "new", "breaking"),
     [("text/plain", "text/html", True), ("text/plain", None, None), (None, "text/plain", False)],
 )
-def test_another_type_of_content_breaks_whoever_reads_it(old: Any, new: Any, breaking: bool | None) -> None:
+def test_another_mime_type_is_breaking(old: Any, new: Any, breaking: bool | None) -> None:
     before, after = ({"resources": [{"uri": "file:///a", "mimeType": each}]} for each in (old, new))
 
     assert verdicts(changes(before, after)) == [("mime-type-changed", breaking)]
 
 
 def prompt(**arguments: bool) -> dict[str, Any]:
-    """A catalog with one prompt; of each argument whether it is required."""
+    """A catalog with one prompt; an argument is given by whether it is required."""
     listed = [{"name": name, "required": is_required} for name, is_required in arguments.items()]
     return {"prompts": [{"name": "review", "arguments": listed}]}
 
@@ -395,20 +395,20 @@ def test_changes_of_prompts(old: Any, new: Any, expected: tuple[str, bool | None
     assert verdicts(changes(old, new)) == [expected]
 
 
-def test_what_an_argument_of_a_prompt_means_is_told() -> None:
+def test_other_members_of_a_prompt_argument_are_reported() -> None:
     old, new = ({"prompts": [{"name": "p", "arguments": [{"name": "code", "description": each}]}]} for each in "ab")
 
     assert summary(changes(old, new)) == [("description-changed", False, "`description` of `code` changed")]
 
 
-def test_malformed_arguments_of_a_prompt_are_passed_over() -> None:
+def test_malformed_prompt_arguments_are_ignored() -> None:
     odd = {"prompts": [{"name": "review", "arguments": [7, {"name": 3}, {"required": True}]}, None, "x"]}
 
     assert changes(prompt(), odd | {"prompts": odd["prompts"][:1]}) == []
     assert verdicts(changes(odd, odd | {"prompts": []})) == [("prompt-removed", True)] * 3
 
 
-def test_a_bare_list_of_tools_says_nothing_about_the_rest() -> None:
+def test_only_tools_of_a_bare_list_are_compared() -> None:
     whole = {"tools": [{"name": "x"}], "prompts": [{"name": "p"}], "resources": [{"uri": "file:///a"}]}
 
     assert changes(whole, [{"name": "x"}]) == []
@@ -419,7 +419,7 @@ def test_a_bare_list_of_tools_says_nothing_about_the_rest() -> None:
 
 
 def introduced(**members: Any) -> dict[str, Any]:
-    """A server with further members in its first answer."""
+    """A server with further members in its `initialize` result."""
     return {"initialize": {**server()["initialize"], **members}, "tools": []}
 
 
@@ -465,14 +465,14 @@ def test_changes_of_the_server(old: Any, new: Any, expected: tuple[str, bool | N
     assert change.item.kind == "server"
 
 
-def test_a_list_of_tools_cannot_have_renamed_the_server() -> None:
+def test_a_bare_list_of_tools_does_not_rename_the_server() -> None:
     assert changes({**server(), "tools": [{"name": "x"}]}, [{"name": "x"}]) == []
 
 
 # The kinds
 
 
-def test_every_kind_is_explained_and_known_by_its_id() -> None:
+def test_every_kind_is_documented() -> None:
     for name, kind in CHANGE_KINDS.items():
         assert kind.id == name
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
@@ -481,7 +481,7 @@ def test_every_kind_is_explained_and_known_by_its_id() -> None:
         assert kind.advice
 
 
-def test_the_schema_library_is_not_loaded_before_it_is_needed() -> None:
+def test_the_schema_library_is_loaded_on_demand() -> None:
     program = "import sys, mcproof.diff.compare_catalogs; sys.exit('jsonschema_rs' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

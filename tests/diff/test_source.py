@@ -1,4 +1,4 @@
-"""A snapshot against Python source: what the source does not settle is no change."""
+"""Snapshots compared with Python source code: unknown parts are not changes."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def changes(folder: Path, old: dict[str, Any], source: str, *, reverse: bool = F
 
 
 def served(folder: Path, source: str) -> dict[str, Any]:
-    """The catalog that a source gives, to change and to compare with."""
+    """The catalog discovered from source code, to be modified and compared."""
     (folder / "server.py").write_text(source, encoding="utf-8")
     document: dict[str, Any] = json.loads(read_source(str(folder)).document.text)
     return document
 
 
-def test_an_output_schema_that_is_unknown_is_not_gone(tmp_path: Path) -> None:
+def test_an_unknown_output_schema_is_not_removed(tmp_path: Path) -> None:
     source = HEAD + "@mcp.tool()\ndef find() -> list[TextContent]: ...\n"
     old = served(tmp_path, source)
     old["tools"][0]["outputSchema"] = {"type": "object", "properties": {"result": {"type": "array"}}}
@@ -57,7 +57,7 @@ def test_an_output_schema_that_is_unknown_is_not_gone(tmp_path: Path) -> None:
     assert changes(tmp_path, old, source, reverse=True) == []
 
 
-def test_an_output_schema_that_is_known_to_be_gone_breaks_callers(tmp_path: Path) -> None:
+def test_removing_a_known_output_schema_is_breaking(tmp_path: Path) -> None:
     source = HEAD + "@mcp.tool()\ndef find(): ...\n"
     old = served(tmp_path, source)
     old["tools"][0]["outputSchema"] = {"type": "object", "properties": {"result": {"type": "array"}}}
@@ -67,7 +67,7 @@ def test_an_output_schema_that_is_known_to_be_gone_breaks_callers(tmp_path: Path
 FIELD = HEAD + "class Found(BaseModel):\n    v: Strange\n    n: int\n@mcp.tool()\ndef find(a: Strange) -> Found: ...\n"
 
 
-def test_a_part_of_a_schema_that_is_unknown_is_not_compared(tmp_path: Path) -> None:
+def test_an_unknown_part_of_a_schema_is_not_compared(tmp_path: Path) -> None:
     old = served(tmp_path, FIELD)
     old["tools"][0]["outputSchema"]["properties"]["v"] = {"type": "string"}
     old["tools"][0]["inputSchema"]["properties"]["a"] = {"type": "string", "maxLength": 3}
@@ -75,19 +75,19 @@ def test_a_part_of_a_schema_that_is_unknown_is_not_compared(tmp_path: Path) -> N
     assert changes(tmp_path, old, FIELD, reverse=True) == []
 
 
-def test_what_is_known_beside_an_unknown_part_is_compared(tmp_path: Path) -> None:
+def test_known_parts_beside_an_unknown_part_are_compared(tmp_path: Path) -> None:
     old = served(tmp_path, FIELD)
     old["tools"][0]["outputSchema"]["properties"]["gone"] = {"type": "string"}
     assert changes(tmp_path, old, FIELD) == [("field-removed", True, "`gone` was removed")]
 
 
-def test_a_new_parameter_of_an_unknown_type_breaks_callers_where_it_is_required(tmp_path: Path) -> None:
+def test_a_new_required_parameter_of_unknown_type_is_breaking(tmp_path: Path) -> None:
     old = served(tmp_path, HEAD + "@mcp.tool()\ndef find(): ...\n")
     found = changes(tmp_path, old, HEAD + "@mcp.tool()\ndef find(a: Strange): ...\n")
     assert [breaking for _, breaking, _ in found] == [True]
 
 
-def test_a_definition_that_the_other_side_calls_otherwise_leaves_it_open_what_breaks(tmp_path: Path) -> None:
+def test_changes_of_a_renamed_definition_with_unknown_parts_are_not_certain(tmp_path: Path) -> None:
     source = HEAD + "class Box(BaseModel):\n    v: Strange\n@mcp.tool()\ndef find(a: Box): ...\n"
     old = served(tmp_path, source)
     schema = old["tools"][0]["inputSchema"]
@@ -96,7 +96,7 @@ def test_a_definition_that_the_other_side_calls_otherwise_leaves_it_open_what_br
     assert True not in [breaking for _, breaking, _ in changes(tmp_path, old, source)]
 
 
-def test_a_list_of_tools_that_is_incomplete_leaves_it_open_what_was_removed(tmp_path: Path) -> None:
+def test_removals_from_an_incomplete_list_are_not_certain(tmp_path: Path) -> None:
     source = (
         LOWLEVEL + '    return [Tool(name="b", inputSchema={}), *[Tool(name=n, inputSchema={}) for n in names()]]\n'
     )
@@ -105,14 +105,14 @@ def test_a_list_of_tools_that_is_incomplete_leaves_it_open_what_was_removed(tmp_
     assert found == [("tool-removed", None, message)]
 
 
-def test_a_tool_without_a_settled_name_may_be_the_one_that_is_missing(tmp_path: Path) -> None:
+def test_a_tool_with_an_unknown_name_may_be_the_missing_one(tmp_path: Path) -> None:
     source = HEAD + '@mcp.tool(name=os.environ["NAME"])\ndef find(): ...\n@mcp.tool()\ndef other(): ...\n'
     old = served(tmp_path, source)
     old["tools"].append({"name": "find", "inputSchema": {}})
     assert [change[:2] for change in changes(tmp_path, old, source)] == [("tool-removed", None)]
 
 
-def test_a_file_that_cannot_be_read_may_hold_what_is_missing(tmp_path: Path) -> None:
+def test_an_unreadable_file_may_contain_the_missing_tool(tmp_path: Path) -> None:
     source = HEAD + "@mcp.tool()\ndef other(): ...\n"
     old = served(tmp_path, source)
     old["tools"].append({"name": "find", "inputSchema": {}})
@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_read_may_hold_what_is_missing(tmp_path: Path) -> 
     assert [change[:2] for change in changes(tmp_path, old, source)] == [("tool-removed", None)]
 
 
-def test_a_tool_that_is_not_in_a_complete_list_was_removed(tmp_path: Path) -> None:
+def test_a_tool_missing_from_a_complete_list_was_removed(tmp_path: Path) -> None:
     source = LOWLEVEL + '    return [Tool(name="b", inputSchema={})]\n'
     found = changes(tmp_path, {"tools": [{"name": "a", "inputSchema": {}}, {"name": "b", "inputSchema": {}}]}, source)
     assert found == [("tool-removed", True, "was removed")]
@@ -129,7 +129,7 @@ def test_a_tool_that_is_not_in_a_complete_list_was_removed(tmp_path: Path) -> No
 CONDITIONAL = HEAD + 'if os.environ.get("MORE"):\n    @mcp.tool()\n    def find(): ...\n@mcp.tool()\ndef other(): ...\n'
 
 
-def test_the_mark_of_a_conditional_tool_is_no_change(tmp_path: Path) -> None:
+def test_the_mark_of_a_conditional_tool_is_not_a_change(tmp_path: Path) -> None:
     old = served(tmp_path, CONDITIONAL)
     (marked,) = (tool for tool in old["tools"] if "_meta" in tool)
     del marked["_meta"]
@@ -138,7 +138,7 @@ def test_the_mark_of_a_conditional_tool_is_no_change(tmp_path: Path) -> None:
     assert changes(tmp_path, old, CONDITIONAL) == [("metadata-changed", False, "`_meta` changed")]
 
 
-def test_a_conditional_tool_that_is_gone_may_never_have_been_served(tmp_path: Path) -> None:
+def test_the_removal_of_a_conditional_tool_is_not_certain(tmp_path: Path) -> None:
     old = served(tmp_path, CONDITIONAL)
     found = changes(tmp_path, old, HEAD + "@mcp.tool()\ndef other(): ...\n")
     assert found == [("tool-removed", None, "was removed; it was only served under a condition")]
@@ -147,20 +147,20 @@ def test_a_conditional_tool_that_is_gone_may_never_have_been_served(tmp_path: Pa
 TOLD = {"serverInfo": {"name": "shop", "version": "1.2.3"}, "instructions": "Ask first.", "capabilities": {"tools": {}}}
 
 
-def test_what_source_leaves_to_the_framework_is_no_change_of_the_server(tmp_path: Path) -> None:
+def test_framework_defaults_are_not_changes_of_the_server(tmp_path: Path) -> None:
     source = HEAD + "@mcp.tool()\ndef f() -> str: ..."
     live = {**served(tmp_path, source), "server": {"command": "python"}, "initialize": TOLD}
     assert changes(tmp_path, live, source) == []
     assert changes(tmp_path, live, source, reverse=True) == []
 
 
-def test_a_server_that_source_names_otherwise_is_a_change(tmp_path: Path) -> None:
+def test_another_server_name_in_source_is_a_change(tmp_path: Path) -> None:
     source = 'from fastmcp import FastMCP\nmcp = FastMCP("store", "Ask nobody.")\n@mcp.tool\ndef f() -> str: ...'
     live = {**served(tmp_path, source), "initialize": TOLD}
     assert [kind for kind, _, _ in changes(tmp_path, live, source)] == ["server-name-changed", "instructions-changed"]
 
 
-def test_the_indentation_of_a_docstring_is_no_change(tmp_path: Path) -> None:
+def test_the_indentation_of_a_docstring_is_not_a_change(tmp_path: Path) -> None:
     source = HEAD + '@mcp.tool()\ndef buy():\n    """Buy it.\n\n    At once.\n    """\n'
     old = served(tmp_path, source)
     assert old["tools"][0]["description"] == "Buy it.\n\n    At once.\n    "

@@ -198,6 +198,10 @@ def test_unevaluated_properties_are_omitted() -> None:
     assert valid_arguments(schema).value == {"a": None}
 
 
+def test_an_undeclared_property_is_added_if_nothing_else_is_valid() -> None:
+    assert valid_arguments({"type": "object", "not": {"enum": [{}]}}).value == {"property1": "a"}
+
+
 def test_draft_07_ignores_keywords_beside_a_reference() -> None:
     properties = {"x": {"$ref": "#/definitions/i", "type": "string"}}
     schema = {"properties": properties, "required": ["x"], "definitions": {"i": {"type": "integer"}}}

@@ -170,7 +170,7 @@ class ValueBuilder:
                 self._problem = f"no string was found that matches the pattern `{shortened(pattern)}`"
 
     def _objects(self, constraints: ObjectConstraints) -> Iterator[SizedValue]:
-        """Yield objects: with required properties only, then with optional ones, then with other values."""
+        """Yield objects: with required properties only, then optional ones, other values, an undeclared one."""
         required = constraints.with_dependencies(constraints.required)
         smallest = self._object(constraints, required)
         if smallest is None:
@@ -189,6 +189,10 @@ class ValueBuilder:
         for name in required[:12]:
             for other in islice(self._further_valid(constraints.property_schemas(name), 12), 1, 6):
                 yield SizedValue({**smallest.value, name: other.value}, smallest.size + other.size)
+        properties = dict(smallest.value)
+        added = self._fill(constraints, properties, 1)
+        if added and (constraints.max_properties is None or len(properties) <= constraints.max_properties):
+            yield SizedValue(properties, smallest.size + added)
 
     def _object(
         self, constraints: ObjectConstraints, names: list[str], *, skip_impossible: bool = False

@@ -12,6 +12,7 @@ from mcproof.discovery.pydantic import class_schema, dynamic_types
 from mcproof.discovery.pydantic.class_fields import has_late_annotations, has_slots
 from mcproof.discovery.pydantic.generator import SchemaGenerator
 from mcproof.discovery.pydantic.schema_nodes import Schema, ordered
+from mcproof.discovery.pydantic.type_schemas import union_members
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
@@ -211,25 +212,16 @@ def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function) ->
     return inlined(untitled(made), generator.unknown)
 
 
-def _arms(kind: Any) -> tuple[Any, ...]:
-    """The branches of a union; empty for other types."""
-    if isinstance(kind, UnionOf):
-        return kind.args
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Optional", "Union"):
-        return (*kind.args, None) if kind.base.last == "Optional" else kind.args
-    return ()
-
-
 def _has_bytes(kind: Any) -> bool:
     """Whether a type includes bytes at the top level."""
     if _is_annotated(kind):
         return _has_bytes(kind.args[0])
-    return (isinstance(kind, External) and kind.name == "builtins.bytes") or any(map(_has_bytes, _arms(kind)))
+    return (isinstance(kind, External) and kind.name == "builtins.bytes") or any(map(_has_bytes, union_members(kind)))
 
 
 def _without_input_request(kind: Any) -> Any:
     """A union without the branch that only requests more input."""
-    arms = _arms(kind)
+    arms = union_members(kind)
     kept = tuple(arm for arm in arms if not (isinstance(arm, External) and arm.last == "InputRequiredResult"))
     if not kept or len(kept) == len(arms):
         return kind

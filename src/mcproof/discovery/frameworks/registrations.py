@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.document.omissions import TOO_MANY
 from mcproof.discovery.frameworks.servers import Mount, RegisteredItem, server_of
-from mcproof.discovery.interp.values import UNKNOWN, Class, ExternalCall, Function, Instance, truth
+from mcproof.discovery.interp.value_tests import truth
+from mcproof.discovery.interp.values import UNKNOWN, Class, ExternalCall, Function, Instance
 
 if TYPE_CHECKING:
     from mcproof.discovery.frameworks.mcp_domain import McpDomain

@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.builtin_values import PLAIN
 from mcproof.discovery.interp.containers import BOUNDED, SourceDict, SourceList, doubtful_positions, extent_of
 from mcproof.discovery.interp.imports import LazyImport
 from mcproof.discovery.interp.parameters import Signature, either
+from mcproof.discovery.interp.value_tests import or_none
 from mcproof.discovery.interp.values import (
     MISSING,
+    PLAIN,
     UNKNOWN,
     Class,
     EitherFunction,
@@ -18,7 +19,6 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Scope,
-    or_none,
 )
 
 if TYPE_CHECKING:

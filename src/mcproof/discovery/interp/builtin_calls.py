@@ -7,7 +7,7 @@ import json
 import textwrap
 from typing import Any
 
-from mcproof.discovery.interp.builtin_values import LONGEST, PLAIN, displayed, is_short, items_of, unwrapped
+from mcproof.discovery.interp.builtin_values import items_of, unwrapped
 from mcproof.discovery.interp.containers import (
     EXACT,
     SourceDict,
@@ -17,7 +17,9 @@ from mcproof.discovery.interp.containers import (
     has_doubt,
     is_certain,
 )
-from mcproof.discovery.interp.values import MOST_VALUES_KNOWN, UNKNOWN, is_known, truth
+from mcproof.discovery.interp.text_format import LONGEST, displayed, is_short
+from mcproof.discovery.interp.value_tests import MOST_VALUES_KNOWN, is_known, truth
+from mcproof.discovery.interp.values import PLAIN, UNKNOWN
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:

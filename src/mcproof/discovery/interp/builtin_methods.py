@@ -5,18 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp.branches import join
-from mcproof.discovery.interp.builtin_values import (
-    LONGEST,
-    MOST_ITEMS,
-    PLAIN,
-    displayed,
-    fits,
-    items_of,
-    set_algebra,
-    unwrapped,
-)
+from mcproof.discovery.interp.builtin_values import MOST_ITEMS, items_of, set_algebra, unwrapped
 from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, doubtful_positions, extent_of, is_certain
-from mcproof.discovery.interp.values import UNKNOWN, EnumMember
+from mcproof.discovery.interp.text_format import LONGEST, displayed, fits
+from mcproof.discovery.interp.values import PLAIN, UNKNOWN, EnumMember
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter

@@ -13,6 +13,7 @@ from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful
 from mcproof.discovery.interp.instances import call_super, instantiate
 from mcproof.discovery.interp.parameters import Parameter, Signature, replaced
 from mcproof.discovery.interp.special_calls import SPECIAL, ordered
+from mcproof.discovery.interp.value_tests import size_of
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,
@@ -27,7 +28,6 @@ from mcproof.discovery.interp.values import (
     Scope,
     SuperOf,
     contents_of,
-    size_of,
 )
 
 if TYPE_CHECKING:

@@ -9,10 +9,8 @@ from mcproof.discovery.interp.attributes import attribute, docstring_of
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.budget import CHARACTERS_PER_STEP, ITEMS_PER_STEP, SIZED
 from mcproof.discovery.interp.builtin_values import (
-    LONGEST,
     binary_operation,
     comparison,
-    format_value,
     is_type,
     items_of,
     slice_of,
@@ -31,6 +29,8 @@ from mcproof.discovery.interp.containers import (
     is_unordered,
 )
 from mcproof.discovery.interp.enumerations import is_enum, members_of
+from mcproof.discovery.interp.text_format import LONGEST, format_value
+from mcproof.discovery.interp.value_tests import truth
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     BudgetExceededError,
@@ -45,7 +45,6 @@ from mcproof.discovery.interp.values import (
     TypeAlias,
     UnionOf,
     contents_of,
-    truth,
 )
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp import builtin_calls, parameters
+from mcproof.discovery.interp import parameters
 from mcproof.discovery.interp.assignments import set_attribute
 from mcproof.discovery.interp.attributes import attribute
 from mcproof.discovery.interp.branches import join
@@ -23,6 +23,7 @@ from mcproof.discovery.interp.containers import (
 )
 from mcproof.discovery.interp.expressions import LONGEST_LOOP
 from mcproof.discovery.interp.imports import ModuleValue
+from mcproof.discovery.interp.value_tests import truth
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
@@ -33,10 +34,11 @@ from mcproof.discovery.interp.values import (
     Function,
     Instance,
     Method,
-    truth,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcproof.discovery.interp.interpreter import Interpreter
 
 _PLAIN = (str, int, float, dict, list, tuple, type(None))
@@ -170,34 +172,20 @@ def _isinstance(_: Interpreter, call: Call) -> Any:
     return UNKNOWN
 
 
-def _callable(_: Interpreter, call: Call) -> Any:
-    if len(call.args) == 1 and isinstance(call.args[0], (Function, Class)):
-        return True
-    return False if call.args and isinstance(call.args[0], _PLAIN) else UNKNOWN
+def _of_one(function: Callable[[Any], Any]) -> Callable[[Interpreter, Call], Any]:
+    """Lift a function of one value to calls; with any other number of arguments, the result is unknown."""
+    return lambda _, call: function(call.args[0]) if len(call.args) == 1 else UNKNOWN
 
 
-def _is_function(_: Interpreter, call: Call) -> Any:
-    """`inspect.isfunction` and `inspect.isroutine`; bound methods count as functions."""
-    known = call.args[0] if len(call.args) == 1 else UNKNOWN
-    if isinstance(known, Function):
-        return True
-    return (
-        False if known is None or isinstance(known, (str, int, float, dict, list, tuple, Class, Instance)) else UNKNOWN
-    )
+def _test(accepted: Any, rejected: Any) -> Callable[[Any], Any]:
+    """A test that accepts and rejects values by their classes; for any other value, the result is unknown."""
+    return lambda value: True if isinstance(value, accepted) else False if isinstance(value, rejected) else UNKNOWN
 
 
-def _is_coroutine_function(_: Interpreter, call: Call) -> Any:
-    known = call.args[0] if len(call.args) == 1 else UNKNOWN
-    if isinstance(known, Function) and known.wrapped is None:
-        return isinstance(known.node, ast.AsyncFunctionDef)
+def _is_coroutine_function(value: Any) -> Any:
+    if isinstance(value, Function) and value.wrapped is None:
+        return isinstance(value.node, ast.AsyncFunctionDef)
     return UNKNOWN
-
-
-def _is_class(_: Interpreter, call: Call) -> Any:
-    known = call.args[0] if len(call.args) == 1 else UNKNOWN
-    if isinstance(known, Class):
-        return True
-    return False if isinstance(known, (*_PLAIN, Function)) else UNKNOWN
 
 
 def _defaultdict(_: Interpreter, call: Call) -> Any:
@@ -224,30 +212,25 @@ def _replace(run: Interpreter, call: Call) -> Any:
 
 
 def _dir(run: Interpreter, call: Call) -> Any:
-    names: set[str] = set()
-    if call.args and isinstance(call.args[0], Instance):
-        names = {name for each in call.args[0].cls.ancestry() for name in each.body.names} | set(
-            call.args[0].attributes
-        )
-    elif call.args and isinstance(call.args[0], Class):
-        names = {name for each in call.args[0].ancestry() for name in each.body.names}
-    elif call.args and isinstance(call.args[0], ModuleValue) and not os.path.isdir(call.args[0].path):
-        module = run.module(call.args[0].path)
+    value = call.args[0] if call.args else None
+    if isinstance(value, (Instance, Class)):
+        cls = value.cls if isinstance(value, Instance) else value
+        names = {name for each in cls.ancestry() for name in each.body.names}
+        if isinstance(value, Instance):
+            names |= value.attributes.keys()
+    elif isinstance(value, ModuleValue) and not os.path.isdir(value.path):
+        module = run.module(value.path)
         names = set(module.scope.names) if module is not None else set()
     else:
         return UNKNOWN
-    return builtin_calls.builtin("builtins.list", [tuple(sorted(names))], {})
+    return SourceList(sorted(names))
 
 
-def _type_of(_: Interpreter, call: Call) -> Any:
-    return call.args[0].cls if len(call.args) == 1 and isinstance(call.args[0], Instance) else UNKNOWN
-
-
-def _iter(_: Interpreter, call: Call) -> Any:
-    items = items_of(call.args[0]) if len(call.args) == 1 else None
+def _iter(value: Any) -> Any:
+    items = items_of(value)
     if items is None:
         return UNKNOWN
-    made = SourceList(items).inherit_doubt(call.args[0], doubtful_positions(call.args[0]))
+    made = SourceList(items).inherit_doubt(value, doubtful_positions(value))
     made.is_iterator = True
     return made
 
@@ -283,7 +266,9 @@ def _getdoc(run: Interpreter, call: Call) -> Any:
     return inspect.cleandoc(text) if isinstance(text, str) else UNKNOWN
 
 
-SPECIAL: dict[str, Any] = {
+_is_function = _test(Function, (*_PLAIN, Class, Instance))
+"""Bound methods count as functions."""
+SPECIAL: dict[str, Callable[[Interpreter, Call], Any]] = {
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
     "builtins.hasattr": _hasattr,
@@ -291,24 +276,24 @@ SPECIAL: dict[str, Any] = {
     "builtins.map": _map,
     "builtins.filter": _filter,
     "builtins.isinstance": _isinstance,
-    "builtins.callable": _callable,
+    "builtins.callable": _of_one(_test((Function, Class), _PLAIN)),
     "builtins.dir": _dir,
-    "builtins.type": _type_of,
+    "builtins.type": _of_one(lambda value: value.cls if isinstance(value, Instance) else UNKNOWN),
     "builtins.next": _next,
-    "builtins.iter": _iter,
+    "builtins.iter": _of_one(_iter),
     "collections.defaultdict": _defaultdict,
     "dataclasses.replace": _replace,
     "functools.partial": _partial,
     "functools.update_wrapper": _pass_on,
     "importlib.import_module": _import_module,
-    "asyncio.iscoroutinefunction": _is_coroutine_function,
+    "asyncio.iscoroutinefunction": _of_one(_is_coroutine_function),
     "inspect.Parameter": parameters.made_parameter,
     "inspect.Signature": parameters.made_signature,
     "inspect.getdoc": _getdoc,
-    "inspect.isclass": _is_class,
-    "inspect.iscoroutinefunction": _is_coroutine_function,
-    "inspect.isfunction": _is_function,
-    "inspect.isroutine": _is_function,
+    "inspect.isclass": _of_one(_test(Class, (*_PLAIN, Function))),
+    "inspect.iscoroutinefunction": _of_one(_is_coroutine_function),
+    "inspect.isfunction": _of_one(_is_function),
+    "inspect.isroutine": _of_one(_is_function),
     "inspect.signature": parameters.signature_called,
     "inspect.unwrap": _pass_on,
     "asyncio.run": _apply,

@@ -12,7 +12,6 @@ from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
     Class,
-    EnumMember,
     External,
     ExternalCall,
     Generic,
@@ -20,9 +19,8 @@ from mcproof.discovery.interp.values import (
     TypeAlias,
     UnionOf,
 )
-from mcproof.discovery.pydantic import aliases, class_schema, constraints, defaults, dynamic_types
-from mcproof.discovery.pydantic.basic_types import ANY, ARRAYS, BASIC, MAPPINGS, PACKAGES, SERIALIZED, SETS, TRANSPARENT
-from mcproof.discovery.pydantic.schema_nodes import Schema, common_type, ordered, references, title, with_names
+from mcproof.discovery.pydantic import aliases, class_schema, constraints, defaults, dynamic_types, type_schemas
+from mcproof.discovery.pydantic.schema_nodes import Schema, ordered, references, title, with_names
 from mcproof.text.pointers import escape, unescape
 
 if TYPE_CHECKING:
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
     from mcproof.discovery.interp.interpreter import Interpreter
 
-_JSON_VALUE = object()
-"""The identity of Pydantic's `JsonValue` among the definitions."""
 DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
 """The maximum number of types in one schema; shared types count each time."""
@@ -103,188 +99,22 @@ class SchemaGenerator:
         if kind is None:
             return {"type": "null"}
         if isinstance(kind, External):
-            return self._external(kind, scope, at)
+            return type_schemas.named(self, kind, scope, at)
         if isinstance(kind, Generic):
-            return self._generic(kind, scope, at)
+            return type_schemas.generic(self, kind, scope, at)
         if isinstance(kind, UnionOf):
-            return self.union(kind.args, scope, at)
+            return type_schemas.union(self, kind.args, scope, at)
         if isinstance(kind, Class):
             return class_schema.reference(self, kind, at)
         if isinstance(kind, TypeAlias):
             return self.defined(kind, kind.name, lambda place: self._alias(kind, place))
         if isinstance(kind, ExternalCall):
-            return self._called(kind, scope, at)
+            return type_schemas.created(self, kind, scope, at)
         return self.unknown_at(at)
 
     def _alias(self, kind: TypeAlias, at: str) -> Schema:
         value = self.run.resolve(evaluate(self.run, kind.node, kind.scope))
         return self.schema(value, kind.scope, at)
-
-    def _external(self, kind: External, scope: Scope, at: str) -> Schema:
-        name = kind.last
-        if kind.package not in PACKAGES:
-            return self.unknown_at(at)
-        if name in self.variables:
-            return self.schema(self.variables[name], scope, at)
-        if name in ANY:
-            return {}
-        if name in ARRAYS:
-            return {"items": {}, "type": "array"}
-        if name in SETS:
-            return {"items": {}, "type": "array", "uniqueItems": True}
-        if name in MAPPINGS:
-            return {"additionalProperties": {"type": "integer"} if name == "Counter" else True, "type": "object"}
-        if name == "JsonValue":
-            return self.defined(_JSON_VALUE, name, lambda _: {})
-        if name in BASIC:
-            if name in ("str", "StrictStr") and self.lengths:
-                return self._bounded_string(at)
-            return dict(SERIALIZED[name]) if self.for_serialization and name in SERIALIZED else dict(BASIC[name])
-        return self.unknown_at(at)
-
-    def _bounded_string(self, at: str) -> Schema:
-        made: Schema = {"type": "string"}
-        for key, value in self.lengths.items():
-            if isinstance(value, int):
-                made[key] = value
-            else:
-                self.unknown.add(f"{at}/{key}")
-        return made
-
-    def _generic(self, kind: Generic, scope: Scope, at: str) -> Schema:
-        base, args = kind.base, kind.args
-        if isinstance(base, Class):
-            return class_schema.generic_reference(self, base, args, at, scope)
-        name = base.last if isinstance(base, External) and base.package in PACKAGES else ""
-        if name == "Annotated":
-            return self.annotated(args, scope, at)
-        if name == "Optional":
-            return self.union((*args, None), scope, at)
-        if name == "Union":
-            return self.union(args, scope, at)
-        if name == "Literal":
-            return self._literal(args, at)
-        if name in ("tuple", "Tuple"):
-            return self._tuple(args, scope, at)
-        if name in ARRAYS:
-            return {"items": self.schema(args[0], scope, f"{at}/items"), "type": "array"}
-        if name in SETS:
-            return {"items": self.schema(args[0], scope, f"{at}/items"), "type": "array", "uniqueItems": True}
-        if name in MAPPINGS:
-            return self._mapping(args, scope, at)
-        if name in TRANSPARENT:
-            return self.schema(args[0], scope, at)
-        if name in ("PathLike", "Pattern"):
-            return dict(BASIC[name])
-        if name in ("type", "Type"):
-            return {}
-        if name == "Json":
-            if self.for_serialization:
-                return self.schema(args[0], scope, at)
-            return {**BASIC[name], "contentSchema": self.schema(args[0], scope, f"{at}/contentSchema")}
-        return self.unknown_at(at)
-
-    def _tuple(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        if len(args) == 2 and args[1] is ...:
-            return {"items": self.schema(args[0], scope, f"{at}/items"), "type": "array"}
-        if args == ((),) or not args:
-            return {"maxItems": 0, "minItems": 0, "type": "array"}
-        items = [self.schema(arg, scope, f"{at}/prefixItems/{index}") for index, arg in enumerate(args)]
-        return {"maxItems": len(items), "minItems": len(items), "prefixItems": items, "type": "array"}
-
-    def _mapping(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        if len(args) == 1:  # a counter
-            args = (*args, External("builtins.int"))
-        values = self.schema(args[1], scope, f"{at}/additionalProperties")
-        unsure = f"{at}/additionalProperties" in self.unknown
-        keys = self.schema(args[0], scope, f"{at}/propertyNames")
-        made: Schema = {"type": "object"}
-        pattern = keys.pop("pattern", None)
-        if pattern is not None:
-            made["patternProperties"] = {pattern: values}
-        elif values or not unsure:
-            made["additionalProperties"] = values or True
-        keys.pop("title", None)
-        is_text = keys.get("type", "string") == "string" and "anyOf" not in keys
-        if is_text and len(keys) > ("type" in keys):
-            made["propertyNames"] = {key: value for key, value in keys.items() if key != "type"}
-        return made
-
-    def _literal(self, args: tuple[Any, ...], at: str) -> Schema:
-        values: list[Any] = []
-        for arg in _flat_literals(args):
-            value = arg.value if isinstance(arg, EnumMember) else arg
-            if not isinstance(value, (str, int, bool, float, type(None))):
-                return self.unknown_at(at)
-            if not any(value == seen and type(value) is type(seen) for seen in values):
-                values.append(value)
-        made: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
-        return {**made, **common_type(values)}
-
-    def union(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        """`anyOf`: flattened, without duplicates, null last."""
-        arms: list[Any] = []
-        for each in args:
-            arg = self.parsed_type(each, scope)
-            if constraints.is_skipped(arg):
-                continue
-            if isinstance(arg, UnionOf):
-                arms.extend(arg.args)
-            elif isinstance(arg, Generic) and isinstance(arg.base, External) and arg.base.last in ("Union", "Optional"):
-                arms.extend([*arg.args, *([None] if arg.base.last == "Optional" else [])])
-            else:
-                arms.append(arg)
-        nullable = any(arm is None or (isinstance(arm, External) and arm.last == "NoneType") for arm in arms)
-        branches: list[Schema] = []
-        for arm in arms:
-            if arm is None or (isinstance(arm, External) and arm.last == "NoneType"):
-                continue
-            made = self.schema(arm, scope, f"{at}/anyOf/{len(branches)}")
-            for each in made["anyOf"] if list(made) == ["anyOf"] else [made]:
-                if each not in branches:
-                    branches.append(each)
-        if nullable and {"type": "null"} not in branches:
-            branches.append({"type": "null"})
-        if len(branches) == 1:
-            return branches[0]
-        return {"anyOf": branches}
-
-    def annotated(self, args: tuple[Any, ...], scope: Scope, at: str) -> Schema:
-        """A type with the metadata of its `Annotated`."""
-        made = self.schema(args[0], scope, at)
-        for extra in args[1:]:
-            made = constraints.apply(self, made, extra, at)
-        return made
-
-    def _called(self, kind: ExternalCall, scope: Scope, at: str) -> Schema:
-        name = kind.func.last
-        if name == "NewType" and len(kind.args) > 1:
-            return self.schema(kind.args[1], scope, at)
-        if name == "TypeVar":
-            return self._variable(kind, scope, at)
-        if name == "TypeAliasType" and len(kind.args) > 1 and isinstance(kind.args[0], str):
-            return self.defined(kind, kind.args[0], lambda place: self.schema(kind.args[1], scope, place))
-        if dynamic_types.is_dynamic_type(kind):
-            return dynamic_types.reference(self, kind, scope, at)
-        base = constraints.CONSTRAINED.get(name)
-        if base is not None:
-            is_generic = bool(kind.args) and base in ("builtins.list", "builtins.set", "builtins.frozenset")
-            inner = Generic(External(base), (kind.args[0],)) if is_generic else External(base)
-            return constraints.apply(self, self.schema(inner, scope, at), kind, at)
-        return self.unknown_at(at)
-
-    def _variable(self, kind: ExternalCall, scope: Scope, at: str) -> Schema:
-        name = kind.args[0] if kind.args else None
-        if name in self.variables:
-            return self.schema(self.variables[name], scope, at)
-        return self.schema(self._limit_of(kind), scope, at)
-
-    def _limit_of(self, variable: ExternalCall) -> Any:
-        """The type of a variable without a value: its default, bound or constraints."""
-        for said in ("default", "bound"):
-            if said in variable.kwargs:
-                return variable.kwargs[said]
-        return UnionOf(tuple(variable.args[1:])) if variable.args[1:] else External("typing.Any")
 
     def defined(self, kind: Any, name: str, make: Any) -> Schema:
         """A reference to a definition, which is made once."""
@@ -354,8 +184,7 @@ class SchemaGenerator:
         """Whether Pydantic adds a title to a field of this type; definitions have their own."""
         kind = self.parsed_type(kind, scope)
         if isinstance(kind, ExternalCall) and kind.func.last == "TypeVar" and kind.args:
-            name = kind.args[0]
-            kind = self.parsed_type(self.variables[name] if name in self.variables else self._limit_of(kind), scope)
+            kind = self.parsed_type(type_schemas.variable_type(self, kind), scope)
         if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
             return False
         if isinstance(kind, ExternalCall):
@@ -366,15 +195,7 @@ class SchemaGenerator:
             name = kind.base.last if isinstance(kind.base, External) else ""
             if name in ("Annotated", "Required", "NotRequired") and kind.args:
                 return self.has_title(kind.args[0], scope)
-            if name in ("Optional", "Union"):
-                args = (*kind.args, None) if name == "Optional" else kind.args
-                return self._union_has_title(args, scope)
-        if isinstance(kind, UnionOf):
-            return self._union_has_title(kind.args, scope)
-        return True
-
-    def _union_has_title(self, args: tuple[Any, ...], scope: Scope) -> bool:
-        arms = [arg for arg in args if arg is not None]
+        arms = [arm for arm in type_schemas.union_members(kind) if arm is not None]
         return len(arms) != 1 or self.has_title(arms[0], scope)
 
     def move_unknown(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
@@ -425,16 +246,6 @@ def _renamed_place(place: str, renamed: dict[str, str]) -> str:
         return place
     name, mark, rest = place.removeprefix("/$defs/").partition("/")
     return f"/$defs/{escape(renamed.get(unescape(name), unescape(name)))}{mark}{rest}"
-
-
-def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
-    flat: list[Any] = []
-    for arg in args:
-        if isinstance(arg, Generic) and isinstance(arg.base, External) and arg.base.last == "Literal":
-            flat.extend(_flat_literals(arg.args))
-        else:
-            flat.append(arg)
-    return flat
 
 
 def model_json_schema(run: Interpreter, cls: Class) -> Any:
