@@ -445,7 +445,7 @@ def test_a_server_that_does_not_answer_is_told_in_one_line(words: tuple[str, ...
         ("404", "the server returns HTTP 404"),
         ("500", "the server returns HTTP 500"),
         ("redirect-same-host", "the server redirects (30"),
-        ("website", "the server"),
+        ("website", "the response is not JSON-RPC"),
         ("hang", "no response within 1 second"),
     ],
 )
