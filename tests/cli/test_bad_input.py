@@ -78,9 +78,9 @@ def test_every_command_gives_the_same_answer_to_what_is_not_json(command: str) -
 
 
 _NOT_UTF8 = {
-    "a byte that starts nothing": (b'{"tools": [\n"\xff"]}', 2, 2, "not UTF-8: byte 0xff"),
-    "latin-1": ('{"tools": ["\u00e9t\u00e9"]}'.encode("latin-1"), 1, 13, "not UTF-8: byte 0xe9"),
-    "after wide characters": ('{"\u6771\u4eac": "'.encode() + b'\xc3("}', 1, 9, "not UTF-8: byte 0xc3"),
+    "a byte that starts nothing": (b'{"tools": [\n"\xff"]}', 2, 2, "not UTF-8: invalid byte 0xff"),
+    "latin-1": ('{"tools": ["\u00e9t\u00e9"]}'.encode("latin-1"), 1, 13, "not UTF-8: invalid byte 0xe9"),
+    "after wide characters": ('{"\u6771\u4eac": "'.encode() + b'\xc3("}', 1, 9, "not UTF-8: invalid byte 0xc3"),
     "a character cut off": (b'{"tools": ["\xe6\x9d', 1, 13, "not UTF-8"),
     "a surrogate": (b'["\xed\xa0\x80"]', 1, 3, "not UTF-8"),
     "an overlong form": (b'["\xc0\xaf"]', 1, 3, "not UTF-8"),
@@ -208,7 +208,7 @@ def test_fix_changes_the_last_of_two_schemas() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_json_without_a_catalog_is_refused_with_the_shapes_that_are_read(command: str, value: Any) -> None:
     line = fails(command, "-", stdin=json.dumps(value))
-    assert "no catalog" in line
+    assert "not a catalog" in line
     for shape in ('`{"tools": [...]}`', "a list of tools", "JSON-RPC", "capture"):
         assert shape in line
 

@@ -21,7 +21,7 @@ def test_a_configuration_alone_is_listed_and_nothing_is_started(tmp_path: Path, 
     servers = {"first": {"command": "touch", "args": [str(mark)]}, "second": {"url": "http://127.0.0.1:1"}}
     file = write(tmp_path / "mcp.json", {key: servers})
     line = fails(command, file)
-    assert f"this is a client configuration (servers: first, second); nothing was started; name one as {file}#" in line
+    assert f"a client configuration (servers: first, second); nothing was started; select one with {file}#" in line
     assert not mark.exists()
 
 
@@ -81,7 +81,7 @@ def test_a_name_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) ->
 
 def test_a_snapshot_has_no_servers_to_name(tmp_path: Path) -> None:
     file = write(tmp_path / "tools.json", [CLEAN_TOOL])
-    assert "no client configuration" in fails("lint", f"{file}#x")
+    assert "not a client configuration" in fails("lint", f"{file}#x")
     assert run("lint", file, "--all").returncode == 0
 
 

@@ -234,7 +234,7 @@ def test_a_server_is_compared_with_what_it_was(tmp_path: Path) -> None:
 def test_two_addresses_are_compared() -> None:
     with serve("json") as old, serve("events") as new:
         done = run("diff", old.url, new.url)
-    assert (done.returncode, done.stdout) == (0, f"✓ no change from {old.url} to {new.url}\n")
+    assert (done.returncode, done.stdout) == (0, f"✓ no changes from {old.url} to {new.url}\n")
 
 
 @pytest.mark.parametrize("words", [("a.json",), ("a.json", "b.json", *GOOD), ("--all", "a.json", "b.json")])
@@ -451,7 +451,7 @@ def test_a_server_that_does_not_answer_is_told_in_one_line(words: tuple[str, ...
 )
 def test_an_address_that_is_no_server_is_told_in_one_line(fault: str, said: str) -> None:
     with serve(fault) as server:
-        line = fails("lint", server.url, *QUICK)
+        line = fails("lint", server.url, *(QUICK if fault == "hang" else ()))
     assert line.startswith(f"mcproof: {server.url}: ")
     assert said in line
 

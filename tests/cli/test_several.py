@@ -84,7 +84,7 @@ def test_a_client_config_in_a_folder_does_not_fail_the_others(folder: Path) -> N
 
 def test_the_same_json_named_by_itself_is_an_error(folder: Path) -> None:
     (folder / "package.json").write_text("{}")
-    assert "no catalog" in fails("lint", str(folder / "package.json"))
+    assert "not a catalog" in fails("lint", str(folder / "package.json"))
 
 
 @pytest.mark.parametrize("command", ["lint", "schema-lint", "grade"])

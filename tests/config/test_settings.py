@@ -366,7 +366,7 @@ def test_a_named_file_may_have_any_name() -> None:
 def test_a_named_pyproject_needs_the_table() -> None:
     for text in ("[project]\nname = 'x'", "[tool.other]\nx = 'mcproof'"):
         error = refusal(text, "pyproject.toml")
-        assert str(error) == "pyproject.toml: no configuration in it: there is no table `[tool.mcproof]`"
+        assert str(error) == "pyproject.toml: no table `[tool.mcproof]`"
 
 
 @pytest.mark.parametrize(
@@ -384,7 +384,7 @@ def test_a_named_file_that_cannot_be_read_is_told_in_one_line(name: str, message
 
 
 def test_a_huge_file_is_refused() -> None:
-    assert refusal("#" * 1_000_001).message == "larger than 1 MB; no configuration is"
+    assert refusal("#" * 1_000_001).message == "larger than 1 MB"
     assert read("#" * 1_000_000) == DEFAULTS._replace(file="mcproof.toml")
 
 
@@ -421,13 +421,13 @@ def test_a_huge_file_is_refused() -> None:
         ("ignore = ['grade', 'no-such-thing-here']", "1:20: unknown rule `no-such-thing-here`"),
         ("baseline = ''", "1:1: `baseline` is blank; it must be the path of a file"),
         ("baseline = 1", "1:1: `baseline` is a number; it must be the path of a file"),
-        ('baseline = "a\\u0000"', "1:1: `baseline` is no path: it holds a null character"),
+        ('baseline = "a\\u0000"', "1:1: `baseline` is not a path: it contains a null character"),
         ("severity = 'error'", "1:1: `severity` is a string; it must be a table: `[severity]`"),
         ("[severity]\nSCH-001 = 'bad'", "2:1: `severity.SCH-001` cannot be `bad`; it must be one of error, warning, "),
         ("[severity]\nSCH-001 = 'never'", "2:1: `severity.SCH-001` cannot be `never`"),
         ("[severity]\nSCH-001 = 1", "2:1: `severity.SCH-001` is a number; it must be one of error, warning, note, "),
         ("[severity]\nSCH-9 = 'note'", "2:1: unknown rule `SCH-9`"),
-        ("[severity]\nSCH-001 = 'note'\nsch-001 = 'note'", "3:1: `SCH-001` and `sch-001` are one rule; keep one"),
+        ("[severity]\nSCH-001 = 'note'\nsch-001 = 'note'", "3:1: `SCH-001` and `sch-001` are the same rule; keep one"),
         ("[ignore-for]\nrules = ['grade']", "1:2: `ignore-for` is a table; it must be a list of tables, each under "),
         ("ignore-for = [1]", "1:15: `ignore-for[0]` is a number; it must be a table, under `[[ignore-for]]`"),
         ("[[ignore-for]]\ntool = 'x'", "1:3: `ignore-for[0]` names no rules; it needs `rules = [...]`"),
@@ -445,15 +445,18 @@ def test_a_huge_file_is_refused() -> None:
         ("[[ignore-for]]\nrules = ['grade']\nreason = ' '", "3:1: `ignore-for[0].reason` is blank"),
         ("[[ignore-for]]\nrules = ['grade']\nreason = 1", "3:1: `ignore-for[0].reason` is a number"),
         ("targets = 1", "1:1: `targets` is a number; it must be a table: `[targets]`"),
-        ("[targets]\nx = 1", "2:1: `targets.x` is a number; it must be the path or address of a target"),
-        ("[targets]\nx.json = 'x'", "2:1: `targets.x` is a table; it must be the path or address of a target; in "),
+        ("[targets]\nx = 1", "2:1: `targets.x` is a number; it must be a path or URL"),
+        ("[targets]\nx.json = 'x'", "2:1: `targets.x` is a table; it must be a path or URL; in "),
         ("[targets]\nx = ' '", "2:1: `targets.x` is blank"),
-        ("[targets]\n' ' = 'x'", "2:1: ` ` is no name for a target"),
-        ("[targets]\n--x = 'x'", "2:1: `--x` is no name for a target"),
-        ("[tool.mcproof]\nfail-on = 'note'", "1:7: `[tool.mcproof]` is for `pyproject.toml`; here the settings stand "),
+        ("[targets]\n' ' = 'x'", "2:1: ` ` is not a target name"),
+        ("[targets]\n--x = 'x'", "2:1: `--x` is not a target name"),
+        (
+            "[tool.mcproof]\nfail-on = 'note'",
+            "1:7: `[tool.mcproof]` is for `pyproject.toml`; here settings are top-level",
+        ),
         ("a = " + "[" * 5_000, " nested too deeply"),
         (".".join("a" * 9_000) + " = 1", " too many dotted keys"),
-        (b"fail-on = '\xff'", "1:12: not UTF-8: byte 0xff is not valid UTF-8"),
+        (b"fail-on = '\xff'", "1:12: not UTF-8: invalid byte 0xff (a binary file?)"),
         ("fail-on = 'note'".encode("utf-16"), "1:1: not UTF-8: this is UTF-16; save it as UTF-8"),
     ],
 )

@@ -21,7 +21,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
 
 
 def found(folder: Path, source: str = "", **files: str) -> Discovered:
-    """What is discovered in a tree: `source` is its `server.py`, a keyword `a__b` the file `a/b.py`."""
+    """Discover a source tree: `source` is its `server.py`, a keyword `a__b` the file `a/b.py`."""
     named = {f"{_path(name)}.py": text for name, text in files.items()}
     return discover(str(write(folder, {**({"server.py": source} if source else {}), **named})))
 

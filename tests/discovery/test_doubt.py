@@ -1,4 +1,4 @@
-"""How far a condition reaches: to the end of a round, of a loop, of a call, and to modules that nobody imports."""
+"""How far a condition applies: to the end of an iteration, a loop, a call, and to modules that nothing imports."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def serve(*functions):
         ("for each in [a, b] if flag() else [a]:\n        mcp.tool(each)\n    serve(c)", ["b"]),
     ],
 )
-def test_a_condition_reaches_as_far_as_what_it_ends(body: str, conditional: list[str], tmp_path: Path) -> None:
+def test_a_condition_applies_until_the_end_of_its_block(body: str, conditional: list[str], tmp_path: Path) -> None:
     result = found(tmp_path, SERVER + f"def main():\n    {body}\nmain()\n")
     assert names(result) == ["a", "b", "c"]
     assert [name for name in "abc" if is_conditional(result, name)] == conditional
 
 
-def test_what_may_not_be_there_raises_nothing_for_certain(tmp_path: Path) -> None:
+def test_an_optional_import_does_not_certainly_fail(tmp_path: Path) -> None:
     source = (
         SERVER
         + """
@@ -71,7 +71,7 @@ main()
     assert names(found(tmp_path, source)) == ["a"]
 
 
-def test_a_call_that_always_raises_gives_nothing_that_is_known(tmp_path: Path) -> None:
+def test_the_result_of_a_call_that_always_raises_is_unknown(tmp_path: Path) -> None:
     source = (
         SERVER
         + """
@@ -83,7 +83,7 @@ mcp.tool(a, name="x" if fails() is None else "y")
     assert names(found(tmp_path, source)) == []
 
 
-def test_what_is_added_to_one_of_two_sets_may_be_in_each(tmp_path: Path) -> None:
+def test_an_item_added_to_one_of_two_sets_may_be_in_either(tmp_path: Path) -> None:
     source = (
         SERVER
         + """
@@ -99,7 +99,7 @@ mcp.disable(names=off)
     assert [name for name in "abc" if is_conditional(result, name)] == ["a", "b"]
 
 
-def test_values_of_two_kinds_are_never_one(tmp_path: Path) -> None:
+def test_values_of_different_types_are_never_identical(tmp_path: Path) -> None:
     source = (
         SERVER
         + """
@@ -115,7 +115,7 @@ for each in (a, Mark.HIDDEN):
     assert not is_conditional(result, "a")
 
 
-def test_an_object_is_replaced_by_one_that_differs(tmp_path: Path) -> None:
+def test_dataclasses_replace_returns_a_changed_copy(tmp_path: Path) -> None:
     source = (
         SERVER
         + """
@@ -158,9 +158,7 @@ class Logging(Middleware):
         ("class Own(FastMCP):\n    async def list_tools(self): return flag()\nOwn('x').tool(a)", True),
     ],
 )
-def test_schemas_that_the_project_rewrites_when_they_are_listed_are_unknown(
-    said: str, is_known: bool, tmp_path: Path
-) -> None:
+def test_schemas_that_a_middleware_may_change_are_unknown(said: str, is_known: bool, tmp_path: Path) -> None:
     result = found(tmp_path, SERVER + said)
     assert "inputSchema" in tool(result)
     assert ("/inputSchema" not in result.tools[0].unknown) is is_known

@@ -1,4 +1,4 @@
-"""How the members of enumerations are written into texts, as Python writes them from 3.11 on."""
+"""Members of enumerations in texts, as Python formats them since 3.11."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Formatted(str, Enum):
     ],
 )
 @pytest.mark.parametrize("form", ['f"{M}"', 'f"{M!s}"', "str(M)", '"%s" % M', '"%s" % (M,)', '"{}".format(M)'])
-def test_a_member_is_written_as_python_writes_it(form: str, member: str, expected: str, tmp_path: Path) -> None:
+def test_members_are_formatted_as_in_python(form: str, member: str, expected: str, tmp_path: Path) -> None:
     source = f"{ENUMS}@mcp.tool\ndef a(b: str = {form.replace('M', member)}): ...\n"
     (tool,) = found(tmp_path, source).document["tools"]
     assert tool["inputSchema"]["properties"]["b"]["default"] == expected
@@ -71,12 +71,12 @@ def test_a_member_is_written_as_python_writes_it(form: str, member: str, expecte
     "text",
     ['f"{Odd.X}"', "str(Odd.X)", 'f"{Formatted.X}"', 'f"{Mixed.X!r}"', '"%r" % Mixed.X', '"{!r}".format(Mixed.X)'],
 )
-def test_what_a_class_writes_in_its_own_way_is_not_known(text: str, tmp_path: Path) -> None:
+def test_a_custom_format_is_unknown(text: str, tmp_path: Path) -> None:
     result = found(tmp_path, f"{ENUMS}@mcp.tool\ndef a(b: str = {text}): ...\n")
     assert result.tools[0].unknown == {"/inputSchema/properties/b/default"}
 
 
 @pytest.mark.parametrize("text", ['"" + Mixed.X', '"".join([Mixed.X])', "Mixed.X.value"])
-def test_a_member_that_is_a_text_is_its_value_elsewhere(text: str, tmp_path: Path) -> None:
+def test_a_string_member_equals_its_value(text: str, tmp_path: Path) -> None:
     (tool,) = found(tmp_path, f"{ENUMS}@mcp.tool\ndef a(b: str = {text}): ...\n").document["tools"]
     assert tool["inputSchema"]["properties"]["b"]["default"] == "x"

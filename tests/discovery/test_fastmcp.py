@@ -1,4 +1,4 @@
-"""What fastmcp does differently from the SDK."""
+"""Differences between fastmcp and the SDK."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def served(tmp_path: Path, definition: str) -> dict[str, Any]:
     return tool(found(tmp_path, f"{SERVER}@mcp.tool\n{definition}\n"))
 
 
-def test_the_object_is_closed_and_has_no_titles(tmp_path: Path) -> None:
+def test_the_input_schema_is_closed_and_has_no_titles(tmp_path: Path) -> None:
     assert served(tmp_path, "def f(a: int, b: str = 'x'): ...")["inputSchema"] == {
         "additionalProperties": False,
         "properties": {"a": {"type": "integer"}, "b": {"default": "x", "type": "string"}},
@@ -40,7 +40,7 @@ def test_the_object_is_closed_and_has_no_titles(tmp_path: Path) -> None:
     }
 
 
-def test_references_are_replaced_by_what_they_mean(tmp_path: Path) -> None:
+def test_references_are_inlined(tmp_path: Path) -> None:
     schema = served(tmp_path, "def f(inner: Annotated[Inner, Field(description='In.')]): ...")["inputSchema"]
     assert "$defs" not in schema
     assert schema["properties"]["inner"] == {
@@ -51,7 +51,7 @@ def test_references_are_replaced_by_what_they_mean(tmp_path: Path) -> None:
     }
 
 
-def test_references_in_an_output_schema_that_is_spelt_out_are_replaced_too(tmp_path: Path) -> None:
+def test_references_in_an_explicit_output_schema_are_inlined(tmp_path: Path) -> None:
     text = "class Outer(BaseModel):\n    inner: Inner\n    more: str = os.getcwd()\n"
     text += "@mcp.tool(output_schema=Outer.model_json_schema())\ndef f() -> Outer: ...\n"
     result = found(tmp_path, f"import os\n{SERVER}{text}")
@@ -61,13 +61,13 @@ def test_references_in_an_output_schema_that_is_spelt_out_are_replaced_too(tmp_p
 
 
 @pytest.mark.parametrize("definitions", ["True", "{'A': True}", "{'A': {'$ref': '#/$defs/A'}}", "[1]"])
-def test_references_that_cannot_be_replaced_stay(definitions: str, tmp_path: Path) -> None:
+def test_recursive_references_stay(definitions: str, tmp_path: Path) -> None:
     schema = f"{{'type': 'object', '$defs': {definitions}, 'properties': {{'a': {{'$ref': '#/$defs/A'}}}}}}"
     result = found(tmp_path, f"{SERVER}@mcp.tool(output_schema={schema})\ndef f() -> dict: ...\n")
     assert tool(result)["outputSchema"]["properties"]["a"] == {"$ref": "#/$defs/A"}
 
 
-def test_what_tells_the_branches_of_a_union_apart_must_be_there(tmp_path: Path) -> None:
+def test_the_discriminator_of_a_union_is_required(tmp_path: Path) -> None:
     source = """
 class One(BaseModel):
     kind: Literal["one"] = "one"
@@ -87,27 +87,27 @@ def f(a: Annotated[One | Two, Field(discriminator="kind")], discriminator: One):
 @pytest.mark.parametrize(
     "parameter", ["ctx: Context", "c=CurrentContext()", "d: str = Depends(print)", "c: Context = None"]
 )
-def test_what_the_framework_gives_is_no_parameter(parameter: str, tmp_path: Path) -> None:
+def test_injected_parameters_are_hidden(parameter: str, tmp_path: Path) -> None:
     schema = served(tmp_path, f"def f(a: int, {parameter}): ...")["inputSchema"]
     assert list(schema["properties"]) == ["a"]
 
 
-def test_a_title_is_made_of_the_name(tmp_path: Path) -> None:
+def test_the_title_is_derived_from_the_name(tmp_path: Path) -> None:
     assert served(tmp_path, "def list_all_files(): ...")["title"] == "List All Files"
 
 
-def test_words_in_an_annotation_are_a_description(tmp_path: Path) -> None:
+def test_a_string_in_annotated_is_the_description(tmp_path: Path) -> None:
     schema = served(tmp_path, "def f(a: Annotated[str, 'What it is.']): ...")["inputSchema"]
     assert schema["properties"]["a"] == {"description": "What it is.", "type": "string"}
 
 
 @pytest.mark.parametrize("kind", ["Annotated[str, 'words', Field(max_length=4)]", "list[Annotated[str, 'words']]"])
-def test_words_beside_something_else_are_none(kind: str, tmp_path: Path) -> None:
+def test_a_string_beside_other_metadata_is_not_a_description(kind: str, tmp_path: Path) -> None:
     schema = served(tmp_path, f"def f(a: {kind}): ...")["inputSchema"]
     assert "words" not in str(schema)
 
 
-def test_what_is_said_of_a_result_counts_for_more_than_what_its_model_says(tmp_path: Path) -> None:
+def test_metadata_of_a_result_overrides_its_model(tmp_path: Path) -> None:
     assert served(tmp_path, "def f() -> Annotated[Said, Field(description='Own.')]: ...")["outputSchema"] == {
         "description": "Own.",
         "properties": {"a": {"type": "integer"}},
@@ -139,7 +139,7 @@ def test_the_docstring_describes_the_parameters(tmp_path: Path) -> None:
     assert properties["b"]["description"] == "Given."
 
 
-def test_the_docstring_describes_a_parameter_whose_model_says_something_itself(tmp_path: Path) -> None:
+def test_the_docstring_describes_a_parameter_with_a_described_model(tmp_path: Path) -> None:
     found_tool = served(
         tmp_path,
         '''def f(a: Said, b: Said | None, c: Annotated[Said, "Own."]):
@@ -156,7 +156,7 @@ def test_the_docstring_describes_a_parameter_whose_model_says_something_itself(t
     assert properties["b"]["anyOf"][0]["description"] == "Said by the model."
 
 
-def test_what_is_returned_is_wrapped_unless_it_is_an_object(tmp_path: Path) -> None:
+def test_results_are_wrapped_unless_they_are_objects(tmp_path: Path) -> None:
     assert served(tmp_path, "def f() -> int: ...")["outputSchema"] == {
         "properties": {"result": {"type": "integer"}},
         "required": ["result"],
@@ -187,7 +187,7 @@ DOCSTRINGS = {
 
 
 @pytest.mark.parametrize("text", DOCSTRINGS)
-def test_a_docstring_is_split_as_its_convention_has_it(text: str) -> None:
+def test_docstrings_are_split_by_convention(text: str) -> None:
     assert tuple(split(text)) == DOCSTRINGS[text]
 
 
@@ -198,7 +198,7 @@ def test_prompts_and_resources_carry_their_tags(tmp_path: Path) -> None:
     assert document["resourceTemplates"][0]["_meta"] == {"k": 1, "fastmcp": {"tags": []}}
 
 
-def test_an_argument_of_a_prompt_that_is_no_string_says_how_to_write_it(tmp_path: Path) -> None:
+def test_a_prompt_argument_that_is_not_a_string_has_an_encoding_note(tmp_path: Path) -> None:
     text = '@mcp.prompt\ndef p(a: str, b: int, c: Annotated[str, Field(description="Sea")], d=None): ...\n'
     (prompt,) = found(tmp_path, SERVER + text).document["prompts"]
     hint = "Provide a value matching the following JSON schema: {}. Encode non-string values as JSON."

@@ -1,4 +1,4 @@
-"""What a program does is followed as Python does it; where that is not settled, nothing of it is certain."""
+"""The interpreter follows a program as Python runs it; what is not known statically is uncertain."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def f(a: int) -> str:
 
 
 def registered(tmp_path: Path, body: str) -> tuple[list[str], list[str]]:
-    """The names of the tools that are certain, and of those that are not."""
+    """The names of certain tools, and of conditional ones."""
     result = found(tmp_path, SERVER + body)
     conditional = [name for name in names(result) if is_conditional(result, name)]
     return [name for name in names(result) if name not in conditional], conditional
 
 
-def is_told(result: Discovered) -> bool:
-    """Whether a word is said about what is not checked, and the list counts as open."""
+def is_reported(result: Discovered) -> bool:
+    """Whether an omission is reported, and the list counts as incomplete."""
     return bool(result.omissions) and "tools" in result.partial
 
 
@@ -159,7 +159,7 @@ UNSETTLED = {
 
 
 @pytest.mark.parametrize(("body", "expected"), UNSETTLED.values(), ids=UNSETTLED)
-def test_nothing_is_certain_of(body: str, expected: list[str], tmp_path: Path) -> None:
+def test_nothing_is_certain_after(body: str, expected: list[str], tmp_path: Path) -> None:
     assert registered(tmp_path, body) == ([], expected)
 
 
@@ -177,17 +177,17 @@ TOLD = {
 
 
 @pytest.mark.parametrize("body", TOLD.values(), ids=TOLD)
-def test_a_word_is_said_of(body: str, tmp_path: Path) -> None:
-    assert is_told(found(tmp_path, SERVER + body))
+def test_an_omission_is_reported_for(body: str, tmp_path: Path) -> None:
+    assert is_reported(found(tmp_path, SERVER + body))
 
 
-def test_of_a_function_that_nobody_knows_only_the_given_name_is_known(tmp_path: Path) -> None:
+def test_only_the_given_name_of_an_unknown_function_is_known(tmp_path: Path) -> None:
     result = found(tmp_path, SERVER + "mcp.tool(flag(), name='x')")
     assert names(result) == ["x"]
     assert {"/inputSchema", "/outputSchema"} <= result.tools[0].unknown
 
 
-def test_what_holds_where_the_program_runs_has_the_last_word(tmp_path: Path) -> None:
+def test_the_running_branch_wins_over_type_checking(tmp_path: Path) -> None:
     source = (
         SERVER
         + """
@@ -203,12 +203,12 @@ def take(p: Payload): ...
 
 
 @pytest.mark.parametrize("other", ["flag()", "{'s': str}[flag()]"])
-def test_a_type_that_may_be_another_is_unknown(other: str, tmp_path: Path) -> None:
+def test_one_of_two_types_is_unknown(other: str, tmp_path: Path) -> None:
     source = SERVER + f"Kind = int\nif flag():\n    Kind = {other}\n@mcp.tool\ndef take(k: Kind): ...\n"
     assert any(pointer.startswith("/inputSchema/properties/k") for pointer in found(tmp_path, source).tools[0].unknown)
 
 
-def test_one_of_two_servers_says_what_both_say(tmp_path: Path) -> None:
+def test_one_of_two_servers_has_their_common_info(tmp_path: Path) -> None:
     source = """
 from somewhere import flag
 from fastmcp import FastMCP
@@ -222,7 +222,7 @@ def f(): ...
     assert found(tmp_path, source).document["initialize"]["serverInfo"] == {"version": "2"}
 
 
-def test_a_member_that_counts_itself_as_text_is_unknown(tmp_path: Path) -> None:
+def test_auto_of_a_string_enumeration_is_unknown(tmp_path: Path) -> None:
     source = (
         SERVER
         + """
@@ -267,7 +267,7 @@ REMEMBERED = {
 
 
 @pytest.mark.parametrize(("body", "expected"), REMEMBERED.values(), ids=REMEMBERED)
-def test_what_a_function_returned_is_not_remembered_beyond(body: str, expected: list[str], tmp_path: Path) -> None:
+def test_results_are_not_reused_after(body: str, expected: list[str], tmp_path: Path) -> None:
     assert registered(tmp_path, body) == (expected, [])
 
 
@@ -321,19 +321,19 @@ def test_a_program_is_followed_through(body: str, expected: tuple[list[str], lis
 
 
 @pytest.mark.parametrize("change", ["fn.__annotations__ = {'a': str}", "fn.__defaults__ = (3,)"])
-def test_a_function_whose_signature_is_written_over_has_an_unknown_one(change: str, tmp_path: Path) -> None:
+def test_an_overwritten_signature_is_unknown(change: str, tmp_path: Path) -> None:
     source = SERVER + f"def change(fn):\n    {change}\n    return fn\nmcp.tool(change(f))"
     assert "/inputSchema" in found(tmp_path, source).tools[0].unknown
 
 
-def test_modules_that_a_file_imports_by_names_that_nobody_knows_are_told(tmp_path: Path) -> None:
+def test_imports_of_unknown_modules_are_reported(tmp_path: Path) -> None:
     source = SERVER + "import importlib\nmcp.tool(f)\nfor each in flag():\n    importlib.import_module(each)\n"
     (tmp_path / "server.py").write_text(source, encoding="utf-8")
-    assert is_told(discover(str(tmp_path / "server.py"), whole=True))
-    assert not is_told(discover(str(tmp_path)))
+    assert is_reported(discover(str(tmp_path / "server.py"), whole=True))
+    assert not is_reported(discover(str(tmp_path)))
 
 
-def test_a_model_that_says_itself_what_its_schema_is_has_an_unknown_one(tmp_path: Path) -> None:
+def test_a_customized_schema_is_unknown(tmp_path: Path) -> None:
     source = (
         SERVER
         + """
@@ -351,7 +351,7 @@ def take(own: Own): ...
     assert "/inputSchema/properties/own" in result.tools[0].unknown
 
 
-def test_a_handler_that_asks_another_server_is_told(tmp_path: Path) -> None:
+def test_a_handler_that_calls_another_server_is_reported(tmp_path: Path) -> None:
     source = (
         SERVER
         + """
@@ -365,10 +365,10 @@ async def listed():
     )
     result = found(tmp_path, source)
     assert names(result) == ["f"]
-    assert is_told(result)
+    assert is_reported(result)
 
 
-def test_what_a_list_handler_adds_under_a_condition_is_conditional_whatever_it_is(tmp_path: Path) -> None:
+def test_items_that_a_list_handler_adds_under_a_condition_are_conditional(tmp_path: Path) -> None:
     source = """
 from mcp.server import Server
 from mcp.types import Tool
@@ -387,7 +387,7 @@ async def listed():
     assert [name for name in names(result) if is_conditional(result, name)] == ["b", "c"]
 
 
-def test_of_a_list_that_nobody_knows_every_tool_of_the_project_is_in_doubt(tmp_path: Path) -> None:
+def test_an_unknown_list_makes_every_tool_conditional(tmp_path: Path) -> None:
     source = """
 from mcp.server import Server
 from mcp.types import Tool
@@ -400,7 +400,7 @@ async def listed():
 """
     result = found(tmp_path, source)
     assert is_conditional(result, "one")
-    assert is_told(result)
+    assert is_reported(result)
 
 
 CHANGED = {
@@ -415,13 +415,13 @@ CHANGED = {
 
 
 @pytest.mark.parametrize(("change", "read"), CHANGED.values(), ids=CHANGED)
-def test_a_text_is_unknown_after_a_change_of(change: str, read: str, tmp_path: Path) -> None:
+def test_a_text_is_unknown_after_changing(change: str, read: str, tmp_path: Path) -> None:
     made = "from mcp.types import Tool\nmade = Tool(name='x', description='One.', inputSchema={})\n"
     result = found(tmp_path, SERVER + made + change + f"\nmcp.tool(f, description={read})\n")
     assert "/description" in result.tools[-1].unknown
 
 
-def test_tools_that_hang_on_a_parameter_may_belong_to_any_server(tmp_path: Path) -> None:
+def test_tools_on_a_server_parameter_may_belong_to_any_server(tmp_path: Path) -> None:
     result = found(
         tmp_path,
         examples__one="from fastmcp import FastMCP\nmcp = FastMCP('example')\n@mcp.tool\ndef a(): ...\n",

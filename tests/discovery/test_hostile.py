@@ -1,4 +1,4 @@
-"""Whatever the source is, it is read, reported, and never run."""
+"""Hostile source is reported and never run, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ NEWER = pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python read
         r"""x = f"{d['a\n']}" """,
     ],
 )
-def test_what_only_a_newer_python_reads_is_not_called_wrong(line: str, tmp_path: Path) -> None:
+def test_newer_syntax_is_reported_as_such(line: str, tmp_path: Path) -> None:
     result = found(tmp_path, GOOD, newer=f"from fastmcp import FastMCP\n{line}\n")
     (problem,) = result.problems
     assert problem.line == 2
@@ -95,19 +95,19 @@ def test_what_only_a_newer_python_reads_is_not_called_wrong(line: str, tmp_path:
 
 
 @pytest.mark.parametrize("line", ["type = = 3", 'x = f"{y"', "print 3", "def f(: ...", "class C(: ...", "except* x:"])
-def test_what_no_python_reads_is_called_wrong(line: str, tmp_path: Path) -> None:
+def test_invalid_syntax_is_reported_as_such(line: str, tmp_path: Path) -> None:
     (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
     assert problem.what.startswith("not valid Python: ")
 
 
-def test_a_hostile_line_is_not_looked_at_for_long(tmp_path: Path) -> None:
+def test_a_hostile_line_takes_little_time(tmp_path: Path) -> None:
     line = 'f"' * 20_000 + "{" + '"' * 40_000
     with cpu_limit():
         (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\n{line}\n").problems
         assert problem.line == 2
 
 
-def test_a_place_without_a_column_has_none(tmp_path: Path) -> None:
+def test_a_problem_without_a_column_has_none(tmp_path: Path) -> None:
     (problem,) = found(tmp_path, GOOD, wrong=f"from fastmcp import FastMCP\nx = {'1' * 5001}\n").problems
     assert problem[1:3] == (2, None)
 
@@ -122,7 +122,7 @@ def test_a_place_without_a_column_has_none(tmp_path: Path) -> None:
         (b"# coding: klingon\nfrom fastmcp import FastMCP\n", 1, "unknown encoding: klingon"),
     ],
 )
-def test_what_cannot_be_decoded_is_named_with_its_line(data: bytes, line: int, what: str, tmp_path: Path) -> None:
+def test_invalid_bytes_are_reported_with_their_line(data: bytes, line: int, what: str, tmp_path: Path) -> None:
     write(tmp_path, {"server.py": GOOD})
     (tmp_path / "odd.py").write_bytes(data)
     (problem,) = discover(str(tmp_path)).problems
@@ -147,7 +147,7 @@ def test_a_file_that_is_too_large_is_reported(tmp_path: Path) -> None:
         b"# -*- coding: utf-8 -*-\nfrom fastmcp import FastMCP\nx = '\xe4'\n",
     ],
 )
-def test_a_file_that_is_no_text_is_reported(data: bytes, tmp_path: Path) -> None:
+def test_a_binary_file_is_reported(data: bytes, tmp_path: Path) -> None:
     write(tmp_path, {"server.py": GOOD})
     (tmp_path / "odd.py").write_bytes(data)
     result = discover(str(tmp_path))
@@ -207,7 +207,7 @@ DEEP = {
 
 
 @pytest.mark.parametrize("form", DEEP)
-def test_neither_depth_nor_length_is_a_crash(form: str, tmp_path: Path) -> None:
+def test_deep_and_long_source_does_not_crash(form: str, tmp_path: Path) -> None:
     result = found(tmp_path, GOOD, deep=f"from fastmcp import FastMCP\nfrom server import mcp\n{DEEP[form]}\n")
     assert "a" in names(result)
 
@@ -221,7 +221,7 @@ def test_modules_that_import_each_other_are_read(tmp_path: Path) -> None:
     assert names(result) == ["a"]
 
 
-def test_a_link_that_leads_back_is_no_circle(tmp_path: Path) -> None:
+def test_circular_links_are_followed_once(tmp_path: Path) -> None:
     write(tmp_path, {"server.py": GOOD, "inner/x.py": ""})
     (tmp_path / "inner" / "loop").symlink_to(tmp_path, target_is_directory=True)
     (tmp_path / "inner" / "gone.py").symlink_to(tmp_path / "nowhere.py")
@@ -243,12 +243,12 @@ def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path, monkeypatch: pyt
     assert result.problems[0].what == "cannot be read: Permission denied"
 
 
-def test_a_folder_that_is_named_like_a_file_is_a_folder(tmp_path: Path) -> None:
+def test_a_folder_named_like_a_file_is_a_folder(tmp_path: Path) -> None:
     write(tmp_path, {"odd.py/server.py": GOOD})
     assert names(discover(str(tmp_path / "odd.py"))) == ["a"]
 
 
-def test_two_runs_say_the_same(tmp_path: Path) -> None:
+def test_discovery_is_deterministic(tmp_path: Path) -> None:
     first = found(tmp_path, GOOD, more="from server import mcp\n@mcp.tool\ndef b(x: int): ...\n")
     assert discover(str(tmp_path)) == first
 
@@ -278,8 +278,8 @@ def test_two_runs_say_the_same(tmp_path: Path) -> None:
         'f"{shown!r}{shown!r}"',
     ],
 )
-def test_no_text_grows_beyond_a_bound(text: str, tmp_path: Path) -> None:
-    """Under a limit of memory that each of these would break."""
+def test_computed_text_is_bounded(text: str, tmp_path: Path) -> None:
+    """Under a memory limit that each of these would exceed."""
     source = f"""
         import json
         doubled = dumped = shown = "a"
@@ -323,7 +323,7 @@ def test_a_text_of_ordinary_length_is_followed(text: str, expected: str, tmp_pat
     assert tool["inputSchema"]["properties"]["b"]["default"] == expected
 
 
-def test_a_generic_model_that_holds_itself_with_ever_longer_parameters_comes_to_an_end(tmp_path: Path) -> None:
+def test_a_generic_model_that_nests_itself_forever_is_bounded(tmp_path: Path) -> None:
     result = found(
         tmp_path,
         """
@@ -344,14 +344,14 @@ def test_a_generic_model_that_holds_itself_with_ever_longer_parameters_comes_to_
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
-def test_a_pipe_that_is_named_like_a_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_named_like_a_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "server.py")
     result = discover(str(tmp_path / "server.py"))
     assert names(result) == []
     assert {problem.what for problem in result.problems} == {"not a regular file; skipped"}
 
 
-def test_a_schema_that_doubles_with_each_level_comes_to_an_end(tmp_path: Path) -> None:
+def test_a_schema_that_doubles_with_each_level_is_bounded(tmp_path: Path) -> None:
     result = found(
         tmp_path,
         """
@@ -394,19 +394,19 @@ for i in range(40):
         "@mcp.tool\ndef t(x: K = k): ...",
     ],
 )
-def test_data_that_doubles_with_each_level_comes_to_an_end(use: str, tmp_path: Path) -> None:
+def test_data_that_doubles_with_each_level_is_bounded(use: str, tmp_path: Path) -> None:
     result = found(tmp_path, f"{GOOD}{DOUBLED}{use}\n@mcp.tool\ndef last(): ...\n")
     assert {"a", "last"} <= set(names(result))
 
 
-def test_a_deep_copy_is_as_connected_as_its_original(tmp_path: Path) -> None:
+def test_a_deep_copy_keeps_shared_parts(tmp_path: Path) -> None:
     text = "import copy\nshared = []\nboth = copy.deepcopy([shared, shared])\nboth[0].append('b')\n"
     register = "for each in (*shared, *both[1]):\n    mcp.tool(name=each)(a)\n"
     assert names(found(tmp_path, GOOD + text + register)) == ["a", "b"]
 
 
-def test_choices_of_choices_come_to_an_end(tmp_path: Path) -> None:
-    """Each round makes a list that is one of two, of which each is one of two."""
+def test_nested_alternatives_are_bounded(tmp_path: Path) -> None:
+    """Each iteration doubles the number of alternative lists."""
     choices = "xs = a if flag() else xs; ys = xs if flag() else a; ys.append(str(i)); xs.append(str(i))"
     source = f"{GOOD}from x import flag\na, xs = [], ['q']\nfor i in range(300):\n    {choices}\n"
     with cpu_limit():
@@ -417,7 +417,7 @@ NOT_READ = ("punycode", "idna", "utf-7", "unicode_escape")
 
 
 @pytest.mark.parametrize("encoding", NOT_READ)
-def test_an_encoding_that_takes_ever_longer_is_refused(encoding: str, tmp_path: Path) -> None:
+def test_an_encoding_with_quadratic_time_is_refused(encoding: str, tmp_path: Path) -> None:
     write(tmp_path, {"server.py": GOOD})
     (tmp_path / "odd.py").write_bytes(
         f"# coding: {encoding}\nfrom fastmcp import FastMCP\n".encode() + b"a" * 4_000_000
@@ -428,7 +428,7 @@ def test_an_encoding_that_takes_ever_longer_is_refused(encoding: str, tmp_path: 
 
 
 @pytest.mark.parametrize("encoding", ["shift_jis", "euc-kr", "gb18030", "big5", "koi8-r", "iso-8859-15", "mac-roman"])
-def test_the_encodings_of_scripts_are_read(encoding: str, tmp_path: Path) -> None:
+def test_common_encodings_are_supported(encoding: str, tmp_path: Path) -> None:
     (tmp_path / "server.py").write_bytes(f"# coding: {encoding}\n{GOOD}".encode(encoding))
     assert names(discover(str(tmp_path))) == ["a"]
 
@@ -447,7 +447,7 @@ def a(): ...
 
 
 @pytest.mark.parametrize("more", ["", "@servers[3].tool(tags={'b'})\ndef b(): ...\nmcp.disable(tags={'b'})\n"])
-def test_servers_that_are_mounted_many_times_come_to_an_end(more: str, tmp_path: Path) -> None:
+def test_servers_that_are_mounted_many_times_are_bounded(more: str, tmp_path: Path) -> None:
     with cpu_limit():
         result = found(tmp_path, MOUNTED + more)
     assert "a" in names(result)
@@ -458,7 +458,7 @@ def test_servers_that_are_mounted_many_times_come_to_an_end(more: str, tmp_path:
 
 
 @pytest.mark.parametrize("wrappers", [1, 40, 400])
-def test_a_function_is_seen_under_all_its_wrappers(wrappers: int, tmp_path: Path) -> None:
+def test_a_function_is_found_under_all_its_wrappers(wrappers: int, tmp_path: Path) -> None:
     wrap = "import functools\ndef d(f):\n    @functools.wraps(f)\n    def w(*a, **k): return f(*a, **k)\n    return w\n"
     decorators = "@d\n" * wrappers
     result = found(tmp_path, f"{wrap}{GOOD}@mcp.tool\n{decorators}def t(b: int):\n    '''T.'''\n")
@@ -485,8 +485,8 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("form", HEAVY)
-def test_work_that_grows_is_cut_and_told(form: str, tmp_path: Path) -> None:
-    """Few steps, each of which goes through very much."""
+def test_growing_work_is_cut_and_reported(form: str, tmp_path: Path) -> None:
+    """Few steps, each of which processes a lot of data."""
     heavy = f"import copy\nimport json\nimport os\n{GOOD}{HEAVY[form]}\n@mcp.tool\ndef last(): ...\n"
     with cpu_limit():
         result = found(tmp_path, heavy)
@@ -498,7 +498,7 @@ def test_work_that_grows_is_cut_and_told(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_large_schemas_of_many_tools_are_cut_and_told(tmp_path: Path) -> None:
+def test_large_schemas_of_many_tools_are_cut_and_reported(tmp_path: Path) -> None:
     members = "".join(f"    A{i} = {i}\n" for i in range(20_000))
     tools = "".join(f"@mcp.tool\ndef t{i}(x: E, y: list[E], z: dict[E, E]) -> E: ...\n" for i in range(100))
     with cpu_limit():

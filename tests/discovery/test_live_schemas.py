@@ -1,4 +1,4 @@
-"""The schemas that discovery derives are those that the SDK serves: the same source, run and read."""
+"""Differential test: derived schemas equal those that the SDK serves for the same source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(json.dumps([tool.model_dump(by_alias=True, exclude_none=True, mode="json")
 
 
 class Sides:
-    """What is served and what is discovered, tool by tool."""
+    """The served and the discovered tools, by name."""
 
     def __init__(self, folder: Path) -> None:
         file = folder / "table.py"
@@ -51,20 +51,20 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Sides:
 
 
 @pytest.mark.parametrize("number", range(len(PARAMETERS)), ids=PARAMETERS)
-def test_the_input_schema_is_the_one_that_is_served(number: int, sides: Sides) -> None:
+def test_the_input_schema_equals_the_served_one(number: int, sides: Sides) -> None:
     name = f"takes_{number}"
     assert sides.read[name]["inputSchema"] == sides.live[name]["inputSchema"]
     assert not sides.unknown[name]
 
 
 @pytest.mark.parametrize("number", range(len(RETURNS)), ids=RETURNS)
-def test_the_output_schema_is_the_one_that_is_served(number: int, sides: Sides) -> None:
+def test_the_output_schema_equals_the_served_one(number: int, sides: Sides) -> None:
     name = f"returns_{number}"
     assert sides.read[name].get("outputSchema") == sides.live[name].get("outputSchema")
     assert not sides.unknown[name]
 
 
-def test_names_descriptions_and_order_are_those_that_are_served(sides: Sides) -> None:
+def test_names_descriptions_and_order_equal_the_served_ones(sides: Sides) -> None:
     """From Python 3.13 on, a docstring has no indentation of its own."""
     layout = cleandoc if sys.version_info >= (3, 13) else str
     served, read = (
@@ -73,6 +73,6 @@ def test_names_descriptions_and_order_are_those_that_are_served(sides: Sides) ->
     assert read == served
 
 
-def test_annotations_and_titles_are_those_that_are_served(sides: Sides) -> None:
+def test_annotations_and_titles_equal_the_served_ones(sides: Sides) -> None:
     for key in ("title", "annotations", "description"):
         assert sides.read["annotated"][key] == sides.live["annotated"][key]

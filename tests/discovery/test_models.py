@@ -1,4 +1,4 @@
-"""What a class of the project becomes: what no table can hold, because it is not known, or differs by framework."""
+"""Schemas of project classes that the differential test cannot cover: unknown parts, other frameworks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SERVERS = {
 
 
 def served(folder: Path, source: str, framework: str = "mcp") -> Discovered:
-    """What is discovered in a server of this framework."""
+    """Discover a server of this framework."""
     return found(folder, f"from enum import Enum\n{PRELUDE}{SERVERS[framework]}{source}")
 
 
@@ -45,7 +45,7 @@ def unknown_of(result: Discovered) -> frozenset[str]:
 @pytest.mark.parametrize(
     "argument", ["Annotated[int, Field(ge=1)]", "Literal[Color.RED]", "Literal['a.b']", "conint(ge=1)", "os.PathLike"]
 )
-def test_a_generic_model_whose_name_nobody_can_spell_is_not_known(argument: str, tmp_path: Path) -> None:
+def test_a_generic_model_with_an_unknown_label_is_unknown(argument: str, tmp_path: Path) -> None:
     result = served(tmp_path, f"@mcp.tool()\ndef f(a: Box[{argument}]): ...\n")
     assert unknown_of(result) == {"/inputSchema/properties/a"}
 
@@ -64,7 +64,7 @@ def test_a_default_that_doubles_with_every_step_is_bounded(pair: str, tmp_path: 
 
 
 @pytest.mark.parametrize("framework", SERVERS)
-def test_what_is_not_known_in_a_definition_is_not_known_where_it_ends_up(framework: str, tmp_path: Path) -> None:
+def test_unknown_parts_of_a_definition_move_with_it(framework: str, tmp_path: Path) -> None:
     source = """
 class Inner(BaseModel):
     at: str = os.getcwd()
@@ -88,7 +88,7 @@ def properties_of(result: Discovered, side: str = "inputSchema") -> dict[str, An
 
 
 @pytest.mark.parametrize("generator", ["load()", "lambda name: name + os.getcwd()", "AliasGenerator(**load())"])
-def test_the_names_that_an_unknown_generator_makes_are_not_known(generator: str, tmp_path: Path) -> None:
+def test_names_by_an_unknown_alias_generator_are_unknown(generator: str, tmp_path: Path) -> None:
     source = f"""
 from elsewhere import load
 class Model(BaseModel):
@@ -102,7 +102,7 @@ def f(a: Model): ...
     assert unknown_of(result) == {"/inputSchema/$defs/Model/properties", "/inputSchema/$defs/Model/required"}
 
 
-def test_fastmcp_writes_a_result_under_the_names_of_its_fields(tmp_path: Path) -> None:
+def test_fastmcp_serializes_a_result_without_aliases(tmp_path: Path) -> None:
     source = """
 class Model(BaseModel):
     model_config = ConfigDict(alias_generator=alias_generators.to_camel)
@@ -129,7 +129,7 @@ def f() -> Whole: ...
 """
 
 
-def test_the_first_sdk_makes_a_model_of_the_hints_of_a_typed_dictionary(tmp_path: Path) -> None:
+def test_the_first_sdk_creates_a_model_from_the_hints_of_a_typed_dictionary(tmp_path: Path) -> None:
     assert tool(served(tmp_path, TYPED, "mcp1"))["outputSchema"] == {
         "properties": {
             "a": {"title": "A", "type": "integer"},
@@ -155,7 +155,7 @@ def test_the_second_sdk_describes_a_typed_dictionary_as_it_is(tmp_path: Path) ->
     assert schema["properties"]["b"] == {"maxLength": 3, "title": "B", "type": "string"}
 
 
-def test_a_bound_of_all_strings_that_is_not_known_is_marked(tmp_path: Path) -> None:
+def test_an_unknown_bound_of_all_strings_is_marked(tmp_path: Path) -> None:
     source = """
 class Model(BaseModel):
     model_config = ConfigDict(str_max_length=len(os.getcwd()))
@@ -189,7 +189,7 @@ def f(a: Child) -> Child: ...
 """
 
 
-def test_fastmcp_describes_a_result_as_it_is_written(tmp_path: Path) -> None:
+def test_fastmcp_describes_the_serialized_result(tmp_path: Path) -> None:
     result = served(tmp_path, WRITTEN, "fastmcp")
     assert tool(result)["outputSchema"] == {
         "properties": {
@@ -212,7 +212,7 @@ def test_fastmcp_describes_a_result_as_it_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("framework", ["mcp", "mcp1"])
-def test_the_sdk_describes_a_result_as_it_is_read(framework: str, tmp_path: Path) -> None:
+def test_the_sdk_describes_the_validated_result(framework: str, tmp_path: Path) -> None:
     properties = properties_of(served(tmp_path, WRITTEN, framework), "outputSchema")
     assert list(properties) == ["a", "hidden", "day", "text"]
 
@@ -230,7 +230,7 @@ def test_the_sdk_describes_a_result_as_it_is_read(framework: str, tmp_path: Path
         "a: Union[int, float] = 1",
     ],
 )
-def test_an_object_as_default_is_not_known_where_its_model_may_change_it(body: str, tmp_path: Path) -> None:
+def test_an_instance_as_default_is_unknown_if_its_model_may_change_it(body: str, tmp_path: Path) -> None:
     source = f"""
 from elsewhere import load
 class Model(BaseModel):
@@ -243,7 +243,7 @@ def f(a: Model = Model()): ...
     assert "/inputSchema/properties/a/default" in unknown_of(result)
 
 
-def test_a_type_that_only_has_the_name_of_one_that_is_known_is_not_known(tmp_path: Path) -> None:
+def test_a_type_of_another_package_with_a_known_name_is_unknown(tmp_path: Path) -> None:
     source = "from elsewhere import Path, List\n@mcp.tool()\ndef f(a: Path, b: List[int]): ...\n"
     assert unknown_of(served(tmp_path, source)) == {"/inputSchema/properties/a", "/inputSchema/properties/b"}
 
@@ -260,13 +260,13 @@ def f() -> {}: ...
 
 
 @pytest.mark.parametrize("returned", ["Frame", "list[Frame]", "Plain"])
-def test_there_may_be_no_output_schema_of_a_type_that_is_not_known(returned: str, tmp_path: Path) -> None:
+def test_an_unknown_type_may_have_no_output_schema(returned: str, tmp_path: Path) -> None:
     result = served(tmp_path, UNHEARD.format(returned))
     assert "outputSchema" not in tool(result)
     assert unknown_of(result) == {"/outputSchema"}
 
 
-def test_there_is_an_output_schema_of_a_model_with_a_type_that_is_not_known(tmp_path: Path) -> None:
+def test_a_model_with_an_unknown_type_has_an_output_schema(tmp_path: Path) -> None:
     result = served(tmp_path, UNHEARD.format("list[Model]"))
     assert list(tool(result)["outputSchema"]["$defs"]) == ["Model"]
     assert unknown_of(result) == {"/outputSchema/$defs/Model/properties/frame"}
@@ -285,17 +285,17 @@ def test_there_is_an_output_schema_of_a_model_with_a_type_that_is_not_known(tmp_
         "create_model('Made', **load())",
     ],
 )
-def test_a_type_that_is_made_of_what_nobody_knows_is_not_known(made: str, tmp_path: Path) -> None:
+def test_a_dynamic_type_of_unknown_parts_is_unknown(made: str, tmp_path: Path) -> None:
     source = f"from elsewhere import load\nMade = {made}\n@mcp.tool()\ndef f(a: Made): ...\n"
     assert unknown_of(served(tmp_path, source)) == {"/inputSchema/properties/a"}
 
 
-def test_a_model_that_is_made_of_another_is_not_known(tmp_path: Path) -> None:
+def test_a_dynamic_model_with_a_base_is_unknown(tmp_path: Path) -> None:
     source = "Made = create_model('Made', __base__=Box, x=(int, 1))\n@mcp.tool()\ndef f(a: Made): ...\n"
     assert unknown_of(served(tmp_path, source)) == {"/inputSchema/$defs/Made"}
 
 
-def test_a_bound_that_is_not_known_is_marked_where_it_would_stand(tmp_path: Path) -> None:
+def test_an_unknown_bound_is_marked(tmp_path: Path) -> None:
     source = """
 from decimal import Decimal
 from elsewhere import most

@@ -76,7 +76,7 @@ def schema_of(tmp_path: Path, change: str) -> tuple[Any, frozenset[str]]:
         ),
     ],
 )
-def test_a_tool_takes_what_its_signature_says(
+def test_a_changed_signature_determines_the_parameters(
     change: str, names: list[str], required: list[str], tmp_path: Path
 ) -> None:
     schema, unknown = schema_of(tmp_path, change)
@@ -85,7 +85,7 @@ def test_a_tool_takes_what_its_signature_says(
     assert not unknown
 
 
-def test_a_parameter_that_is_made_up_has_its_type_and_default(tmp_path: Path) -> None:
+def test_a_created_parameter_has_its_type_and_default(tmp_path: Path) -> None:
     more = "inspect.Parameter('count', inspect.Parameter.KEYWORD_ONLY, default=3, annotation=int)"
     schema, _ = schema_of(tmp_path, f"wrapper.__signature__ = inspect.Signature([{more}])")
     assert schema["properties"] == {"count": {"default": 3, "type": "integer"}}
@@ -95,7 +95,7 @@ def test_a_parameter_that_is_made_up_has_its_type_and_default(tmp_path: Path) ->
     "change",
     ["wrapper.__signature__ = flag()", "wrapper.__signature__ = signature.replace(parameters=flag())"],
 )
-def test_a_signature_that_nobody_can_follow_leaves_the_schema_unknown(change: str, tmp_path: Path) -> None:
+def test_an_unknown_signature_makes_the_schema_unknown(change: str, tmp_path: Path) -> None:
     _, unknown = schema_of(tmp_path, change)
     assert {"/inputSchema", "/outputSchema"} <= unknown
 
@@ -109,7 +109,7 @@ def test_a_signature_that_nobody_can_follow_leaves_the_schema_unknown(change: st
         "if flag():\n    wrapper.__signature__ = signature.replace(parameters=parameters[2:])",
     ],
 )
-def test_what_only_one_of_two_signatures_has_is_there_and_unknown(change: str, tmp_path: Path) -> None:
+def test_a_parameter_of_one_of_two_signatures_is_unknown(change: str, tmp_path: Path) -> None:
     schema, unknown = schema_of(tmp_path, change)
     assert list(schema["properties"]) == ["email", "path", "limit"]
     assert "/inputSchema/properties/email" in unknown
@@ -117,7 +117,7 @@ def test_what_only_one_of_two_signatures_has_is_there_and_unknown(change: str, t
     assert "/inputSchema/properties/path" not in unknown
 
 
-def test_what_comes_back_can_be_changed_too(tmp_path: Path) -> None:
+def test_the_return_type_can_be_changed(tmp_path: Path) -> None:
     result = found(
         tmp_path, SERVER + INJECT.format("wrapper.__signature__ = signature.replace(return_annotation=int)") + TOOL
     )

@@ -1,4 +1,4 @@
-"""Which tools a program registers, in all the ways that there are."""
+"""Registrations in every form."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ NOT_TOOLS = {
 
 
 @pytest.mark.parametrize("form", NOT_TOOLS)
-def test_what_is_no_tool_is_not_found(form: str, tmp_path: Path) -> None:
+def test_other_calls_register_nothing(form: str, tmp_path: Path) -> None:
     assert names(found(tmp_path, SERVER + NOT_TOOLS[form])) == []
 
 
@@ -307,7 +307,7 @@ def second(y: int):
         ('fastmcp import FastMCP\nmcp = FastMCP("x", on_duplicate_prompts="error")', "Second."),
     ],
 )
-def test_of_two_tools_of_one_name_the_framework_says_which_is_served(server: str, kept: str, tmp_path: Path) -> None:
+def test_the_framework_decides_between_tools_with_the_same_name(server: str, kept: str, tmp_path: Path) -> None:
     result = found(tmp_path, f"from {server}\n{TWICE}{SECOND}")
     assert names(result) == ["a", "b"]
     assert tool(result, "a")["description"] == kept
@@ -321,14 +321,14 @@ def test_of_two_tools_of_one_name_the_framework_says_which_is_served(server: str
         ('mcp = FastMCP("x")', "if os.environ.get('X'):" + SECOND.replace("\n", "\n    ")),
     ],
 )
-def test_where_it_does_not_say_so_what_tells_them_apart_is_unknown(server: str, second: str, tmp_path: Path) -> None:
+def test_otherwise_their_differences_are_unknown(server: str, second: str, tmp_path: Path) -> None:
     result = found(tmp_path, f"import os\nfrom fastmcp import FastMCP\n{server}\n{TWICE}{second}")
     assert names(result) == ["a", "b"]
     assert result.tools[0].unknown == {"/description", "/inputSchema"}
     assert not is_conditional(result, "a")
 
 
-def test_resources_of_one_name_are_told_apart_by_their_uris(tmp_path: Path) -> None:
+def test_resources_are_identified_by_their_uris(tmp_path: Path) -> None:
     text = '@mcp.resource("a://1", name="r")\ndef f(): ...\n@mcp.resource("a://2", name="r")\ndef g(): ...\n'
     assert [each["uri"] for each in found(tmp_path, SERVER + text).document["resources"]] == ["a://1", "a://2"]
 
@@ -350,7 +350,7 @@ def test_resources_of_one_name_are_told_apart_by_their_uris(tmp_path: Path) -> N
         "flag() or mcp.tool()(a)",
     ],
 )
-def test_a_condition_that_the_source_does_not_settle_is_marked(condition: str, tmp_path: Path) -> None:
+def test_tools_under_an_unresolved_condition_are_marked(condition: str, tmp_path: Path) -> None:
     source = SERVER + "import os\nfrom somewhere import flag\ndef a(): ...\n" + condition
     assert is_conditional(found(tmp_path, source), "a")
 
@@ -430,7 +430,7 @@ def test_sub_servers_bring_their_tools_with_a_prefix(tmp_path: Path) -> None:
     assert result.document["resources"][0]["uri"] == "data://weather/cities"
 
 
-def test_a_prefix_that_nobody_knows_makes_no_name(tmp_path: Path) -> None:
+def test_an_unknown_prefix_makes_names_unknown(tmp_path: Path) -> None:
     source = """
         import os
         from fastmcp import FastMCP
@@ -482,7 +482,7 @@ def test_modules_that_register_when_they_are_imported_count(tmp_path: Path) -> N
     assert names(result) == ["a"]
 
 
-def test_one_file_speaks_of_its_own_tools(tmp_path: Path) -> None:
+def test_a_file_as_target_has_only_its_own_tools(tmp_path: Path) -> None:
     from mcproof.discovery import discover
 
     found(
@@ -494,7 +494,7 @@ def test_one_file_speaks_of_its_own_tools(tmp_path: Path) -> None:
     assert names(discover(str(tmp_path / "pkg" / "tools.py"))) == ["a"]
 
 
-def test_what_a_module_needs_itself_casts_no_doubt_on_it(tmp_path: Path) -> None:
+def test_imports_by_its_own_dependencies_do_not_make_a_module_conditional(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
@@ -519,7 +519,7 @@ def test_what_a_module_needs_itself_casts_no_doubt_on_it(tmp_path: Path) -> None
     assert not is_conditional(discover(str(tmp_path)), "a")
 
 
-def test_an_import_under_a_condition_casts_doubt(tmp_path: Path) -> None:
+def test_a_conditional_import_makes_tools_conditional(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
@@ -592,9 +592,7 @@ def test_an_entry_that_only_a_module_without_registrations_names_is_followed(tmp
         ("import sys\nif sys.version_info >= (3, 13):\n    @mcp.tool()\n    def a(): ...", False),
     ],
 )
-def test_what_may_not_be_installed_casts_doubt_and_what_always_is_does_not(
-    text: str, certain: bool, tmp_path: Path
-) -> None:
+def test_only_optional_packages_make_tools_conditional(text: str, certain: bool, tmp_path: Path) -> None:
     assert is_conditional(found(tmp_path, SERVER + text), "a") is not certain
 
 
@@ -622,7 +620,7 @@ except ImportError:
         "import os\nextra = a if os.environ.get('X') else None\nif extra is not None:\n    mcp.tool()(extra)",
     ],
 )
-def test_whether_something_is_installed_is_not_known_later_either(text: str, tmp_path: Path) -> None:
+def test_an_optional_package_stays_optional(text: str, tmp_path: Path) -> None:
     assert is_conditional(found(tmp_path, SERVER + "def a(): ...\n" + text), "a")
 
 
@@ -634,13 +632,13 @@ def test_whether_something_is_installed_is_not_known_later_either(text: str, tmp
         "if sys.flags.dev_mode:\n        raise\n    else:\n        sys.exit(1)",
     ],
 )
-def test_what_a_server_does_not_start_without_is_certain(handler: str, tmp_path: Path) -> None:
+def test_a_required_import_is_certain(handler: str, tmp_path: Path) -> None:
     text = f"import sys\ntry:\n    import pandas\n    HAS = True\nexcept ImportError:\n    HAS = False\n    {handler}\n"
     result = found(tmp_path, f"{SERVER}{text}if HAS:\n    @mcp.tool()\n    def a(): ...\n")
     assert not is_conditional(result, "a")
 
 
-def test_what_is_imported_from_one_of_two_places_is_that_of_the_project(tmp_path: Path) -> None:
+def test_an_import_with_a_fallback_prefers_the_project(tmp_path: Path) -> None:
     text = "try:\n    from elsewhere.kit import a\nexcept ImportError:\n    from kit import a\nmcp.tool()(a)"
     assert names(found(tmp_path, SERVER + text, kit="def a(): ...\n")) == ["a"]
 
@@ -663,7 +661,7 @@ for name in ("saw", "file"):
     assert not is_conditional(result, "saw")
 
 
-def test_what_is_one_of_two_is_unknown_and_not_the_first(tmp_path: Path) -> None:
+def test_one_of_two_values_is_unknown(tmp_path: Path) -> None:
     source = f"""{SERVER}
 import os
 from pydantic import BaseModel
@@ -694,13 +692,13 @@ def of_model(value: Model): ...
         ("range(2001)", []),
     ],
 )
-def test_a_loop_goes_over_what_python_would_give(names_of: str, expected: list[str], tmp_path: Path) -> None:
+def test_loops_iterate_as_in_python(names_of: str, expected: list[str], tmp_path: Path) -> None:
     before = 'import copy\nfirst = ["a"]\ncopied, other = copy.copy(first), copy.copy(first)\nother.append("z")\n'
     source = f"{SERVER}{before}def f(): ...\nfor each in {names_of}:\n    mcp.tool(name=str(each))(f)\n"
     assert names(found(tmp_path, source)) == expected
 
 
-def test_what_is_counted_under_a_condition_stays_conditional(tmp_path: Path) -> None:
+def test_items_added_under_a_condition_stay_conditional(tmp_path: Path) -> None:
     source = f"""{SERVER}
 import os
 listed = ["a"]
@@ -713,8 +711,8 @@ for number, name in enumerate(listed):
     assert is_conditional(found(tmp_path, source), "b")
 
 
-def said(result: Discovered) -> dict[str, Any]:
-    """What the server says of itself, without the mark that source says so."""
+def server_info(result: Discovered) -> dict[str, Any]:
+    """The server info, without the mark for source."""
     return {key: value for key, value in result.document.get("initialize", {}).items() if key != "_meta"}
 
 
@@ -729,14 +727,12 @@ def said(result: Discovered) -> dict[str, Any]:
         ('FastMCP("x" if os.environ.get("A") else "y")', {}),
     ],
 )
-def test_what_the_constructor_of_a_server_says_of_it_is_known(
-    tmp_path: Path, made: str, expected: dict[str, Any]
-) -> None:
+def test_the_constructor_sets_the_server_info(tmp_path: Path, made: str, expected: dict[str, Any]) -> None:
     source = f"import os\nfrom fastmcp import FastMCP\nmcp = {made}\n@mcp.tool\ndef f(): ..."
-    assert said(found(tmp_path, source)) == expected
+    assert server_info(found(tmp_path, source)) == expected
 
 
-def test_a_low_level_server_is_called_what_it_is_started_with(tmp_path: Path) -> None:
+def test_initialization_options_set_the_info_of_a_low_level_server(tmp_path: Path) -> None:
     source = """
         from mcp.server import Server
         from mcp.server.models import InitializationOptions
@@ -748,10 +744,10 @@ def test_a_low_level_server_is_called_what_it_is_started_with(tmp_path: Path) ->
                 return [Tool(name="f", inputSchema={})]
             await server.run(InitializationOptions(server_name="outer", server_version="0.1.0"))
     """
-    assert said(found(tmp_path, source)) == {"serverInfo": {"name": "outer", "version": "0.1.0"}}
+    assert server_info(found(tmp_path, source)) == {"serverInfo": {"name": "outer", "version": "0.1.0"}}
 
 
-def test_instructions_that_are_set_later_are_those_that_count(tmp_path: Path) -> None:
+def test_instructions_can_be_set_later(tmp_path: Path) -> None:
     source = """
         import os
         from mcp.server.mcpserver import MCPServer
@@ -760,18 +756,18 @@ def test_instructions_that_are_set_later_are_those_that_count(tmp_path: Path) ->
         @mcp.tool()
         def f(): ...
     """
-    assert said(found(tmp_path, source))["instructions"] == "Then."
+    assert server_info(found(tmp_path, source))["instructions"] == "Then."
     doubted = source.replace("mcp._low", 'if os.environ.get("A"): mcp._low')
-    assert "instructions" not in said(found(tmp_path, doubted))
+    assert "instructions" not in server_info(found(tmp_path, doubted))
 
 
-def test_of_several_servers_only_what_they_agree_on_is_said(tmp_path: Path) -> None:
+def test_several_servers_report_their_common_info(tmp_path: Path) -> None:
     one = 'from fastmcp import FastMCP\nmcp = FastMCP("one", version="2")\n@mcp.tool\ndef f(): ...'
     two = 'from fastmcp import FastMCP\nmcp = FastMCP("two", version="2")\n@mcp.tool\ndef g(): ...'
-    assert said(found(tmp_path, one=one, two=two)) == {"serverInfo": {"version": "2"}}
+    assert server_info(found(tmp_path, one=one, two=two)) == {"serverInfo": {"version": "2"}}
 
 
-def test_a_mounted_server_does_not_speak_for_the_one_around_it(tmp_path: Path) -> None:
+def test_a_mounted_server_does_not_set_the_info(tmp_path: Path) -> None:
     source = """
         from fastmcp import FastMCP
         mcp, sub = FastMCP("whole"), FastMCP("part")
@@ -779,7 +775,7 @@ def test_a_mounted_server_does_not_speak_for_the_one_around_it(tmp_path: Path) -
         def f(): ...
         mcp.mount(sub, "p")
     """
-    assert said(found(tmp_path, source)) == {"serverInfo": {"name": "whole"}}
+    assert server_info(found(tmp_path, source)) == {"serverInfo": {"name": "whole"}}
 
 
 def _served_by(name: str) -> str:
@@ -795,7 +791,7 @@ def list_{name}() -> str:
 """
 
 
-def test_tools_of_one_name_of_two_servers_are_both_found(tmp_path: Path) -> None:
+def test_two_servers_may_have_tools_with_the_same_name(tmp_path: Path) -> None:
     result = found(tmp_path, one__server=_served_by("one"), two__server=_served_by("two"))
     assert names(result) == ["add_numbers", "list_one", "add_numbers", "list_two"]
     assert len({each.server for each in result.tools[:2]} | {each.server for each in result.tools[2:]}) == 2
@@ -806,7 +802,7 @@ def test_two_servers_make_one_catalog_with_each_name_once(tmp_path: Path) -> Non
     assert names(discover(str(tmp_path), whole=True)) == ["add_numbers", "list_one", "list_two"]
 
 
-def test_tools_of_one_name_of_two_low_level_servers_are_no_duplicates(tmp_path: Path) -> None:
+def test_two_low_level_servers_may_have_tools_with_the_same_name(tmp_path: Path) -> None:
     text = """
 from mcp.server import Server
 from mcp.types import Tool
@@ -830,7 +826,7 @@ def test_one_server_that_is_started_in_two_ways_is_found_once(tmp_path: Path) ->
     assert names(result) == ["a"]
 
 
-def test_a_tool_hides_one_of_its_name_on_a_server_that_is_mounted(tmp_path: Path) -> None:
+def test_a_tool_hides_a_mounted_tool_with_the_same_name(tmp_path: Path) -> None:
     source = """
 from fastmcp import FastMCP
 mcp, sub = FastMCP("x"), FastMCP("sub")
@@ -845,7 +841,7 @@ mcp.mount(sub)
     assert tool(found(tmp_path, source))["description"] == "Main."
 
 
-def test_tools_of_two_servers_are_no_siblings(tmp_path: Path) -> None:
+def test_tools_of_two_servers_are_not_siblings(tmp_path: Path) -> None:
     write(tmp_path, {"one/server.py": _served_by("one"), "two/server.py": _served_by("two")})
     both = {each.rule.id for each in check(read_source(str(tmp_path)), all_rules())}
     assert not both & {"server-duplicate-tools", "MP033"}

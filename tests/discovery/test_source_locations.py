@@ -1,4 +1,4 @@
-"""Where each part of the catalog is written."""
+"""Locations of the parts of a catalog."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def text_at(result: Discovered, pointer: str) -> str:
-    """The text that a place marks."""
+    """The text at a location."""
     place = result.locations[pointer]
     with open(place.file, encoding="utf-8") as file:
         line = file.read().split("\n")[place.line - 1]
@@ -98,7 +98,7 @@ def test_the_fields_of_a_model_are_located(tmp_path: Path) -> None:
     assert text_at(result, "/tools/0/inputSchema/$defs/Args/properties/inner") == "inner"
 
 
-def test_every_tool_knows_the_lines_that_comments_about_it_stand_on(tmp_path: Path) -> None:
+def test_every_tool_has_the_lines_where_comments_apply(tmp_path: Path) -> None:
     result = found(
         tmp_path,
         """from fastmcp import FastMCP
@@ -153,12 +153,12 @@ HEAD = "from fastmcp import FastMCP\nfrom textwrap import dedent\nimport inspect
         ("", '"Adds it up."', '"Adds it up."'),
     ],
 )
-def test_a_description_stands_where_its_text_is_written(tmp_path: Path, made: str, used: str, text: str) -> None:
+def test_a_description_is_located_at_its_text(tmp_path: Path, made: str, used: str, text: str) -> None:
     result = found(tmp_path, f"{HEAD}{made}\n@mcp.tool(description={used})\ndef f(): ...\n")
     assert text_at(result, "/tools/0/description") == text
 
 
-def test_a_text_from_another_module_stands_in_that_file(tmp_path: Path) -> None:
+def test_a_text_from_another_module_is_located_there(tmp_path: Path) -> None:
     result = found(
         tmp_path,
         f"{HEAD}from texts import NAME, ADDS\n@mcp.tool(NAME, description=ADDS)\ndef f(): ...\n",
@@ -169,7 +169,7 @@ def test_a_text_from_another_module_stands_in_that_file(tmp_path: Path) -> None:
     assert text_at(result, "/tools/0/name") == '"add_up"'
 
 
-def test_tools_of_a_table_stand_where_the_table_names_them(tmp_path: Path) -> None:
+def test_tools_of_a_table_are_located_in_the_table(tmp_path: Path) -> None:
     result = found(
         tmp_path,
         """
@@ -193,12 +193,12 @@ def test_tools_of_a_table_stand_where_the_table_names_them(tmp_path: Path) -> No
     ]
 
 
-def test_functions_that_a_loop_registers_stand_where_they_are_defined(tmp_path: Path) -> None:
+def test_functions_registered_in_a_loop_are_located_at_their_definition(tmp_path: Path) -> None:
     result = found(tmp_path, f"{HEAD}def f(): ...\ndef g(): ...\nfor each in (f, g):\n    mcp.tool()(each)\n")
     assert [text_at(result, f"/tools/{at}") for at in (0, 1)] == ["f", "g"]
 
 
-def test_to_know_where_texts_are_made_keeps_no_mountain_of_them(tmp_path: Path) -> None:
+def test_origins_keep_a_bounded_amount_of_text(tmp_path: Path) -> None:
     source = f"{HEAD}big = 'x' * 1000000\nfor i in range(60):\n    last = f'{{big}}{{i}}'\n@mcp.tool\ndef f(): ...\n"
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""Tools that are objects before they are registered, and functions that are wrapped on the way."""
+"""Tool objects that exist before they are registered, and wrapped functions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ own.add_tool(FunctionTool.from_function(add))
 
 
 @pytest.mark.parametrize("made", MADE.values(), ids=MADE)
-def test_a_tool_is_made_of_a_function_by(made: str, tmp_path: Path) -> None:
+def test_a_tool_is_created_from_a_function_by(made: str, tmp_path: Path) -> None:
     result = found(tmp_path, SERVER + made)
     assert names(result) == ["add"]
     assert not is_conditional(result, "add")
@@ -61,13 +61,13 @@ def test_a_tool_is_made_of_a_function_by(made: str, tmp_path: Path) -> None:
     assert tool(result)["description"] == "Add two numbers."
 
 
-def test_a_copy_says_what_it_was_told(tmp_path: Path) -> None:
+def test_a_copy_has_the_updated_values(tmp_path: Path) -> None:
     copied = "mcp.add_tool(FunctionTool.from_function(add).model_copy(update={'name': 'sum', 'description': 'Sums.'}))"
     result = found(tmp_path, SERVER + copied)
     assert (names(result), tool(result)["description"]) == (["sum"], "Sums.")
 
 
-def test_a_copy_that_nobody_can_follow_makes_no_name(tmp_path: Path) -> None:
+def test_an_unknown_update_makes_the_name_unknown(tmp_path: Path) -> None:
     assert (
         names(found(tmp_path, SERVER + "mcp.add_tool(FunctionTool.from_function(add).model_copy(update=flag()))")) == []
     )
@@ -85,14 +85,14 @@ if flag():
 """
 
 
-def test_a_function_that_is_wrapped_under_a_condition_keeps_its_face(tmp_path: Path) -> None:
+def test_a_conditionally_wrapped_function_is_still_exposed(tmp_path: Path) -> None:
     result = found(tmp_path, SERVER + WRAPPING + "mcp.add_tool(wrapped)")
     assert names(result) == ["add"]
     assert not is_conditional(result, "add")
     assert list(tool(result)["inputSchema"]["properties"]) == ["a", "b"]
 
 
-def test_one_of_two_functions_is_neither(tmp_path: Path) -> None:
+def test_one_of_two_functions_is_unknown(tmp_path: Path) -> None:
     either = "def other(c: str): ...\nchosen = add\nif flag():\n    chosen = other\nmcp.add_tool(chosen)"
     assert names(found(tmp_path, SERVER + either)) == []
 
@@ -118,7 +118,7 @@ def test_what_a_comprehension_keeps_is_registered(
     "named",
     ["f'n{len(xs)}'", "xs[-1]", "'_'.join(xs)", "'yes' if xs == ['a', 'b'] else 'no'", "f'{len([x for x in xs])}'"],
 )
-def test_of_a_list_that_is_one_of_two_only_what_is_certain_is_known(named: str, tmp_path: Path) -> None:
+def test_only_common_items_of_two_lists_are_certain(named: str, tmp_path: Path) -> None:
     source = (
         SERVER
         + f"xs = ['a']\nif flag():\n    xs = ['a', 'b']\nmcp.add_tool(FunctionTool.from_function(add, name={named}))"
@@ -126,7 +126,7 @@ def test_of_a_list_that_is_one_of_two_only_what_is_certain_is_known(named: str, 
     assert names(found(tmp_path, source)) == []
 
 
-def test_a_tool_of_googles_kit_is_known_by_name_and_text_alone(tmp_path: Path) -> None:
+def test_a_tool_of_googles_kit_has_name_and_description(tmp_path: Path) -> None:
     source = """
         from google.adk.tools.function_tool import FunctionTool
         from google.adk.tools.mcp_tool.conversion_utils import adk_to_mcp_tool_type
@@ -178,7 +178,7 @@ mcp = FastMCP("x")
         ("Files()", [], [], []),
     ],
 )
-def test_what_a_mixin_marks_it_registers(
+def test_a_mixin_registers_marked_methods(
     registered: str, tools: list[str], resources: list[str], prompts: list[str], tmp_path: Path
 ) -> None:
     document = found(tmp_path, MIXIN + registered).document

@@ -1,4 +1,4 @@
-"""Which tools a server shows of those that it has."""
+"""Switches that show and hide tools."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ EVERY = ["save", "load", "plain", "sub_send"]
         ('WRITING = {"write"}\nmcp.disable(tags=WRITING | {"read"})', ["plain"]),
     ],
 )
-def test_a_server_serves_what_it_shows(said: str, shown: list[str], tmp_path: Path) -> None:
+def test_switches_show_and_hide_tools(said: str, shown: list[str], tmp_path: Path) -> None:
     result = found(tmp_path, TOOLS.format("") + said)
     assert names(result) == shown
     assert not any(is_conditional(result, name) for name in shown)
@@ -63,7 +63,7 @@ def test_a_server_serves_what_it_shows(said: str, shown: list[str], tmp_path: Pa
         ("include_tags=None", EVERY),
     ],
 )
-def test_a_constructor_can_be_told_what_to_show(told: str, shown: list[str], tmp_path: Path) -> None:
+def test_constructor_arguments_show_and_hide_tools(told: str, shown: list[str], tmp_path: Path) -> None:
     assert names(found(tmp_path, TOOLS.format(told))) == shown
 
 
@@ -79,14 +79,14 @@ def test_a_constructor_can_be_told_what_to_show(told: str, shown: list[str], tmp
         ("mcp.disable(**flag())", []),
     ],
 )
-def test_what_may_be_hidden_is_conditional(said: str, doubtful: list[str], tmp_path: Path) -> None:
+def test_tools_that_may_be_hidden_are_conditional(said: str, doubtful: list[str], tmp_path: Path) -> None:
     result = found(tmp_path, TOOLS.format("") + said)
     assert names(result) == EVERY
     expected = doubtful or EVERY
     assert [name for name in EVERY if is_conditional(result, name)] == expected
 
 
-def test_tags_that_nobody_knows_may_be_none(tmp_path: Path) -> None:
+def test_unknown_tags_may_be_none(tmp_path: Path) -> None:
     result = found(tmp_path, TOOLS.format("include_tags=flag()"))
     assert [name for name in EVERY if is_conditional(result, name)] == EVERY
 
@@ -120,14 +120,14 @@ async def other(q: str) -> str: ...
 
 
 @pytest.mark.parametrize("asked", ["inspect.isroutine", "inspect.isfunction", "callable"])
-def test_a_server_class_of_the_projects_own_may_ask_what_it_decorates(asked: str, tmp_path: Path) -> None:
+def test_a_server_class_may_inspect_what_it_decorates(asked: str, tmp_path: Path) -> None:
     result = found(tmp_path, ASKING.format(asked))
     assert names(result) == ["a", "b", "c"]
     assert not any(is_conditional(result, name) for name in "abc")
     assert [list(each["inputSchema"]["properties"]) for each in result.document["tools"]] == [["q"]] * 3
 
 
-def test_what_wears_the_face_of_nobody_knows_whom_has_no_name(tmp_path: Path) -> None:
+def test_a_wrapper_of_an_unknown_function_has_no_name(tmp_path: Path) -> None:
     assert "wrapper" not in names(found(tmp_path, ASKING.format("nobody.knows")))
 
 
@@ -143,7 +143,7 @@ def test_what_wears_the_face_of_nobody_knows_whom_has_no_name(tmp_path: Path) ->
         ("inspect.isfunction('now')", False),
     ],
 )
-def test_what_something_is_can_be_asked(question: str, served: bool, tmp_path: Path) -> None:
+def test_types_can_be_tested(question: str, served: bool, tmp_path: Path) -> None:
     source = f"""
 import asyncio
 import inspect

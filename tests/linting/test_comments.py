@@ -278,7 +278,7 @@ def test_prompts_and_resources_are_ignored_on_their_own_lines(tmp_path: Path, wh
     rules = choose_rules(["grade"])
     assert {name for _, name in suppressed(judged(file, rules))} <= {label}
     assert {each.item.label for each in judged(file, rules).active}.isdisjoint({label})
-    assert not [message for _, message, _ in remarks(file, rules) if "stands on no line" in message]
+    assert not [message for _, message, _ in remarks(file, rules) if "is not on a line" in message]
 
 
 def test_a_rule_named_for_a_prompt_is_ignored_for_that_prompt_only(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def fixed_left(found: FixedSource) -> list[Finding]:
     for each in found.files:
         with open(each.file, "wb") as file:
             file.write(each.after)
-    return fixed_again(found.files[0].file).mended
+    return fixed_again(found.files[0].file).fixed
 
 
 def test_a_constant_of_another_file_of_the_target_is_fixed_there(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_a_tool_may_be_named_by_a_constant(tmp_path: Path, name: str) -> None:
     (tmp_path / "names.py").write_text('BUY = "buy"\n', encoding="utf-8")
     before = 'import names\nfrom enum import Enum\n\nNAME = "buy"\n\n\nclass Names(str, Enum):\n    BUY = "buy"\n\n\n'
     (tmp_path / "server.py").write_text(server('{"properties": {"n": {}}}', before=before, name=name), encoding="utf-8")
-    assert len(fixed_again(str(tmp_path)).mended) == 2
+    assert len(fixed_again(str(tmp_path)).fixed) == 2
 
 
 HANDLER = f"""\
@@ -303,7 +303,7 @@ def test_nothing_is_changed_where_it_is_not_certain(tmp_path: Path, text: str) -
     found = fixed(tmp_path, HEAD + text)
     catalog = read_source(str(tmp_path / "server.py"))
     assert catalog.tools  # it is discovered, and left alone all the same
-    assert (found.files, found.mended, found.made_required) == ([], [], 0)
+    assert (found.files, found.fixed, found.made_required) == ([], [], 0)
 
 
 MAYBE = '**({"debug": {}} if __import__("os").environ.get("DEBUG") else {})'
@@ -319,7 +319,7 @@ MAYBE = '**({"debug": {}} if __import__("os").environ.get("DEBUG") else {})'
 )
 def test_a_property_that_is_only_sometimes_there_is_never_made_required(tmp_path: Path, schema: str) -> None:
     found = fixed(tmp_path, server(schema))
-    assert (found.files, found.mended, found.made_required) == ([], [], 0)
+    assert (found.files, found.fixed, found.made_required) == ([], [], 0)
 
 
 def test_a_property_in_doubt_keeps_no_other_object_from_being_fixed(tmp_path: Path) -> None:
@@ -337,7 +337,7 @@ def test_what_is_uncertain_does_not_keep_the_rest_from_being_fixed(tmp_path: Pat
     schemas = {"a": "SCHEMA", "b": LITERAL, "c": "SCHEMA"}
     tools = ", ".join(f'Tool(name="{name}", inputSchema={schema})' for name, schema in schemas.items())
     found = fixed(tmp_path, HEAD + f"SCHEMA = {LITERAL}\n" + LISTED.format(tools=tools))
-    assert {finding.item.name for finding in found.mended} == {"b"}
+    assert {finding.item.name for finding in found.fixed} == {"b"}
 
 
 def test_a_change_that_shows_elsewhere_is_dropped_by_proof_and_the_others_are_made(tmp_path: Path) -> None:
@@ -345,7 +345,7 @@ def test_a_change_that_shows_elsewhere_is_dropped_by_proof_and_the_others_are_ma
     second = f'Tool(name="b", description=", ".join(first.inputSchema), inputSchema={LITERAL})'
     text = HEAD + LISTED.format(tools=f"first, {second}").replace("    return", f"{first}    return")
     found = fixed(tmp_path, text)
-    assert {finding.item.name for finding in found.mended} == {"b"}
+    assert {finding.item.name for finding in found.fixed} == {"b"}
 
 
 def test_discovery_reads_the_files_again_once_a_proof_is_done(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_write_replaces_the_files_and_a_second_time_nothing(shop: Path) -> None:
 def test_lint_mends_what_it_finds_as_schema_lint_does(shop: Path) -> None:
     literal = '{"type": "object", "properties": {"n": {"type": "string"}}}'
     (shop / "src" / "server.py").write_text(server(literal), encoding="utf-8")
-    assert "1 can be fixed by machine: mcproof lint src --diff" in run("lint", "src", cwd=shop).stdout
+    assert "1 can be fixed automatically: mcproof lint src --diff" in run("lint", "src", cwd=shop).stdout
     diff = run("lint", "src", "--diff", cwd=shop).stdout
     assert diff == run("schema-lint", "src", "--select", "SCH-001", "--diff", cwd=shop).stdout
     assert run("lint", "src", "--fix", "--write", cwd=shop).returncode in (0, 1)
@@ -537,14 +537,14 @@ def test_whatever_the_layout_a_fix_does_what_the_rules_ask_and_a_second_one_noth
     found = check(catalog, rules_of("strict"))
     result = fix_source(catalog, found)
     wanted = [each for each in found if each.fix is not None]
-    assert len(result.mended) == len(wanted) or says_which_go_together(schema)
+    assert len(result.fixed) == len(wanted) or says_which_go_together(schema)
     for each in result.files:
         assert kept(each.text, each.edits)
         ast.parse(each.after)
         file.write_bytes(each.after)
     again = read_source(str(file))
     left = check(again, rules_of("strict"))
-    assert told(left) == told([each for each in found if each not in result.mended])
+    assert told(left) == told([each for each in found if each not in result.fixed])
     assert fix_source(again, left).files == []
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mcproof.errors import UsageError
 from mcproof.linting.registry import FAULTS, RULESETS, Rule, all_rules, choose_rules, find_rule, rules_of
 from mcproof.linting.rulebook import cases_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +28,7 @@ ID_FORMS = {
 }
 
 
-def test_a_rule_that_says_the_same_as_another_names_one_of_another_ruleset_that_is_no_repetition_itself() -> None:
+def test_an_equivalent_rule_is_in_another_ruleset_and_has_no_equivalent_itself() -> None:
     repeating = {rule: find_rule(rule.same_as) for rule in all_rules() if rule.same_as is not None}
     assert {rule.id: other.id for rule, other in repeating.items()} == {
         "MP001": "tool-no-description",
@@ -113,7 +117,10 @@ LEVEL_OF = {
     **dict.fromkeys(("low", "info", "note"), "note"),
 }
 
-each_rule = pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+
+def offenders(holds: Callable[[Rule], object]) -> list[str]:
+    """The ids of the rules that something does not hold for."""
+    return [rule.id for rule in all_rules() if not holds(rule)]
 
 
 def ids(rules: list[Rule]) -> list[str]:
@@ -123,24 +130,22 @@ def ids(rules: list[Rule]) -> list[str]:
 # --- identity -----------------------------------------------------------------------------------------------------
 
 
-def test_no_two_rules_answer_to_the_same_word() -> None:
+def test_ids_and_names_are_unique() -> None:
     words = [word.lower() for rule in all_rules() for word in {rule.id, rule.name}]
     assert len(words) == len(set(words))
 
 
-def test_no_rule_is_called_like_a_ruleset() -> None:
+def test_no_rule_has_the_name_of_a_ruleset() -> None:
     words = {word for rule in all_rules() for word in (rule.id, rule.name)}
     assert words.isdisjoint({*RULESETS, "all"})
 
 
-@each_rule
-def test_an_id_has_the_form_of_its_ruleset(rule: Rule) -> None:
-    assert re.fullmatch(ID_FORMS[rule.ruleset], rule.id)
+def test_ids_have_the_form_of_their_ruleset() -> None:
+    assert not offenders(lambda rule: re.fullmatch(ID_FORMS[rule.ruleset], rule.id))
 
 
-@each_rule
-def test_a_name_is_in_kebab_case(rule: Rule) -> None:
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
+def test_names_are_in_kebab_case() -> None:
+    assert not offenders(lambda rule: re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name))
 
 
 def test_the_numbered_rulesets_have_no_gaps() -> None:
@@ -163,31 +168,22 @@ def test_the_trust_rule_carries_what_its_score_needs() -> None:
 # --- documentation ------------------------------------------------------------------------------------------------
 
 
-@each_rule
-def test_the_summary_is_one_sentence(rule: Rule) -> None:
-    assert re.fullmatch(r"[A-Z`].*\.", rule.summary)
-    assert ". " not in rule.summary
+def test_every_summary_is_one_sentence() -> None:
+    assert not offenders(lambda rule: re.fullmatch(r"[A-Z`].*\.", rule.summary) and ". " not in rule.summary)
 
 
-@each_rule
-def test_a_rule_says_why_and_what_to_do(rule: Rule) -> None:
-    assert rule.why
-    assert rule.advice
-    assert not rule.why.endswith("Fix:")
+def test_every_rule_documents_why_it_matters_and_how_to_fix_it() -> None:
+    assert not offenders(lambda rule: rule.why and rule.advice and not rule.why.endswith("Fix:"))
 
 
-@each_rule
-def test_a_rule_tells_its_category_and_its_version_and_needs_no_language_model(rule: Rule) -> None:
-    assert re.fullmatch(r"[a-z]+", rule.category)
-    assert re.fullmatch(r"\d+\.\d+\.\d+", rule.since)
-    assert rule.needs_language_model is False
+def test_every_rule_has_a_category_and_a_version_and_needs_no_language_model() -> None:
+    assert not offenders(lambda rule: re.fullmatch(r"[a-z]+", rule.category))
+    assert not offenders(lambda rule: re.fullmatch(r"\d+\.\d+\.\d+", rule.since))
+    assert not offenders(lambda rule: rule.needs_language_model is False)
 
 
-@each_rule
-def test_a_rule_has_bad_and_good_cases(rule: Rule) -> None:
-    cases = cases_of(rule)
-    assert cases.bad
-    assert cases.good
+def test_every_rule_has_bad_and_good_cases() -> None:
+    assert not offenders(lambda rule: all(cases_of(rule)))
 
 
 def test_every_case_file_has_a_rule() -> None:
@@ -198,9 +194,8 @@ def test_every_case_file_has_a_rule() -> None:
 # --- severities and faults ----------------------------------------------------------------------------------------
 
 
-@each_rule
-def test_the_level_follows_from_the_severity(rule: Rule) -> None:
-    assert rule.level == LEVEL_OF[rule.severity]
+def test_levels_follow_from_severities() -> None:
+    assert not offenders(lambda rule: rule.level == LEVEL_OF[rule.severity])
 
 
 def test_the_strict_rules_have_the_published_severities() -> None:
@@ -218,7 +213,7 @@ def test_the_polish_rules_have_the_published_names_categories_and_severities() -
     assert ids(rules_of("polish")) == list(POLISH)
 
 
-def test_faults_stand_exactly_where_the_specification_puts_them() -> None:
+def test_rules_have_the_specified_faults() -> None:
     assert {rule.id: rule.fault.id for rule in all_rules() if rule.fault is not None} == FAULT_OF
 
 
@@ -226,17 +221,17 @@ def test_every_fault_names_its_paper() -> None:
     assert {fault.id: fault.paper for fault in FAULTS.values()} == PAPER_OF
 
 
-def test_only_rules_about_what_objects_require_and_admit_have_a_fix() -> None:
+def test_only_rules_on_required_and_additional_properties_are_fixable() -> None:
     assert {rule.id for rule in all_rules() if rule.fixable} == {"SCH-001", "SCH-002", "MP004"}
 
 
 # --- choosing -----------------------------------------------------------------------------------------------------
 
 COMPANIONS = {"CAT-004", "CAT-005"}
-"""What tells how the strict rules fared comes with any choice of them."""
+"""Rules that report where other rules fell short; they run along with them."""
 
 
-def test_a_ruleset_brings_all_its_rules() -> None:
+def test_a_ruleset_selects_all_its_rules() -> None:
     assert set(ids(choose_rules(["strict"]))) == {"SCH-001", "SCH-002", "SCH-003", "SCH-004"} | COMPANIONS
 
 

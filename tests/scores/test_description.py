@@ -93,7 +93,7 @@ def test_what_a_poor_description_lacks_is_named_with_its_cost() -> None:
         "no return format: -0.15",
         "no limits: -0.10",
         "no example: -0.10",
-        "says little: -0.10",
+        "little content: -0.10",
     ]
     assert score.score == pytest.approx(0.04)
 

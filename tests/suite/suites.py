@@ -1,4 +1,4 @@
-"""Suites for the tests of the runner, on servers of the tests."""
+"""Write and run suites in tests."""
 
 from __future__ import annotations
 

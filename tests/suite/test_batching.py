@@ -1,4 +1,4 @@
-"""Tests that only look are made together; by the results, nobody can tell."""
+"""Read-only tests run concurrently, with the same results."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ def outcomes(folder: Path, *words: str, **blocks: Any) -> dict[str, str]:
     return {name.partition("/")[2]: outcome for name, (outcome, _) in outcomes_of(done).items()}
 
 
-def test_calls_of_tools_that_change_nothing_are_under_way_together(tmp_path: Path) -> None:
+def test_read_only_calls_run_concurrently(tmp_path: Path) -> None:
     assert outcomes(tmp_path, tools=[meet("a"), look("b"), meet("c")]) == dict.fromkeys("abc", "passed")
 
 
 @pytest.mark.slow
-def test_a_tool_that_may_change_something_is_called_alone_and_in_its_place(tmp_path: Path) -> None:
+def test_a_tool_with_side_effects_is_called_alone_and_in_order(tmp_path: Path) -> None:
     echo = {"name": "b", "server": "s", "tool": "echo", "args": {"text": "x"}}
     assert outcomes(tmp_path, tools=[meet("a"), echo, meet("c")]) == {"a": "failed", "b": "passed", "c": "failed"}
 
 
 @pytest.mark.slow
-def test_a_test_that_looks_at_the_clock_is_made_alone(tmp_path: Path) -> None:
+def test_a_timed_test_runs_alone(tmp_path: Path) -> None:
     timed = {"expect": {"assertions": [WORKS], "max_duration_ms": 60_000}}
     limited = {"timeout_ms": 500}
     for more in (timed, limited):
         assert outcomes(tmp_path, tools=[meet("a", **more), meet("b")]) == {"a": "failed", "b": "failed"}
 
 
-def test_fail_fast_makes_one_after_the_other(tmp_path: Path) -> None:
+def test_fail_fast_runs_one_by_one(tmp_path: Path) -> None:
     assert outcomes(tmp_path, "--fail-fast", tools=[meet("a"), meet("b")]) == {"a": "failed", "b": "skipped"}
 
 
@@ -62,12 +62,12 @@ def test_only_the_call_that_ends_the_server_fails(tmp_path: Path) -> None:
     assert outcomes(tmp_path, tools=tests) == {"a": "passed", "b": "failed", "c": "passed", "d": "passed"}
 
 
-def test_only_the_call_that_gets_no_answer_fails(tmp_path: Path) -> None:
+def test_only_the_call_without_a_response_fails(tmp_path: Path) -> None:
     tests = [look("a", x=1), meet("b"), look("c", x=3)]
     assert outcomes(tmp_path, tools=tests) == {"a": "passed", "b": "failed", "c": "passed"}
 
 
-def test_blocks_and_other_lists_go_along(tmp_path: Path) -> None:
+def test_blocks_and_other_lists_run_in_batches(tmp_path: Path) -> None:
     tests = [
         {**look("a", x=1), "expect": [WORKS], "negative_path": {"checks": ["unknown_tool"]}, "fuzz": {"cases": 5}},
         meet("b"),
@@ -81,7 +81,7 @@ def test_blocks_and_other_lists_go_along(tmp_path: Path) -> None:
     assert {outcome for outcome, _ in outcomes_of(done).values()} == {"passed"}
 
 
-def test_more_than_are_under_way_at_once_all_get_their_own_answer(tmp_path: Path) -> None:
+def test_many_concurrent_calls_get_their_own_responses(tmp_path: Path) -> None:
     tests = [
         {**look(f"t{number}", n=number), "expect": [{"target": "result.content[0].text", "matcher": {"exact": text}}]}
         for number in range(50)
@@ -118,7 +118,7 @@ while chunk := os.read(0, 65536):
 """
 
 
-def test_a_value_that_is_wrong_only_among_others_says_so(tmp_path: Path) -> None:
+def test_a_failure_only_under_concurrency_is_noted(tmp_path: Path) -> None:
     (tmp_path / "crowded.py").write_text(CROWDED, encoding="utf-8")
 
     def says(name: str, text: str) -> dict[str, Any]:
@@ -142,14 +142,14 @@ def timings(folder: Path, *words: str) -> tuple[list[float], float]:
     return report["timings"]["tests"]["mcproof.yaml"], report["timings"]["seconds"]
 
 
-def test_nobody_is_charged_for_waiting_while_the_server_is_at_the_call_of_another(tmp_path: Path) -> None:
+def test_concurrent_calls_do_not_count_waiting_time(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[look(name, takes=0.4) for name in "abc"])
     tests, whole = timings(tmp_path)
     assert 1.2 <= sum(tests) + 0.01 <= whole + 0.01
 
 
 @pytest.mark.slow
-def test_the_start_of_a_server_is_in_the_time_of_no_test(tmp_path: Path) -> None:
+def test_durations_exclude_the_start_of_a_server(tmp_path: Path) -> None:
     late = {"command": [*STDIO["command"], "late"]}
     write_suite(tmp_path, {"s": late}, tools=[look("a"), {**look("b"), "server": "s", "negative_path": {}}])
     for words in ((), ("--fail-fast",)):

@@ -16,7 +16,7 @@ resources:
 """
 
 
-def test_what_a_revision_has_removed_is_told_with_its_place(tmp_path: Path) -> None:
+def test_removed_features_are_reported_with_their_lines(tmp_path: Path) -> None:
     entry = 'servers:\n  a: {url: "https://host/sse", headers: {Mcp-Session-Id: x, Accept: y}}\n'
     warnings = warnings_of(read(tmp_path, entry + TESTS))
     assert [(each.line, each.message) for each in warnings] == [
@@ -29,7 +29,7 @@ def test_what_a_revision_has_removed_is_told_with_its_place(tmp_path: Path) -> N
     ]
 
 
-def test_codes_and_fields_are_seen_wherever_they_stand(tmp_path: Path) -> None:
+def test_removed_codes_and_fields_are_found_anywhere(tmp_path: Path) -> None:
     expectations = (
         "{target: error, matcher: {exact: {code: -32042, message: x}}}",
         "{target: error.code, matcher: {schema: {enum: [1, -32002]}}}",
@@ -44,6 +44,6 @@ def test_codes_and_fields_are_seen_wherever_they_stand(tmp_path: Path) -> None:
     assert [each.line for each in warnings] == [4, 5, 6, 7]
 
 
-def test_a_server_that_is_pinned_to_an_older_revision_may_keep_its_ways(tmp_path: Path) -> None:
+def test_a_server_pinned_to_an_older_revision_gets_no_warnings(tmp_path: Path) -> None:
     entry = 'servers:\n  a: {url: "https://host/mcp", protocol: "2025-06-18", headers: {Mcp-Session-Id: x}}\n'
     assert warnings_of(read(tmp_path, entry + TESTS)) == []

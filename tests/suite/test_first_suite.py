@@ -103,13 +103,13 @@ def test_a_tool_without_parameters_is_not_probed() -> None:
     assert "args" not in suite.text.partition("- name:")[2]
 
 
-def test_what_the_schema_gives_is_not_called_made_up() -> None:
+def test_values_from_the_schema_are_not_marked_as_generated() -> None:
     schema = {"type": "object", "properties": {"unit": {"enum": ["C", "F"]}}, "required": ["unit"]}
     suite = written([tool("weather", schema)])
     assert "args: {unit: C}\n" in suite.text
 
 
-def test_long_arguments_have_a_line_each() -> None:
+def test_long_arguments_get_a_line_each() -> None:
     names = [f"argument_{number}" for number in range(9)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": names}
     suite = written([tool("weather", schema)])
@@ -117,7 +117,7 @@ def test_long_arguments_have_a_line_each() -> None:
     assert calls(read(suite.text)) == [("weather", dict.fromkeys(names, "a"))]
 
 
-def test_a_tool_that_may_change_something_is_a_comment_with_the_reason() -> None:
+def test_a_tool_with_side_effects_is_commented_out_with_the_reason() -> None:
     hints = {"annotations": {"destructiveHint": True}}
     suite = written([SEARCH, tool("delete_book"), tool("books", **hints)])
     assert (suite.tests, suite.commented_out) == (3, 2)
@@ -128,14 +128,14 @@ def test_a_tool_that_may_change_something_is_a_comment_with_the_reason() -> None
     assert [name for name, _ in calls(read(turned_on(suite.text)))] == ["search", "delete_book", "books"]
 
 
-def test_where_every_tool_may_change_something_the_gates_are_left() -> None:
+def test_without_read_only_tools_only_the_gates_are_active() -> None:
     suite = written([tool("delete_book"), tool("add_book")])
     assert (suite.tests, suite.commented_out) == (2, 2)
     assert {test.block for test in read(suite.text).tests} == {"tool_quality"}
     assert len(calls(read(turned_on(suite.text)))) == 2
 
 
-def test_what_was_answered_to_a_call_that_fails_stands_where_it_is_commented_out() -> None:
+def test_a_failed_call_is_commented_out_with_its_error() -> None:
     server = server_of([SEARCH])
     failed = with_results(
         server.drafts[0], "isError is true: no such\nbook", [("wrong_type", "wrong_type: accepted")], ""
@@ -153,7 +153,7 @@ def test_what_was_answered_to_a_call_that_fails_stands_where_it_is_commented_out
 
 
 @pytest.mark.parametrize("path", ["", "no probe could be evaluated"])
-def test_of_what_does_not_pass_at_all_the_test_is_a_comment(path: str) -> None:
+def test_a_test_that_fails_completely_is_commented_out(path: str) -> None:
     server = server_of([SEARCH])
     draft = server.drafts[0]
     failed = with_results(
@@ -168,7 +168,7 @@ def test_of_what_does_not_pass_at_all_the_test_is_a_comment(path: str) -> None:
     assert once.negative_path is None
 
 
-def test_probes_of_which_none_passes_are_a_comment_beside_a_call_that_works() -> None:
+def test_failed_probes_are_commented_out_beside_a_working_call() -> None:
     server = server_of([SEARCH])
     failed = with_results(server.drafts[0], "", [], "crash: it is gone")
     suite = first_suite([server._replace(drafts=[failed])], "mcproof run")
@@ -179,7 +179,7 @@ def test_probes_of_which_none_passes_are_a_comment_beside_a_call_that_works() ->
     assert found_in(read(turned_on(suite.text)))["search"].negative_path is not None
 
 
-def test_the_gates_are_the_usual_ones_or_where_the_server_stands() -> None:
+def test_gates_are_the_defaults_or_the_current_values() -> None:
     loose = written([tool("books", {"type": "object", "properties": {"id": {}}})]).text
     assert "{target: critical_count, matcher: {schema: {maximum: 1}}}  # today's value; the default is" in loose
     assert "# min_score is 0 today, the default gate is 0.5; lowest: books 0.00\n" in loose
@@ -207,13 +207,13 @@ def test_the_gates_are_the_usual_ones_or_where_the_server_stands() -> None:
         ),
     ],
 )
-def test_where_there_can_be_no_test_it_is_said_why(tools: list[Any], said: str) -> None:
+def test_an_impossible_tool_test_is_explained(tools: list[Any], said: str) -> None:
     suite = written(tools)
     assert said in suite.text
     assert len(calls(read(suite.text))) == (1 if len(tools) == 2 and tools[0] == tools[1] else 0)
 
 
-def test_a_server_without_tools_is_asked_for_what_it_has() -> None:
+def test_a_server_without_tools_gets_tests_of_its_lists() -> None:
     suite = written([], resources=[{"uri": "a:b", "name": "n"}], prompts=[{"name": "p"}])
     assert [name for name, _ in calls(read(suite.text))] == ["resources/list", "prompts/list"]
 
@@ -222,7 +222,7 @@ def others_in(suite: Suite, block: str) -> list[tuple[str, Any]]:
     return [(test.subject, test.arguments) for test in suite.tests if test.block == block]
 
 
-def test_resources_are_read_and_prompts_fetched_beside_the_tools() -> None:
+def test_resources_and_prompts_get_tests() -> None:
     topics = [{"name": "topic", "required": True}, {"name": "length"}]
     suite = written(
         [SEARCH],
@@ -239,7 +239,7 @@ def test_resources_are_read_and_prompts_fetched_beside_the_tools() -> None:
     assert "  # Inactive: replace the parts in braces with values\n  # - name: one note can be read\n" in suite.text
 
 
-def test_what_is_not_served_as_listed_is_a_comment_with_what_was_said() -> None:
+def test_failed_resources_and_prompts_are_commented_out() -> None:
     server = server_of([SEARCH], resources=[{"uri": "a:b"}], prompts=[{"name": "greet"}])
     tried = [draft if draft.block == "tools" else with_results(draft, "gone", [], "") for draft in server.drafts]
     suite = first_suite([server._replace(drafts=tried)], "mcproof run")
@@ -250,7 +250,7 @@ def test_what_is_not_served_as_listed_is_a_comment_with_what_was_said() -> None:
     assert (others_in(later, "resources"), others_in(later, "prompts")) == ([("a:b", None)], [("greet", None)])
 
 
-def test_of_many_resources_some_are_read_and_the_number_of_the_others_is_said() -> None:
+def test_only_some_of_many_resources_get_tests() -> None:
     resources: list[Any] = [{"uri": f"a:{number}"} for number in range(MOST + 3)]
     suite = written([SEARCH], resources=resources)
     assert len(others_in(read(suite.text), "resources")) == MOST
@@ -268,7 +268,7 @@ def test_of_many_resources_some_are_read_and_the_number_of_the_others_is_said() 
         ({"prompts": [{"name": "p\ud800"}]}, "its name cannot be written to a suite"),
     ],
 )
-def test_of_what_cannot_be_read_or_fetched_it_is_said_why(others: dict[str, Any], said: str) -> None:
+def test_an_impossible_resource_or_prompt_test_is_explained(others: dict[str, Any], said: str) -> None:
     catalog = catalog_of([], **others)
     drafts = drafts_of(catalog, [], UniqueNames(), lambda text: text.replace(SECRET, "***"))
     text = first_suite([FirstServer("local", "x", placeholder_lines(), drafts, catalog)], "mcproof run").text
@@ -277,10 +277,10 @@ def test_of_what_cannot_be_read_or_fetched_it_is_said_why(others: dict[str, Any]
     read(text)
 
 
-def test_tests_of_several_servers_have_names_of_their_own() -> None:
+def test_test_names_are_unique_across_servers() -> None:
     names = UniqueNames()
     servers = [server_of([SEARCH], names, name) for name in ("one", "two: #")]
-    servers.append(FirstServer("three", "three", [], trouble="no answer\nwithin 2 seconds"))
+    servers.append(FirstServer("three", "three", [], trouble="no response\nwithin 2 seconds"))
     suite = first_suite(servers, "mcproof run")
     tests = read(suite.text).tests
     assert [test.name for test in tests if test.block == "tools"] == ["search responds", "search responds (2)"]
@@ -289,7 +289,7 @@ def test_tests_of_several_servers_have_names_of_their_own() -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_tools_are_more_than_a_suite_holds_and_what_fits_is_read() -> None:
+def test_tools_beyond_the_size_limit_are_left_out() -> None:
     tools = [{**SEARCH, "name": f"search_{number}"} for number in range(10_000)]
     suite = written(tools)
     found = calls(read(suite.text))
@@ -299,13 +299,13 @@ def test_ten_thousand_tools_are_more_than_a_suite_holds_and_what_fits_is_read() 
 
 
 @pytest.mark.slow
-def test_huge_names_and_thousands_of_nameless_tools_do_not_make_it_unreadable() -> None:
+def test_huge_names_and_many_nameless_tools_fit_the_limits() -> None:
     huge = [tool("x" * 90_000 + str(number)) for number in range(60)]
     assert calls(read(written([*huge, *([7] * 60_000)]).text))
 
 
 @given(st.lists(st.tuples(TEXTS, st.one_of(st.none(), input_schemas())), min_size=1, max_size=4), st.data())
-def test_every_name_and_all_arguments_survive(tools: list[tuple[str, Any]], data: st.DataObject) -> None:
+def test_names_and_arguments_survive(tools: list[tuple[str, Any]], data: st.DataObject) -> None:
     server = server_of([tool(name, schema) for name, schema in tools], name=server_name(data.draw(TEXTS)))
     words = data.draw(TEXTS.filter(str.strip))
     server = server._replace(
@@ -357,12 +357,12 @@ def test_a_plain_command_is_written_as_it_is() -> None:
     assert variables.unset == []
 
 
-def test_how_it_was_asked_is_written_where_somebody_said_so() -> None:
+def test_given_connection_settings_are_written() -> None:
     text, _ = entry(UrlEndpoint("https://host/mcp", {}), options=EntryOptions(2.5, "2025-06-18"))
     assert text == 'url: "https://host/mcp"\ntimeout_ms: 2500\nprotocol: "2025-06-18"'
 
 
-def test_a_folder_is_told_from_where_the_suite_stands() -> None:
+def test_cwd_is_relative_to_the_suite() -> None:
     server = CommandEndpoint(("x",), {}, "servers/one")
     lines = entry_lines(server, "a", SecretVariables({}), "tests", EntryOptions())
     assert lines[1] == 'cwd: "../servers/one"'
@@ -396,9 +396,7 @@ def test_a_folder_is_told_from_where_the_suite_stands() -> None:
         ),
     ],
 )
-def test_no_secret_is_written_and_the_suite_knows_it_all_the_same(
-    server: Endpoint, environment: dict[str, str], expected: str
-) -> None:
+def test_secrets_become_variables(server: Endpoint, environment: dict[str, str], expected: str) -> None:
     text, variables = entry(server, environment)
     assert expected in text
     assert SECRET not in text
@@ -410,7 +408,7 @@ def test_no_secret_is_written_and_the_suite_knows_it_all_the_same(
         assert (found.url, found.headers) == (server.url, server.headers)
 
 
-def test_two_values_of_one_name_are_two_variables() -> None:
+def test_different_values_get_different_variables() -> None:
     variables = SecretVariables({})
     lines = [
         line
@@ -425,7 +423,7 @@ def test_two_values_of_one_name_are_two_variables() -> None:
     assert variables.unset == ["KEY", "TWO_KEY"]
 
 
-def test_a_name_that_no_suite_can_have_is_left_out_and_said() -> None:
+def test_invalid_names_are_omitted_with_a_comment() -> None:
     text, _ = entry(CommandEndpoint(("x",), {"A\nB": "1", "\ud800": "2", "C=D": "3"}))
     assert text == (
         "command: [x]\n# A B is omitted: not a valid name in a suite.\n"
@@ -436,12 +434,12 @@ def test_a_name_that_no_suite_can_have_is_left_out_and_said() -> None:
     assert text.endswith("# A B is omitted: not a valid name in a suite.")
 
 
-def test_a_command_that_no_suite_can_have_is_refused() -> None:
+def test_an_unwritable_command_is_refused() -> None:
     with pytest.raises(UnwritableError):
         entry(CommandEndpoint(("x", "\udc80"), {}))
 
 
-def test_a_capture_tells_how_its_server_was_started() -> None:
+def test_a_capture_provides_the_server_entry() -> None:
     variables = SecretVariables({})
     said = {"command": ["python", "server.py", "--token", "***"]}
     assert captured_lines(said, "local", variables) == [
@@ -455,7 +453,7 @@ def test_a_capture_tells_how_its_server_was_started() -> None:
 @pytest.mark.parametrize(
     "said", [None, 7, {}, {"command": []}, {"command": "ls"}, {"command": [7]}, {"url": "x"}, {"url": "http://"}]
 )
-def test_a_capture_that_tells_nothing_leaves_it_to_the_user(said: Any) -> None:
+def test_a_capture_without_an_endpoint_gives_no_entry(said: Any) -> None:
     assert captured_lines(said, "local", SecretVariables({})) == []
 
 

@@ -34,20 +34,20 @@ TABLE: list[tuple[str, Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "expected", "fitting", "other"), TABLE)
-def test_a_matcher_tells_what_fits_from_what_does_not(name: str, expected: Any, fitting: Any, other: Any) -> None:
+def test_matchers_match(name: str, expected: Any, fitting: Any, other: Any) -> None:
     matcher = matcher_of(name, expected)
     assert compare(matcher, fitting) is None
     assert compare(matcher, other) is not None
 
 
 @pytest.mark.parametrize(("name", "expected", "fitting", "other"), TABLE)
-def test_a_negated_matcher_is_the_opposite_of_what_is_there(name: str, expected: Any, fitting: Any, other: Any) -> None:
+def test_negated_matchers_match_the_opposite(name: str, expected: Any, fitting: Any, other: Any) -> None:
     matcher = matcher_of(name, expected, is_negated=True)
     assert compare(matcher, fitting) is not None
     assert (compare(matcher, other) is None) != isinstance(other, MissingValue)
 
 
-def test_every_matcher_but_the_one_that_needs_a_file_is_in_the_table() -> None:
+def test_every_matcher_is_tested() -> None:
     assert {row[0] for row in TABLE} == {*NAMES} - {"snapshot"}
 
 
@@ -73,13 +73,13 @@ def test_every_matcher_but_the_one_that_needs_a_file_is_in_the_table() -> None:
         ("contains", "a", None, "is null, not a string, list or object"),
     ],
 )
-def test_a_mismatch_says_how_the_values_differ(name: str, expected: Any, value: Any, message: str) -> None:
+def test_mismatch_messages(name: str, expected: Any, value: Any, message: str) -> None:
     mismatch = compare(matcher_of(name, expected), value)
     assert mismatch is not None
     assert mismatch.message == message
 
 
-def test_what_is_not_there_is_as_good_as_null_and_nothing_else() -> None:
+def test_a_missing_value_matches_only_null() -> None:
     nothing = MissingValue("result", "has content, isError")
     assert compare(matcher_of("exact", None), nothing) is None
     mismatch = compare(matcher_of("contains", "a"), nothing)
@@ -101,13 +101,13 @@ def test_what_is_not_there_is_as_good_as_null_and_nothing_else() -> None:
         ("schema", 3, "`schema` is invalid: the schema is not an object"),
     ],
 )
-def test_a_matcher_that_makes_no_sense_is_refused(name: str, expected: Any, message: str) -> None:
+def test_invalid_matchers_are_refused(name: str, expected: Any, message: str) -> None:
     with pytest.raises(MatcherError) as error:
         matcher_of(name, expected)
     assert str(error.value) == message
 
 
-def test_no_regular_expression_takes_long() -> None:
+def test_regular_expressions_take_linear_time() -> None:
     matcher = matcher_of("regex", "^(a+)+$")
     with cpu_limit():
         assert compare(matcher, "a" * 100_000 + "b") is not None

@@ -26,11 +26,11 @@ def facts(*tools: dict[str, Any]) -> dict[str, Any]:
         (SEARCH["description"], False),
     ],
 )
-def test_a_critical_is_a_description_that_is_none(description: str, is_critical: bool) -> None:
+def test_useless_descriptions_are_criticals(description: str, is_critical: bool) -> None:
     assert facts({**SEARCH, "description": description})["critical_count"] == is_critical
 
 
-def test_scores_are_there_for_each_tool_and_for_all() -> None:
+def test_scores_cover_each_tool_and_all_tools() -> None:
     found = facts(SEARCH, {**SEARCH, "name": "other", "description": ""})
     scores = {name: each["score"] for name, each in found["tool"].items()}
     assert found["min_score"] == scores["other"] == 0

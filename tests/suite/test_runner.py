@@ -1,4 +1,4 @@
-"""What a suite comes to on live servers: every block, matcher and target, over standard input and output and HTTP."""
+"""Suites on live servers: every block, matcher and target, over stdio and HTTP."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ OTHERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_every_block_matcher_and_target_does_what_it_says(transport: str, tmp_path: Path) -> None:
+def test_every_block_matcher_and_target_works(transport: str, tmp_path: Path) -> None:
     good, bad = zip(*CONFORMANCE, strict=True)
     with server(transport) as entry:
         write_suite(tmp_path, {"s": entry}, tools=[*good, *bad], **OTHERS)
@@ -202,7 +202,7 @@ tool_quality:
 """
 
 
-def test_a_success_that_breaks_the_schema_of_its_tool_fails(tmp_path: Path) -> None:
+def test_a_result_that_violates_the_output_schema_fails(tmp_path: Path) -> None:
     def promise(name: str, *expect: tuple[str, Any], **arguments: Any) -> dict[str, Any]:
         return tool(name, "promise", *expect, args=arguments)
 
@@ -234,13 +234,13 @@ def test_a_success_that_breaks_the_schema_of_its_tool_fails(tmp_path: Path) -> N
     ]
 
 
-def test_an_error_that_was_not_expected_says_what_the_server_said(tmp_path: Path) -> None:
+def test_an_unexpected_error_quotes_the_server(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("a", "fail", ("result.isError", {"exact": False}))])
     said = "result.isError: expected false, got true (it failed)"
     assert outcomes_of(run_json(tmp_path)) == {"tools/a": ("failed", said)}
 
 
-def test_a_server_whose_tools_cannot_be_listed_is_called_all_the_same(tmp_path: Path) -> None:
+def test_tools_are_called_even_if_they_cannot_be_listed(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": {"command": small("no-list")}}, tools=[tool("a", "search"), tool("b", "search")])
     assert set(outcomes_of(run_json(tmp_path)).values()) == {("passed", "")}
 
@@ -253,7 +253,7 @@ def test_the_suites_of_the_other_tool_run_unchanged(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "2 tests: 2 passed"
 
 
-def test_a_lenient_server_fails_the_probe_that_it_does_not_refuse(tmp_path: Path) -> None:
+def test_an_accepted_probe_fails(tmp_path: Path) -> None:
     lenient = {"command": small("refuses-empty")}
     write_suite(tmp_path, {"api": lenient, "local": lenient}, SEEDS)
     done = run_json(tmp_path)
@@ -263,7 +263,7 @@ def test_a_lenient_server_fails_the_probe_that_it_does_not_refuse(tmp_path: Path
     assert message.startswith("wrong_type: accepted")
 
 
-def test_a_block_of_which_no_probe_applies_does_not_pass(tmp_path: Path) -> None:
+def test_a_block_without_applicable_probes_does_not_pass(tmp_path: Path) -> None:
     free = {"name": "free", "description": "Take no arguments.", "inputSchema": {"type": "object"}}
     block = {"checks": ["missing_required"]}
     write_suite(tmp_path, {"s": {"command": small(tools=[free])}}, tools=[tool("a", "free", negative_path=block)])
@@ -273,7 +273,7 @@ def test_a_block_of_which_no_probe_applies_does_not_pass(tmp_path: Path) -> None
     )
 
 
-def test_probes_of_a_tool_that_refuses_everything_prove_little(tmp_path: Path) -> None:
+def test_probes_of_a_tool_that_rejects_everything_prove_little(tmp_path: Path) -> None:
     block = {"checks": ["missing_required"]}
     entry = {"command": small("refuses-everything")}
     write_suite(tmp_path, {"s": entry}, tools=[tool("a", "search", negative_path=block)])
@@ -281,7 +281,7 @@ def test_probes_of_a_tool_that_refuses_everything_prove_little(tmp_path: Path) -
     assert said == ("passed", "missing_required; the valid call fails too, so this proves little")
 
 
-def test_a_crash_under_fuzzing_is_told_with_the_arguments(tmp_path: Path) -> None:
+def test_a_crash_in_fuzzing_is_reported_with_its_arguments(tmp_path: Path) -> None:
     entry = {"command": small("dies-of-full")}
     write_suite(tmp_path, {"s": entry}, tools=[tool("a", "search", fuzz={"cases": 10})])
     outcome, message = outcomes_of(run_json(tmp_path))["fuzz/a"]
@@ -289,7 +289,7 @@ def test_a_crash_under_fuzzing_is_told_with_the_arguments(tmp_path: Path) -> Non
     assert message.startswith('crash at {"query": ')
 
 
-def test_a_crash_fails_its_test_and_the_next_has_a_new_server(tmp_path: Path) -> None:
+def test_a_crash_fails_its_test_and_the_server_is_restarted(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("dies", "die"), tool("lives", "echo", **ECHO)])
     done = run_json(tmp_path)
     outcomes = outcomes_of(done)
@@ -299,14 +299,14 @@ def test_a_crash_fails_its_test_and_the_next_has_a_new_server(tmp_path: Path) ->
     assert outcomes["tools/lives"] == ("passed", "")
 
 
-def test_a_call_without_an_answer_fails_in_time_and_the_next_has_a_new_server(tmp_path: Path) -> None:
+def test_a_hang_fails_its_test_and_the_server_is_restarted(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("hangs", "sleep", timeout_ms=300), tool("lives", "echo", **ECHO)])
     outcomes = outcomes_of(run_json(tmp_path))
     assert outcomes["tools/hangs"] == ("failed", "no response within 0.3 seconds")
     assert outcomes["tools/lives"] == ("passed", "")
 
 
-def test_a_server_that_cannot_be_started_makes_errors_and_spoils_no_other(tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_affects_only_its_own_tests(tmp_path: Path) -> None:
     gone = {"command": ["no-such-program-at-all"]}
     write_suite(
         tmp_path, {"s": STDIO, "gone": gone}, tools=[tool("a", "echo", server="gone"), tool("b", "echo", **ECHO)]
@@ -330,7 +330,7 @@ def test_a_server_is_started_once_for_all_its_tests(tmp_path: Path) -> None:
     assert started.read_text() == "x"
 
 
-def test_tests_are_chosen_by_a_part_of_the_name_and_by_tags(tmp_path: Path) -> None:
+def test_tests_are_selected_by_name_and_tag(tmp_path: Path) -> None:
     tests = [tool("Alpha one", "echo", tags=["smoke"], **ECHO), tool("beta", "echo", tags=["slow", "smoke"], **ECHO)]
     write_suite(tmp_path, {"s": STDIO}, tools=tests)
     assert list(outcomes_of(run_json(tmp_path, "--filter", "ALPHA"))) == ["tools/Alpha one"]
@@ -339,7 +339,7 @@ def test_tests_are_chosen_by_a_part_of_the_name_and_by_tags(tmp_path: Path) -> N
     assert "no tests match; the suite has the tags slow, smoke" in said
 
 
-def test_fail_fast_skips_what_comes_after_the_first_failure(tmp_path: Path) -> None:
+def test_fail_fast_skips_the_tests_after_the_first_failure(tmp_path: Path) -> None:
     tests = [tool("a", "echo", **ECHO), tool("b", "fail"), tool("c", "echo", **ECHO)]
     write_suite(tmp_path, {"s": STDIO}, tools=tests)
     done = run_json(tmp_path, "--fail-fast")
@@ -347,7 +347,7 @@ def test_fail_fast_skips_what_comes_after_the_first_failure(tmp_path: Path) -> N
     assert done.returncode == 1
 
 
-def test_a_test_is_tried_again_and_says_so_when_it_passes_late(tmp_path: Path) -> None:
+def test_a_retried_test_that_passes_says_so(tmp_path: Path) -> None:
     tests = [tool("at once", "echo", **ECHO), tool("late", "flaky"), tool("never", "fail")]
     write_suite(tmp_path, {"s": STDIO}, tools=tests)
     outcomes = outcomes_of(run_json(tmp_path, "--retry", "2"))
@@ -375,7 +375,7 @@ def test_steps_run_before_and_after_and_a_failed_one_is_an_error(tmp_path: Path)
     assert done.returncode == 2
 
 
-def test_where_the_setup_fails_nothing_is_tested_and_the_teardown_still_runs(tmp_path: Path) -> None:
+def test_a_failed_setup_skips_the_tests_but_not_the_teardown(tmp_path: Path) -> None:
     note = tmp_path / "note"
     write_suite(
         tmp_path,
@@ -390,7 +390,7 @@ def test_where_the_setup_fails_nothing_is_tested_and_the_teardown_still_runs(tmp
     assert note.exists()
 
 
-def test_a_step_that_does_not_end_is_ended(tmp_path: Path) -> None:
+def test_a_step_has_a_time_limit(tmp_path: Path) -> None:
     sleeping = {"run": [sys.executable, "-c", "import time; time.sleep(3600)"], "timeout_ms": 300}
     write_suite(tmp_path, {"s": STDIO}, setup=[sleeping], tools=[tool("a", "echo", **ECHO)])
     assert outcomes_of(run_json(tmp_path))[f"setup/run {sys.executable}"] == ("error", "timed out after 300 ms")
@@ -416,7 +416,7 @@ def test_snapshots_are_stored_compared_and_masked(tmp_path: Path) -> None:
     assert "disabled in CI jobs" in refused.stderr
 
 
-def test_no_secret_of_the_environment_is_printed_or_stored(tmp_path: Path) -> None:
+def test_secrets_from_the_environment_are_not_printed_or_stored(tmp_path: Path) -> None:
     entry = {**STDIO, "env": {"SECRET": {"env": "API_TOKEN"}}}
     tests = [tool("a", "secret", (TEXT, {"exact": "x"})), tool("b", "secret", ("result", {"snapshot": True}))]
     write_suite(tmp_path, {"s": entry}, tools=tests)
@@ -429,7 +429,7 @@ def test_no_secret_of_the_environment_is_printed_or_stored(tmp_path: Path) -> No
         assert "hunter2" not in file.read_text(encoding="utf-8")
 
 
-def test_two_runs_print_the_same_and_a_stored_report_gives_every_format_again(tmp_path: Path) -> None:
+def test_runs_are_reproducible_and_reports_render_every_format(tmp_path: Path) -> None:
     tests = [
         tool("a", "echo", **ECHO),
         tool("b|<c>", "fail"),
@@ -447,21 +447,21 @@ def test_two_runs_print_the_same_and_a_stored_report_gives_every_format_again(tm
     assert "<b>b|&lt;c&gt;</b>" in page
 
 
-def test_several_suites_give_a_document_each(tmp_path: Path) -> None:
+def test_each_suite_gets_its_own_document(tmp_path: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
         write_suite(tmp_path, {"s": STDIO}, tools=[tool("t", "echo", **ECHO)], name=name)
     document = document_of(run_json(tmp_path, "a.yaml", "b.yaml"), "tests")
     assert [each["target"] for each in document["targets"]] == ["a.yaml", "b.yaml"]
 
 
-def test_a_broken_suite_starts_nothing_and_is_one_line(tmp_path: Path) -> None:
+def test_an_invalid_suite_starts_nothing(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("t", "echo", server="x")])
     said = fails("run", cwd=tmp_path)
     assert said == "mcproof: mcproof.yaml:2:33: unknown server `x`; expected one of s\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_an_interrupt_keeps_what_was_found_and_leaves_nothing_running(tmp_path: Path) -> None:
+def test_an_interrupt_keeps_results_and_ends_all_servers(tmp_path: Path) -> None:
     note = tmp_path / "sleeping"
     tests = [tool("a", "echo", **ECHO), tool("b", "sleep", args={"note": str(note)}), tool("c", "echo", **ECHO)]
     marked = {"command": [*STDIO["command"], f"marker-{os.getpid()}"]}

@@ -74,14 +74,14 @@ tool_quality:
 """
 
 
-def test_a_suite_with_everything_in_it_is_read_and_is_as_the_schema_says(tmp_path: Path) -> None:
+def test_a_complete_suite_is_valid_for_parser_and_schema(tmp_path: Path) -> None:
     (tmp_path / "suite.yaml").write_text(FULL, encoding="utf-8")
     suite = read_suite(str(tmp_path / "suite.yaml"), {"API_TOKEN": "https://x"})
     assert len(suite.tests) == 7
     VALIDATOR.validate(json_value(parse(FULL)))
 
 
-def test_the_schema_has_exactly_the_keys_that_are_read() -> None:
+def test_the_schema_has_exactly_the_keys_of_the_parser() -> None:
     properties = SCHEMA["properties"]
     assert set(properties) == set(definition.KEYS)
     for block, keys in suite_parser.TEST_KEYS.items():
@@ -121,12 +121,12 @@ BEYOND_A_SCHEMA = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_an_editor_sees_what_is_wrong_with_the_shape(name: str) -> None:
+def test_the_schema_rejects_structural_problems(name: str) -> None:
     document = json_value(parse(BROKEN[name][0]))
     assert VALIDATOR.is_valid(document) == (name in BEYOND_A_SCHEMA)
 
 
-def test_the_reader_takes_nothing_that_the_schema_refuses(tmp_path: Path) -> None:
+def test_the_parser_accepts_nothing_that_the_schema_rejects(tmp_path: Path) -> None:
     file = tmp_path / "suite.yaml"
     for number, line in enumerate(FULL.splitlines()):
         text = FULL.replace(line, line.replace(": ", "x: ", 1), 1)

@@ -1,4 +1,4 @@
-"""Values of the environment: in no output and in no snapshot, wherever a suite or a server puts them."""
+"""Values from the environment are hidden in outputs and snapshots."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_no_snapshot_has_a_secret(suite: Path) -> None:
     assert VALUE not in (suite / "mcproof.snapshots.json").read_text(encoding="utf-8")
 
 
-def test_no_mistake_and_no_list_of_tags_has_a_secret(suite: Path) -> None:
+def test_problems_and_tags_hide_secrets(suite: Path) -> None:
     done = run("run", "--tag", "other", cwd=suite, env={"HIDDEN": VALUE})
     assert "the suite has the tags ***" in done.stderr
     write_suite(suite, {"s": STDIO}, tools=[{"name": "a", "server": "${HIDDEN}", "tool": "t"}])
@@ -69,7 +69,7 @@ def test_no_mistake_and_no_list_of_tags_has_a_secret(suite: Path) -> None:
     assert "unknown server `***`" in done.stderr
 
 
-def test_a_snapshot_holds_where_the_variable_has_another_value_or_none(tmp_path: Path) -> None:
+def test_snapshots_match_with_other_values_of_a_variable(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": {**STDIO, "env": {"SECRET": "${REGION:-eu-west}"}}}, tools=[snapshot("a", "secret")])
     for stored, compared in (({}, {"REGION": "eu-west"}), ({"REGION": "us-east"}, {}), ({"REGION": "a-b-c-d"}, {})):
         (tmp_path / "mcproof.snapshots.json").unlink(missing_ok=True)
@@ -77,7 +77,7 @@ def test_a_snapshot_holds_where_the_variable_has_another_value_or_none(tmp_path:
         assert run("run", cwd=tmp_path, env=compared).returncode == 0, (stored, compared)
 
 
-def test_a_text_that_only_begins_like_a_secret_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_text_with_only_a_prefix_of_a_secret_is_kept(tmp_path: Path) -> None:
     test = snapshot("a", "echo", args={"text": "this is a test"})
     write_suite(tmp_path, {"s": {**STDIO, "env": {"VALUE": {"env": "VALUE"}}}}, tools=[test])
     assert run("run", "--update-snapshots", cwd=tmp_path, env={"VALUE": "abc0000000"}).returncode == 0

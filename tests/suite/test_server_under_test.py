@@ -1,4 +1,4 @@
-"""Servers and steps that end badly: each failure where it belongs, and nothing left running."""
+"""Crashes, hangs and failed steps: the right test fails, and no process is left."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def running(marker: str) -> list[str]:
     return [line for line in listed if marker in line and "-m mcproof" not in line]
 
 
-def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(tmp_path: Path) -> None:
+def test_a_crash_after_a_response_fails_its_test(tmp_path: Path) -> None:
     def look(name: str, **arguments: Any) -> dict[str, Any]:
         return call(name, "look", args=arguments)
 
@@ -46,7 +46,7 @@ def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(tmp
     assert outcomes == {"tools/a": ("failed", why), "tools/b": ("passed", ""), "tools/c": ("failed", why)}
 
 
-def test_a_server_that_ends_before_a_row_of_tests_fails_the_test_that_it_answered(tmp_path: Path) -> None:
+def test_a_crash_before_a_batch_fails_the_test_before(tmp_path: Path) -> None:
     looks = [call(name, "look", args={}) for name in "bcd"]
     write_suite(tmp_path, {"s": STDIO}, tools=[call("a", "leave"), *looks])
     outcomes = outcomes_of(run_json(tmp_path))
@@ -55,7 +55,7 @@ def test_a_server_that_ends_before_a_row_of_tests_fails_the_test_that_it_answere
     assert len(outcomes) == 4
 
 
-def test_a_server_that_ends_by_itself_fails_the_test_that_needs_it(tmp_path: Path) -> None:
+def test_a_server_that_ends_by_itself_fails_the_next_test(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": {"command": [*STDIO["command"], "fleeting"]}}, tools=[echo("a")])
     done = run_json(tmp_path)
     outcome, message = outcomes_of(done)["tools/a"]
@@ -63,7 +63,7 @@ def test_a_server_that_ends_by_itself_fails_the_test_that_needs_it(tmp_path: Pat
     assert "the server exited with code 5" in message
 
 
-def test_nothing_is_sent_twice_that_may_change_something(tmp_path: Path) -> None:
+def test_calls_with_side_effects_are_not_repeated(tmp_path: Path) -> None:
     note = tmp_path / "charged"
     write_suite(tmp_path, {"s": STDIO}, tools=[echo("a"), call("b", "charge", args={"note": str(note)}), echo("c")])
     outcomes = outcomes_of(run_json(tmp_path))
@@ -71,7 +71,7 @@ def test_nothing_is_sent_twice_that_may_change_something(tmp_path: Path) -> None
     assert [outcome for outcome, _ in outcomes.values()] == ["passed", "failed", "passed"]
 
 
-def test_an_end_that_no_single_test_explains_fails_the_run(tmp_path: Path) -> None:
+def test_a_crash_that_no_single_test_explains_fails_the_run(tmp_path: Path) -> None:
     once = {"once": str(tmp_path / "once")}
     tests = [call(name, "look", args=arguments) for name, arguments in (("a", {}), ("b", once), ("c", {}))]
     write_suite(tmp_path, {"s": STDIO}, tools=tests)
@@ -84,7 +84,7 @@ def test_an_end_that_no_single_test_explains_fails_the_run(tmp_path: Path) -> No
     assert "during the concurrent calls of `a`, `b`, `c`, but not one by one" in message
 
 
-def test_a_call_that_ends_the_server_now_and_then_is_not_the_fault_of_the_one_before(tmp_path: Path) -> None:
+def test_an_irregular_crash_is_not_blamed_on_the_test_before(tmp_path: Path) -> None:
     once = {"once": str(tmp_path / "once")}
     tests = [call("a", "look", args={}), call("b", "look", args=once)]
     write_suite(tmp_path, {"s": STDIO}, tools=tests)
@@ -92,7 +92,7 @@ def test_a_call_that_ends_the_server_now_and_then_is_not_the_fault_of_the_one_be
     assert (outcomes["tools/a"][0], outcomes["tools/b"][0]) == ("passed", "failed")
 
 
-def test_a_server_that_cannot_be_started_is_told_once_with_its_last_lines(tmp_path: Path) -> None:
+def test_a_failed_start_is_reported_once_with_its_last_lines(tmp_path: Path) -> None:
     said = "import os, sys; sys.exit('\\n'.join([*map(str, range(20)), os.environ['SECRET'], 'the end']))"
     gone = {"command": [sys.executable, "-I", "-S", "-c", said], "env": {"SECRET": {"env": "SECRET"}}}
     write_suite(tmp_path, {"s": gone}, tools=[echo("a"), echo("b")], tool_quality=[{"name": "c", "server": "s"}])
@@ -100,7 +100,7 @@ def test_a_server_that_cannot_be_started_is_told_once_with_its_last_lines(tmp_pa
     done = run("run", cwd=tmp_path, env=secret)
     assert done.returncode == 2
     assert done.stdout.splitlines()[1:-2] == [
-        "  ! 3 tests of s could not be made",
+        "  ! 3 tests on `s` could not run",
         "      cannot reach the server: the server exited with code 1; last line of stderr: the end",
         *(f"        {line}" for line in [*range(12, 20), "***", "the end"]),
         "      mcproof.yaml:2",
@@ -109,7 +109,7 @@ def test_a_server_that_cannot_be_started_is_told_once_with_its_last_lines(tmp_pa
     assert [bool(each.get("detail")) for each in tests] == [True, False, False]
 
 
-def test_noise_on_standard_output_is_told_once_for_each_server(tmp_path: Path) -> None:
+def test_non_protocol_output_is_reported_once_for_each_server(tmp_path: Path) -> None:
     noisy = {"command": [*STDIO["command"], "noisy"], "env": {"SECRET": {"env": "SECRET"}}}
     write_suite(tmp_path, {"s": noisy, "quiet": STDIO}, tools=[echo("a"), echo("b"), echo("c", "quiet")])
     done = run_json(tmp_path, "--report", "report.json", env={"SECRET": "hunter2-hunter2"})
@@ -128,7 +128,7 @@ def test_noise_on_standard_output_is_told_once_for_each_server(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("tool", ["babble", "sleep"])
-def test_the_test_after_one_without_an_answer_has_a_new_server(tool: str, tmp_path: Path) -> None:
+def test_the_server_is_restarted_after_a_missing_response(tool: str, tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[call("a", tool, timeout_ms=500), echo("b")])
     outcomes = outcomes_of(run_json(tmp_path))
     assert outcomes["tools/a"][0] == "failed"
@@ -136,7 +136,7 @@ def test_the_test_after_one_without_an_answer_has_a_new_server(tool: str, tmp_pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-def test_an_interrupt_while_servers_are_ended_leaves_none(tmp_path: Path) -> None:
+def test_an_interrupt_during_shutdown_ends_all_servers(tmp_path: Path) -> None:
     ending = tmp_path / "ending"
     servers = {name: {"command": [*STDIO["command"], "stubborn", str(ending)]} for name in "abc"}
     write_suite(tmp_path, servers, tools=[echo(name, name) for name in "abc"])
@@ -151,7 +151,7 @@ def test_an_interrupt_while_servers_are_ended_leaves_none(tmp_path: Path) -> Non
     assert running(str(ending)) == []
 
 
-def test_what_a_step_has_started_is_there_for_the_tests_and_ends_with_them(tmp_path: Path) -> None:
+def test_processes_of_steps_run_until_the_tests_end(tmp_path: Path) -> None:
     marker = f"background-{os.getpid()}-{tmp_path.name}"
     started = f"{sys.executable} -c 'import time; time.sleep(3600)' {marker} &"
     looks = f"ps -eo args | grep -v grep | grep -q 'sleep(3600) {marker}'"
@@ -167,7 +167,7 @@ def test_what_a_step_has_started_is_there_for_the_tests_and_ends_with_them(tmp_p
     assert running(marker) == []
 
 
-def test_a_step_that_fails_says_so_in_the_words_of_the_server(tmp_path: Path) -> None:
+def test_a_failed_step_quotes_the_server(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[echo("a")], setup=[{"call": {"server": "s", "tool": "fail"}}])
     outcomes = outcomes_of(run_json(tmp_path))
     assert outcomes["setup/call fail of s"] == ("error", "isError is true: it failed")
@@ -175,7 +175,7 @@ def test_a_step_that_fails_says_so_in_the_words_of_the_server(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_fuzzing_heeds_the_limits_of_the_test_and_of_the_server(tmp_path: Path) -> None:
+def test_fuzzing_respects_the_time_limits_of_test_and_server(tmp_path: Path) -> None:
     fuzz = {"cases": 1}
     limited = {"timeout_ms": 300}
     for of_server, of_test in ((limited, {}), ({}, limited)):
@@ -187,7 +187,7 @@ def test_fuzzing_heeds_the_limits_of_the_test_and_of_the_server(tmp_path: Path) 
         assert "10 seconds" not in message
 
 
-def test_a_retry_starts_a_server_again_that_could_not_be_started(tmp_path: Path) -> None:
+def test_a_retry_repeats_a_failed_start(tmp_path: Path) -> None:
     script = tmp_path / "second.py"
     script.write_text(
         "import os, sys\n"
@@ -200,7 +200,7 @@ def test_a_retry_starts_a_server_again_that_could_not_be_started(tmp_path: Path)
     assert outcomes_of(run_json(tmp_path, "--retry", "1"))["tools/a"] == ("passed", "passed on attempt 2")
 
 
-def test_what_is_left_out_of_later_suites_is_skipped(tmp_path: Path) -> None:
+def test_tests_of_later_suites_are_skipped_after_a_failure(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[call("a", "fail")], name="a.yaml")
     write_suite(tmp_path, {"s": STDIO}, tools=[echo("b")], name="b.yaml")
     done = run("run", "a.yaml", "b.yaml", "--fail-fast", "--format", "json", cwd=tmp_path)
@@ -211,7 +211,7 @@ def test_what_is_left_out_of_later_suites_is_skipped(tmp_path: Path) -> None:
     ]
 
 
-def test_snapshots_that_cannot_be_written_cost_no_result(tmp_path: Path) -> None:
+def test_unwritable_snapshots_do_not_lose_results(tmp_path: Path) -> None:
     expect = [{"target": "result", "matcher": {"snapshot": True}}]
     write_suite(tmp_path, {"s": STDIO}, tools=[{**echo("a"), "expect": expect}, call("b", "fail")])
     (tmp_path / "mcproof.snapshots.json").symlink_to(tmp_path / "nowhere" / "at-all.json")
@@ -223,7 +223,7 @@ def test_snapshots_that_cannot_be_written_cost_no_result(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["mcproof.snapshots.json", "base.yaml", "mcproof.yaml"])
-def test_no_output_takes_the_place_of_what_a_suite_needs(name: str, tmp_path: Path) -> None:
+def test_outputs_cannot_overwrite_files_of_a_suite(name: str, tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, name="base.yaml")
     write_suite(tmp_path, {}, "imports: [base.yaml]\n", tools=[echo("a")])
     (tmp_path / "mcproof.snapshots.json").write_text('{"schema_version": 1, "snapshots": {}}', encoding="utf-8")

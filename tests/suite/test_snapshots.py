@@ -18,7 +18,7 @@ VALUE: dict[str, Any] = {
 }
 
 
-def test_volatile_parts_are_masked_and_the_value_itself_is_not_changed() -> None:
+def test_masks_are_applied_to_a_copy() -> None:
     mask = mask_of(["timestamps", "uuids", "result.items[*].n"])
     before = json.dumps(VALUE)
     assert mask.apply(VALUE, ("result",)) == {
@@ -40,11 +40,11 @@ def test_volatile_parts_are_masked_and_the_value_itself_is_not_changed() -> None
         ("result.items", ("result", "items"), "<masked>"),
     ],
 )
-def test_a_mask_is_a_path_from_the_top(path: str, steps: tuple[str, ...], masked: Any) -> None:
+def test_a_mask_is_a_path_from_the_root(path: str, steps: tuple[str, ...], masked: Any) -> None:
     assert mask_of([path]).apply(VALUE["items"], steps) == masked
 
 
-def test_a_snapshot_is_stored_when_asked_and_compared_from_then_on(tmp_path: Path) -> None:
+def test_snapshots_are_stored_then_compared(tmp_path: Path) -> None:
     suite = str(tmp_path / "suite.yaml")
     first = SnapshotStore(suite, updates=False)
     mismatch = first.compare("a", {"n": 1})
@@ -68,13 +68,13 @@ def test_a_snapshot_is_stored_when_asked_and_compared_from_then_on(tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"snapshots": 1}', "[" * 100_000, "\xff"])
-def test_a_damaged_file_is_an_error_and_no_traceback(content: str, tmp_path: Path) -> None:
+def test_a_damaged_snapshot_file_is_an_input_error(content: str, tmp_path: Path) -> None:
     (tmp_path / "suite.snapshots.json").write_bytes(content.encode("latin-1"))
     with pytest.raises(InputError, match="not a snapshot file"):
         SnapshotStore(str(tmp_path / "suite.yaml"), updates=True).read()
 
 
-def test_snapshots_are_not_renewed_in_ci_unless_that_is_allowed() -> None:
+def test_snapshot_updates_are_refused_in_ci() -> None:
     refuse_update({}, is_allowed=False)
     refuse_update({"CI": "false"}, is_allowed=False)
     refuse_update({"CI": "true"}, is_allowed=True)

@@ -28,7 +28,7 @@ def problems(folder: Path, text: str, environment: dict[str, str] | None = None)
     return [str(each).removeprefix(prefix) for each in error.value.problems]
 
 
-def test_a_tool_test_is_read(tmp_path: Path) -> None:
+def test_a_tool_test_is_parsed(tmp_path: Path) -> None:
     suite = read(
         tmp_path,
         TOOLS
@@ -62,7 +62,7 @@ def test_the_long_form_of_expect_has_a_time_limit(tmp_path: Path) -> None:
     assert suite.tests[0].expect.max_duration_ms == 5
 
 
-def test_what_a_test_says_of_a_block_belongs_to_the_block(tmp_path: Path) -> None:
+def test_expectations_for_a_block_belong_to_the_block(tmp_path: Path) -> None:
     (test,) = read(
         tmp_path,
         TOOLS
@@ -86,7 +86,7 @@ def test_what_a_test_says_of_a_block_belongs_to_the_block(tmp_path: Path) -> Non
     assert test.fuzz[:3] == (1729, 64, 2000)
 
 
-def test_variables_are_filled_in_and_numbers_stay_numbers(tmp_path: Path) -> None:
+def test_variables_are_substituted_and_keep_their_type(tmp_path: Path) -> None:
     text = """\
 variables: {limit: 3, city: Oslo}
 servers:
@@ -102,19 +102,19 @@ tools:
     assert suite.secrets == ("example.org", "s3cret")
 
 
-def test_the_environment_is_missed_only_where_something_is_to_be_started(tmp_path: Path) -> None:
+def test_unset_variables_are_problems_only_in_a_run(tmp_path: Path) -> None:
     text = 'servers: {a: {url: "${HOST}"}}\ntools: [{name: n, server: a, tool: t}]'
     assert problems(tmp_path, text) == ["1:20: `${HOST}` is not defined in `variables` or the environment"]
     (tmp_path / "suite.yaml").write_text(text, encoding="utf-8")
     assert read_suite(str(tmp_path / "suite.yaml"), None).servers["a"].url == "${HOST}"
 
 
-def test_a_default_stands_in_for_the_environment(tmp_path: Path) -> None:
+def test_a_default_replaces_an_unset_variable(tmp_path: Path) -> None:
     text = 'servers: {a: {url: "${HOST:-http://localhost}/mcp"}}\ntools: [{name: n, server: a, tool: t}]'
     assert read(tmp_path, text).servers["a"].url == "http://localhost/mcp"
 
 
-def test_a_program_may_be_given_an_empty_word_and_cannot_be_one(tmp_path: Path) -> None:
+def test_arguments_may_be_empty_but_not_the_program(tmp_path: Path) -> None:
     rest = "\ntools: [{name: n, server: a, tool: t}]"
     suite = read(tmp_path, "servers: {a: {command: [x, '']}}" + rest)
     assert suite.servers["a"].command == ("x", "")
@@ -123,7 +123,7 @@ def test_a_program_may_be_given_an_empty_word_and_cannot_be_one(tmp_path: Path) 
     ]
 
 
-def test_an_imported_file_brings_servers_and_tests_and_its_variables_can_be_changed(tmp_path: Path) -> None:
+def test_imports_add_servers_and_tests_with_overridable_variables(tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(
         'variables: {city: Oslo}\nservers: {a: {command: [x, "${city}"]}}\ntools: [{name: one, server: a, tool: t}]',
         encoding="utf-8",
@@ -133,7 +133,7 @@ def test_an_imported_file_brings_servers_and_tests_and_its_variables_can_be_chan
     assert suite.servers["a"].command == ("x", "Rome")
 
 
-def test_files_that_import_each_other_are_refused(tmp_path: Path) -> None:
+def test_circular_imports_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other.yaml").write_text("imports: [suite.yaml]\n", encoding="utf-8")
     with pytest.raises(SuiteError) as error:
         read(tmp_path, "imports: [other.yaml]\n" + TOOLS + "  - {name: n, server: local, tool: t}")
@@ -411,12 +411,12 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_suite_is_refused_with_exactly_these_words(name: str, tmp_path: Path) -> None:
+def test_problem_messages(name: str, tmp_path: Path) -> None:
     text, messages = BROKEN[name]
     assert [each.replace(str(tmp_path), "FOLDER") for each in problems(tmp_path, text)] == messages
 
 
-def test_no_more_problems_are_told_than_anybody_reads(tmp_path: Path) -> None:
+def test_the_number_of_reported_problems_is_limited(tmp_path: Path) -> None:
     assert len(problems(tmp_path, TOOLS + "  - {}\n" * 1_000)) == 50
 
 
@@ -444,7 +444,7 @@ tools:
 VALUES = {"PROTO": "2025-06-18", "TARGET": "result.isError", "PATTERN": "^a", "CHECK": "wrong_type", "WAIT": "700"}
 
 
-def test_variables_of_the_environment_may_stand_everywhere(tmp_path: Path) -> None:
+def test_environment_variables_are_allowed_everywhere(tmp_path: Path) -> None:
     suite = read(tmp_path, EVERYWHERE, VALUES)
     (test,) = suite.tests
     entry = suite.servers["local"]
@@ -458,19 +458,19 @@ def test_variables_of_the_environment_may_stand_everywhere(tmp_path: Path) -> No
     assert test.fuzz.cases == 3
 
 
-def test_what_only_the_environment_knows_is_no_mistake_while_nothing_is_started(tmp_path: Path) -> None:
+def test_environment_variables_are_not_needed_for_validation(tmp_path: Path) -> None:
     (tmp_path / "suite.yaml").write_text(EVERYWHERE, encoding="utf-8")
     assert len(read_suite(str(tmp_path / "suite.yaml"), None).tests) == 1
 
 
-def test_variables_that_make_a_suite_too_large_are_refused(tmp_path: Path) -> None:
+def test_the_size_after_substitution_is_limited(tmp_path: Path) -> None:
     text = f"variables: {{a: {'x' * 100_000}}}\n" + TOOLS
     text += "".join(f"  - {{name: n{number}, server: local, tool: '${{a}}${{a}}${{a}}'}}\n" for number in range(100))
     (said,) = {each.partition(": ")[2] for each in problems(tmp_path, text) if "characters" in each}
     assert said == "more than 4,000,000 characters after variable substitution"
 
 
-def test_snapshots_of_one_target_have_names_of_their_own(tmp_path: Path) -> None:
+def test_snapshots_of_one_target_get_unique_names(tmp_path: Path) -> None:
     assertion = "{target: result, matcher: {snapshot: true}}"
     text = f"{TOOLS}{TEST}, expect: [{assertion}, {assertion}]}}\n"
     text += f"resources:\n  - {{name: n, server: local, uri: 'x:y', expect: [{assertion}]}}\n"
@@ -479,7 +479,7 @@ def test_snapshots_of_one_target_have_names_of_their_own(tmp_path: Path) -> None
     assert names == ["tools/n: result", "tools/n: result (2)", "resources/n: result"]
 
 
-def test_a_file_that_is_no_suite_is_not_read_out(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_suite_is_not_quoted(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("password: hunter2\n", encoding="utf-8")
     (said,) = problems(tmp_path, f"imports: [secret.txt]\n{TOOLS}{TEST}}}\n")
     assert "it must end in .yaml or .yml" in said

@@ -25,7 +25,7 @@ FACTS: dict[str, Any] = {
         ("result.isError", False),
     ],
 )
-def test_a_target_leads_to_a_value(text: str, value: Any) -> None:
+def test_a_path_has_a_value(text: str, value: Any) -> None:
     assert parse_value_path(text).value_in(FACTS) == value
 
 
@@ -40,24 +40,24 @@ def test_a_target_leads_to_a_value(text: str, value: Any) -> None:
         ('result["a.b"].z', 'result["a.b"]', "has x y"),
     ],
 )
-def test_a_target_that_leads_nowhere_says_how_far_it_leads(text: str, reached: str, why: str) -> None:
+def test_a_missing_value_says_how_far_its_path_exists(text: str, reached: str, why: str) -> None:
     assert parse_value_path(text).value_in(FACTS) == MissingValue(reached, why)
 
 
 @pytest.mark.parametrize(
     "text", ["", "a..b", "a[", "a[x]", "a[-1]", "a b", ".a", "a.", "[*]", "a[*]", 'a["\\x"]', "a]"]
 )
-def test_what_is_no_path_is_refused(text: str) -> None:
+def test_invalid_paths_are_refused(text: str) -> None:
     with pytest.raises(ValuePathError):
         parse_value_path(text)
 
 
-def test_a_target_that_is_too_long_or_too_deep_is_refused() -> None:
+def test_the_length_and_depth_of_paths_are_limited() -> None:
     for text in ("a" * 1_001, ".".join("a" * 61)):
         with pytest.raises(ValuePathError):
             parse_value_path(text)
 
 
 @pytest.mark.parametrize("text", ["result.content[0].text", 'tool["find book"].score', "a[*].b"])
-def test_steps_are_spelt_as_they_are_written(text: str) -> None:
+def test_paths_are_written_as_they_are_parsed(text: str) -> None:
     assert path_text(parse_value_path(text, allows_every=True).steps) == text

@@ -66,7 +66,7 @@ def test_a_change_to_the_suite_runs_it_again_until_an_interrupt(tmp_path: Path) 
         assert process.wait(30) == 130
 
 
-def test_a_broken_suite_is_told_and_waited_for(tmp_path: Path) -> None:
+def test_an_invalid_suite_is_reported_and_watched(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[TEST])
     with watching(tmp_path) as process:
         assert told(process) == []
@@ -76,7 +76,7 @@ def test_a_broken_suite_is_told_and_waited_for(tmp_path: Path) -> None:
         assert told(process) == ["mcproof: changed: mcproof.yaml\n"]
 
 
-def test_a_file_that_every_run_writes_is_left_alone_after_the_second(tmp_path: Path) -> None:
+def test_a_file_written_by_every_run_is_ignored_after_the_second(tmp_path: Path) -> None:
     script = tmp_path / "writing.py"
     written = "import os, time; open('state.json', 'w').write(str(time.time_ns()))"
     script.write_text(f"{written}\nexec(open({suited.__file__!r}).read())\n")
@@ -89,7 +89,7 @@ def test_a_file_that_every_run_writes_is_left_alone_after_the_second(tmp_path: P
         assert told(process) == ["mcproof: changed: writing.py\n"]
 
 
-def test_the_folder_of_a_server_and_what_its_command_names_are_watched(tmp_path: Path) -> None:
+def test_the_cwd_and_the_command_of_a_server_are_watched(tmp_path: Path) -> None:
     for name in ("suite", "server", "elsewhere"):
         (tmp_path / name).mkdir()
     served = f"exec(open({suited.__file__!r}).read())\n"
@@ -109,7 +109,7 @@ def test_the_folder_of_a_server_and_what_its_command_names_are_watched(tmp_path:
 
 
 @pytest.mark.parametrize("name", ["json", "junit"])
-def test_documents_and_watching_exclude_each_other(name: str, tmp_path: Path) -> None:
+def test_machine_formats_and_watch_exclude_each_other(name: str, tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[TEST])
     done = run("run", "--watch", "--format", name, cwd=tmp_path)
     assert done.returncode == 2

@@ -193,7 +193,7 @@ def test_a_malformed_json_rpc_error_is_refused_all_the_same(error: Any) -> None:
 
 @pytest.mark.parametrize("result", [None, 1, "x", {}, {"content": []}, [1]], ids=str)
 def test_a_json_rpc_answer_to_something_else_is_no_catalog(result: Any) -> None:
-    with pytest.raises(NoCatalogError, match="no catalog"):
+    with pytest.raises(NoCatalogError, match="not a catalog"):
         read({"jsonrpc": "2.0", "id": 1, "result": result})
 
 

@@ -1,4 +1,4 @@
-"""The plugin as an installation has it, whatever this environment has installed."""
+"""Install the plugin for a test, whatever this environment has installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def python_path(folder: Path) -> str:
-    """A PYTHONPATH on which pytest finds the plugin as it finds all others: by an entry point, that of the project."""
+    """Return a PYTHONPATH on which pytest finds the plugin by its entry point."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     entries = [f"{name} = {module}" for name, module in project["entry-points"]["pytest11"].items()]
     metadata = folder / "mcproof_plugin-0.dist-info"

@@ -42,7 +42,7 @@ def test_strict_schemas_pass_in_every_form() -> None:
     assert_schema_strict([CLEAN_TOOL, LOOSE_TOOL], "find_book")
 
 
-def test_a_server_is_judged_by_what_it_lists(server: McpServer) -> None:
+def test_a_server_is_checked_by_its_listed_tools(server: McpServer) -> None:
     assert_schema_strict(server, "add")
     assert "error[SCH-003] fail: `x` accepts any value" in failure(server)
     assert failure(server, "fail").count("\n") == 3
@@ -58,14 +58,14 @@ def test_findings_are_those_of_schema_lint(tmp_path: Path) -> None:
     assert said[1:] == [f"  {each['level']}[{each['rule']}] {each['tool']}: {each['message']}" for each in findings]
 
 
-def test_rules_can_be_ignored_and_unknown_ones_are_told() -> None:
+def test_rules_can_be_ignored_and_unknown_rules_are_errors() -> None:
     assert_schema_strict([LOOSE_TOOL], ignore=["SCH-001", "open-object", "SCH-004"])
     assert "SCH-002" not in failure([LOOSE_TOOL], ignore=["sch-002"])
     with pytest.raises(ValueError, match="unknown rule `SCH-01`"):
         assert_schema_strict([CLEAN_TOOL], ignore=["SCH-01"])
 
 
-def test_what_is_not_there_does_not_pass() -> None:
+def test_nothing_to_check_does_not_pass() -> None:
     nothing = "there are no tools to check"
     assert failure([]) == failure({"tools": []}) == nothing
     assert failure([CLEAN_TOOL], "find_books") == "there is no tool `find_books` (did you mean `find_book`?)"
@@ -73,18 +73,18 @@ def test_what_is_not_there_does_not_pass() -> None:
         assert failure(empty) == nothing
 
 
-def test_a_long_list_of_findings_is_cut() -> None:
+def test_long_lists_of_findings_are_cropped() -> None:
     tools = [{**copy.deepcopy(LOOSE_TOOL), "name": f"tool_{number}"} for number in range(40)]
     lines = failure(tools).splitlines()
     assert (lines[0].split()[0], len(lines), lines[-1]) == ("80", 52, "  and 30 more")
 
 
-def test_a_tool_that_refuses_what_it_should_passes(server: McpServer) -> None:
+def test_a_tool_that_rejects_invalid_calls_passes(server: McpServer) -> None:
     assert_negative_path(server, "echo", {"text": "hello"})
     assert_negative_path(server, "add", checks=["unknown_tool", "missing_required", "wrong_type"])
 
 
-def test_every_probe_that_is_not_refused_is_told(server: McpServer) -> None:
+def test_every_accepted_probe_is_reported(server: McpServer) -> None:
     with pytest.raises(AssertionError) as caught:
         assert_negative_path(server, "add", {"a": 1, "b": 2})
     assert str(caught.value).splitlines() == [
@@ -95,7 +95,7 @@ def test_every_probe_that_is_not_refused_is_told(server: McpServer) -> None:
     ]
 
 
-def test_a_tool_that_is_not_there_and_probes_that_prove_nothing_fail(server: McpServer) -> None:
+def test_unknown_tools_and_inapplicable_probes_fail(server: McpServer) -> None:
     with pytest.raises(AssertionError, match=r"the server has no tool `ad` \(did you mean `add`\?\)"):
         assert_negative_path(server, "ad")
     with pytest.raises(AssertionError, match="no probe could be evaluated: missing_required"):
@@ -115,12 +115,12 @@ def test_a_valid_call_that_fails_is_a_warning(server: McpServer) -> None:
         ([], "`checks` is empty"),
     ],
 )
-def test_unknown_checks_are_told(server: McpServer, checks: list[str], said: str) -> None:
+def test_unknown_checks_are_errors(server: McpServer, checks: list[str], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         assert_negative_path(server, "add", checks=checks)
 
 
-def test_a_server_that_is_not_there_is_no_failed_assertion() -> None:
+def test_an_unreachable_server_is_not_an_assertion_error() -> None:
     gone = McpServer(["no-such-program-here"])
     said = r"^cannot start `no-such-program-here`"
     with pytest.raises(ServerError, match=said):
@@ -141,29 +141,29 @@ def test_a_server_that_is_not_there_is_no_failed_assertion() -> None:
         ("https://x.test/mcp", {"env": {"A": "b"}}, "`env` and `cwd` apply only to a command"),
     ],
 )
-def test_what_makes_no_sense_is_told_before_anything_starts(arguments: Any, named: dict[str, Any], said: str) -> None:
+def test_invalid_arguments_are_errors_before_anything_starts(arguments: Any, named: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         McpServer(arguments, **named)
 
 
-def test_a_list_that_is_not_served_is_an_error() -> None:
+def test_a_list_that_fails_is_an_error() -> None:
     said = r"^tools/list: no response within 0\.3 seconds$"
     with McpServer([*RAW, "hang-on-list"], timeout=0.3) as server, pytest.raises(ServerError, match=said):
         server.tools()
 
 
-def test_nothing_runs_after_a_server_was_closed(marker: str) -> None:
+def test_a_closed_server_runs_nothing(marker: str) -> None:
     with McpServer([*SERVER.split(), marker]) as server:
         assert server.tools() == TOOLS
     server.close()
     assert_nothing_is_left(marker)
 
 
-def test_a_starter_takes_what_a_server_takes() -> None:
+def test_the_starter_has_the_options_of_a_server() -> None:
     assert signature(ServerStarter.__call__).parameters == signature(McpServer.__init__).parameters
 
 
-def test_all_that_is_public_says_what_it_is() -> None:
+def test_everything_public_has_a_docstring() -> None:
     for name in testing.__all__:
         each = getattr(testing, name)
         assert each.__doc__
@@ -172,7 +172,7 @@ def test_all_that_is_public_says_what_it_is() -> None:
         assert all(value.__doc__ for value in public)
 
 
-def test_a_result_that_is_not_as_it_should_be_is_shown_all_the_same() -> None:
+def test_malformed_results_have_a_repr() -> None:
     from mcproof.testing import CallResult
 
     odd = CallResult({"content": [{"type": "text", "text": 3}, "x", {"text": "y"}], "isError": "yes"}, str)

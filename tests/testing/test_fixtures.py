@@ -1,4 +1,4 @@
-"""The fixtures: a server that is started, called with real results, and gone at the end."""
+"""The fixtures of the pytest plugin."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ import sys
 
 import pytest
 
-from .conftest import CONFIGURATION, SERVER
+from .conftest import CONFIGURATION, SERVER, WORKERS, run
 
 
-def run(project: pytest.Pytester, *words: str) -> pytest.RunResult:
-    return project.runpytest_subprocess("-q", *words, timeout=60)
-
-
-def test_a_tool_is_called_and_its_result_is_real(project: pytest.Pytester) -> None:
+def test_results_of_calls(project: pytest.Pytester) -> None:
     project.makepyfile("""
         def test_call(mcp_server):
             result = mcp_server.call("add", {"a": 1, "b": 2})
@@ -39,7 +35,7 @@ def test_a_tool_is_called_and_its_result_is_real(project: pytest.Pytester) -> No
     run(project).assert_outcomes(passed=2)
 
 
-def test_a_failing_test_shows_its_own_line_and_none_of_ours(project: pytest.Pytester) -> None:
+def test_tracebacks_hide_mcproof(project: pytest.Pytester) -> None:
     project.makepyfile("""
         def test_error(mcp_server):
             mcp_server.call("refuse")
@@ -104,7 +100,7 @@ def test_errors_can_be_expected(project: pytest.Pytester) -> None:
     run(project).assert_outcomes(passed=4)
 
 
-def test_a_server_that_ends_after_its_answer_fails_the_call_and_no_other(project: pytest.Pytester) -> None:
+def test_a_crash_after_a_response_fails_only_that_call(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
         import pytest
@@ -117,10 +113,10 @@ def test_a_server_that_ends_after_its_answer_fails_the_call_and_no_other(project
             assert mcp_server.call("echo", {"text": "hi"}).text == "hi"
         """
     )
-    project.runpytest_subprocess("-q", timeout=60).assert_outcomes(passed=3)
+    run(project).assert_outcomes(passed=3)
 
 
-def test_one_server_serves_all_modules_and_a_function_may_have_its_own(project: pytest.Pytester) -> None:
+def test_one_server_is_shared_unless_a_test_starts_its_own(project: pytest.Pytester) -> None:
     test = """
         import pytest
 
@@ -141,7 +137,7 @@ def test_one_server_serves_all_modules_and_a_function_may_have_its_own(project: 
     run(project).assert_outcomes(passed=7)
 
 
-def test_a_conftest_may_define_the_server_itself(project: pytest.Pytester) -> None:
+def test_a_conftest_may_override_the_server(project: pytest.Pytester) -> None:
     (project.path / "pytest.ini").write_text(CONFIGURATION, encoding="utf-8")
     project.makeconftest(f"""
         import pytest
@@ -157,9 +153,7 @@ def test_a_conftest_may_define_the_server_itself(project: pytest.Pytester) -> No
     run(project).assert_outcomes(passed=1)
 
 
-def test_a_server_starts_in_the_root_folder_wherever_pytest_does(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_starts_in_the_root_folder(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     project.makefile(".py", server="import sys, runpy; runpy.run_path(sys.argv[1], run_name='__main__')")
     words = SERVER.split()
     (project.path / "pytest.ini").write_text(
@@ -181,9 +175,7 @@ def test_a_server_starts_in_the_root_folder_wherever_pytest_does(
         ("mcp_server = http://127.0.0.1:1/mcp", "mcp_server: the server cannot be reached: *"),
     ],
 )
-def test_a_server_that_cannot_be_started_is_one_line_for_every_test(
-    project: pytest.Pytester, configured: str, said: str
-) -> None:
+def test_a_failed_start_is_one_line_for_every_test(project: pytest.Pytester, configured: str, said: str) -> None:
     (project.path / "pytest.ini").write_text(f"{CONFIGURATION}{configured}\n", encoding="utf-8")
     project.makepyfile("def test_a(mcp_server): pass\ndef test_b(mcp_server): pass")
     result = run(project)
@@ -193,7 +185,7 @@ def test_a_server_that_cannot_be_started_is_one_line_for_every_test(
     assert "another exception" not in result.stdout.str()
 
 
-def test_secrets_are_in_no_message(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_hide_secrets(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FROM_OUTSIDE", "opensesame-42")
     project.makepyfile("""
         import os
@@ -218,11 +210,11 @@ def test_secrets_are_in_no_message(project: pytest.Pytester, monkeypatch: pytest
     result.stdout.fnmatch_lines(["*CallResult(*the secret is [*][*][*]*", "*McpError: tools/call [*][*][*]: error*"])
     told = [line for line in result.stdout.lines if "opensesame-42" in line and ">  " not in line]
     assert told == []
-    stored = (project.path / "test_secrets_are_in_no_message.snapshots.json").read_text(encoding="utf-8")
+    stored = (project.path / "test_messages_hide_secrets.snapshots.json").read_text(encoding="utf-8")
     assert "the secret is ***" in stored
 
 
-def test_tests_may_be_async_and_threads_may_share_a_server(project: pytest.Pytester) -> None:
+def test_async_tests_and_threads_may_share_a_server(project: pytest.Pytester) -> None:
     project.makepyfile("""
         import asyncio
         from concurrent.futures import ThreadPoolExecutor
@@ -242,7 +234,8 @@ def test_tests_may_be_async_and_threads_may_share_a_server(project: pytest.Pytes
     run(project).assert_outcomes(passed=2)
 
 
-def test_workers_of_xdist_have_a_server_each(project: pytest.Pytester) -> None:
+@pytest.mark.slow
+def test_xdist_workers_have_their_own_servers(project: pytest.Pytester) -> None:
     project.makepyfile("""
         import pytest
 
@@ -268,8 +261,7 @@ SNAPSHOTS = """
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
+@pytest.mark.parametrize("workers", WORKERS, ids=["alone", "xdist"])
 def test_snapshots_are_stored_and_compared(project: pytest.Pytester, workers: list[str]) -> None:
     project.makepyfile(test_it=SNAPSHOTS)
     missing = run(project, *workers)
@@ -289,7 +281,7 @@ def test_snapshots_are_stored_and_compared(project: pytest.Pytester, workers: li
     assert "written" not in again.stdout.str()
 
 
-def test_a_snapshot_that_differs_says_where(project: pytest.Pytester) -> None:
+def test_a_changed_snapshot_shows_the_difference(project: pytest.Pytester) -> None:
     project.makepyfile(test_it=SNAPSHOTS)
     run(project, "--mcproof-update-snapshots", "-k", "echo").assert_outcomes(passed=2, deselected=1)
     file = project.path / "test_it.snapshots.json"
@@ -307,9 +299,7 @@ def test_a_snapshot_that_differs_says_where(project: pytest.Pytester) -> None:
     run(project, "-k", "echo").stdout.fnmatch_lines(["E*not a snapshot file: not JSON*"])
 
 
-def test_snapshots_are_not_renewed_in_ci_unless_that_is_said(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_snapshot_updates_are_refused_in_ci(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     project.makepyfile(test_it=SNAPSHOTS)
     refused = run(project, "--mcproof-update-snapshots")
@@ -320,7 +310,7 @@ def test_snapshots_are_not_renewed_in_ci_unless_that_is_said(
     run(project, "--mcproof-update-snapshots", "--mcproof-allow-update-in-ci").assert_outcomes(passed=3)
 
 
-def test_a_mask_that_leads_nowhere_and_a_value_that_is_no_json_are_told(project: pytest.Pytester) -> None:
+def test_invalid_masks_and_values_are_reported(project: pytest.Pytester) -> None:
     project.makepyfile("""
         def test_mask(mcp_snapshot):
             mcp_snapshot({}, mask=["content"])

@@ -26,7 +26,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 """Starts pytest such that SIGINT reaches it, even where the tests run in the background, which ignores it."""
 
 
-def test_a_run_that_does_not_use_it_loads_nothing_of_mcproof(project: pytest.Pytester) -> None:
+def test_an_unused_plugin_imports_nothing_of_mcproof(project: pytest.Pytester) -> None:
     (project.path / "pytest.ini").write_text(CONFIGURATION, encoding="utf-8")
     (project.path / "compose.yaml").write_text("services: {}\n", encoding="utf-8")
     write_suite(project.path, {})
@@ -42,7 +42,7 @@ def test_a_run_that_does_not_use_it_loads_nothing_of_mcproof(project: pytest.Pyt
     project.runpytest_subprocess(".", timeout=LIMIT).assert_outcomes(passed=1)
 
 
-def test_it_can_be_switched_off(project: pytest.Pytester) -> None:
+def test_the_plugin_can_be_disabled(project: pytest.Pytester) -> None:
     (project.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     write_suite(project.path, {}, tools=[])
     project.makepyfile("def test_it(mcp_server): pass")
@@ -128,7 +128,7 @@ def test_an_interrupt_leaves_no_server(hanging: Hanging, marker: str, what: str,
     assert_nothing_is_left(marker)
 
 
-def test_an_interrupt_of_a_suite_leaves_no_server_and_takes_the_last_steps(hanging: Hanging, marker: str) -> None:
+def test_an_interrupted_suite_leaves_no_server_and_runs_its_teardown(hanging: Hanging, marker: str) -> None:
     servers = {"local": {"command": [*SERVER.split(), marker]}}
     note = {"run": [sys.executable, "-c", "open('torn-down', 'w').close()"]}
     sleep = {"name": "sleep", "server": "local", "tool": "sleep", "args": hanging.arguments}
@@ -171,7 +171,7 @@ def test_a_signal_that_ends_pytest_ends_a_stubborn_server(
     assert_nothing_is_left(marker)
 
 
-def test_a_forked_process_that_is_ended_leaves_the_servers_alone(project: pytest.Pytester) -> None:
+def test_the_end_of_a_forked_process_does_not_end_the_servers(project: pytest.Pytester) -> None:
     done = python(
         project,
         f"""if True:
@@ -196,7 +196,7 @@ def python(project: pytest.Pytester, code: str) -> subprocess.CompletedProcess[s
     return subprocess.run(command, cwd=project.path, capture_output=True, text=True, timeout=LIMIT, check=False)
 
 
-def test_a_server_that_nobody_closes_ends_with_the_process(project: pytest.Pytester, marker: str) -> None:
+def test_an_unclosed_server_ends_with_the_process(project: pytest.Pytester, marker: str) -> None:
     done = python(
         project,
         f"""if True:
@@ -208,7 +208,7 @@ def test_a_server_that_nobody_closes_ends_with_the_process(project: pytest.Pytes
     assert_nothing_is_left(marker)
 
 
-def test_an_interrupt_while_a_server_is_closed_ends_it_at_once(project: pytest.Pytester, marker: str) -> None:
+def test_an_interrupt_during_close_ends_the_server_at_once(project: pytest.Pytester, marker: str) -> None:
     pipe = project.path / "pipe"
     os.mkfifo(pipe)
     stubborn = [sys.executable, "-I", "-S", str(Path(raw.__file__)), "stubborn", marker]

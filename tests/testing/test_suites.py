@@ -1,4 +1,4 @@
-"""Suites as tests: what is collected, what it is called, what it shows, and how often its servers start."""
+"""Suites collected by pytest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from suite.suites import write_suite
 
-from .conftest import CONFIGURATION, SERVER
+from .conftest import CONFIGURATION, SERVER, WORKERS, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,10 +25,6 @@ WRONG = {
     "args": {"a": 1, "b": 2},
     "expect": [{"target": "result.content[0].text", "matcher": {"exact": "4"}}],
 }
-
-
-def run(project: pytest.Pytester, *words: str) -> pytest.RunResult:
-    return project.runpytest_subprocess("-q", *words, timeout=60)
 
 
 def mcproof(project: pytest.Pytester, *words: str) -> str:
@@ -49,8 +45,7 @@ def suite(project: pytest.Pytester, *tests: dict[str, Any], name: str = "mcproof
     return write_suite(project.path, SERVERS, name=name, tools=list(tests), **blocks)
 
 
-@pytest.mark.slow
-def test_a_suite_is_collected_where_it_was_named_and_nowhere_else(project: pytest.Pytester) -> None:
+def test_only_named_suites_are_collected(project: pytest.Pytester) -> None:
     suite(project, ECHO)
     suite(project, ECHO, name="smoke.yml")
     project.makepyfile(test_it="def test_it(): pass")
@@ -67,21 +62,21 @@ def test_a_suite_is_collected_where_it_was_named_and_nowhere_else(project: pytes
     assert collected(project) == [python, usual]
 
 
-def test_yaml_of_others_is_left_to_them(project: pytest.Pytester) -> None:
+def test_other_yaml_files_are_ignored(project: pytest.Pytester) -> None:
     (project.path / "test_x.tavern.yaml").write_text("test_name: x\nstages: []\n", encoding="utf-8")
     result = run(project, "test_x.tavern.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: not found: *test_x.tavern.yaml"])
 
 
-def test_a_pattern_without_a_file_is_told(project: pytest.Pytester) -> None:
+def test_a_pattern_without_files_is_an_error(project: pytest.Pytester) -> None:
     configure(project, "mcproof_suites = suites/*.yaml")
     result = run(project)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: mcproof_suites: no file matches `suites/[*].yaml` in *"])
 
 
-def test_each_part_of_a_test_is_a_test_with_a_readable_name(project: pytest.Pytester) -> None:
+def test_each_part_of_a_test_is_an_item_with_a_readable_name(project: pytest.Pytester) -> None:
     blocks = {"negative_path": {"checks": ["unknown_tool"]}, "fuzz": {"cases": 5}}
     both = {**ECHO, **blocks, "expect": [{"target": "error", "matcher": {"exact": None}}]}
     quality = {
@@ -103,7 +98,7 @@ def test_each_part_of_a_test_is_a_test_with_a_readable_name(project: pytest.Pyte
     run(project, f"{name} (fuzz)").assert_outcomes(passed=1)
 
 
-def test_a_failure_is_shown_as_mcproof_run_shows_it(project: pytest.Pytester) -> None:
+def test_failures_look_as_in_mcproof_run(project: pytest.Pytester) -> None:
     down = {"name": "nobody is there", "server": "gone", "tool": "x"}
     write_suite(project.path, {**SERVERS, "gone": {"command": ["no-such-program-here"]}}, tools=[ECHO, WRONG, down])
     result = run(project, "mcproof.yaml")
@@ -118,7 +113,7 @@ def test_a_failure_is_shown_as_mcproof_run_shows_it(project: pytest.Pytester) ->
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_broken_suite_is_an_error_of_collection_with_every_mistake(project: pytest.Pytester) -> None:
+def test_an_invalid_suite_is_a_collection_error_with_all_problems(project: pytest.Pytester) -> None:
     path = suite(project, {**ECHO, "sever": "x"}, {**WRONG, "tool": 3})
     result = run(project, "mcproof.yaml")
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -128,8 +123,7 @@ def test_a_broken_suite_is_an_error_of_collection_with_every_mistake(project: py
     assert "Traceback" not in result.stdout.str()
 
 
-@pytest.mark.slow
-def test_tags_choose_tests_and_do_nothing_else(project: pytest.Pytester) -> None:
+def test_tags_select_tests(project: pytest.Pytester) -> None:
     tagged = [
         {**ECHO, "name": "first", "tags": ["smoke", "skip"]},
         {**ECHO, "name": "second", "tags": ["slow", "with-a-dash"]},
@@ -155,7 +149,7 @@ def test_a_server_is_started_once_for_a_suite(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["the call failed: isError is true: now"])
 
 
-def test_steps_are_taken_once_before_and_after(project: pytest.Pytester) -> None:
+def test_steps_run_once_before_and_after(project: pytest.Pytester) -> None:
     write = [sys.executable, "-c", "import sys; open('steps', 'a').write(sys.argv[1])"]
     before, after = [{"run": [*write, "before "]}], [{"run": [*write, "after "]}]
     suite(project, ECHO, {**ECHO, "name": "another"}, setup=before, teardown=after)
@@ -164,7 +158,7 @@ def test_steps_are_taken_once_before_and_after(project: pytest.Pytester) -> None
     run(project, "mcproof.yaml", "test_it.py").assert_outcomes(passed=3)
 
 
-def test_a_step_that_fails_fails_the_tests(project: pytest.Pytester) -> None:
+def test_a_failed_step_fails_the_tests(project: pytest.Pytester) -> None:
     fails = [{"run": [sys.executable, "-c", "exit('no disk')"]}]
     suite(project, ECHO, {**ECHO, "name": "another"}, setup=fails)
     result = run(project, "mcproof.yaml")
@@ -177,7 +171,7 @@ def test_a_step_that_fails_fails_the_tests(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines([said.replace("setup", "teardown")])
 
 
-def test_what_the_environment_lacks_is_missed_when_tests_run_and_not_before(
+def test_unset_variables_fail_the_run_but_not_the_collection(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = {"command": SERVER.split(), "env": {"SECRET": {"env": "FROM_OUTSIDE"}}}
@@ -196,8 +190,7 @@ def test_what_the_environment_lacks_is_missed_when_tests_run_and_not_before(
     result.stdout.fnmatch_lines(['*got "the secret is [*][*][*]"'])
 
 
-@pytest.mark.slow
-def test_the_first_failure_may_end_it_and_the_last_failures_may_be_run_again(project: pytest.Pytester) -> None:
+def test_exitfirst_and_last_failed_work(project: pytest.Pytester) -> None:
     configure(project)
     (project.path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n", encoding="utf-8")
     suite(project, ECHO, WRONG, {**ECHO, "name": "another"})
@@ -209,7 +202,7 @@ def test_the_first_failure_may_end_it_and_the_last_failures_may_be_run_again(pro
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dist", ["load", "loadfile", "loadgroup"])
-def test_workers_of_xdist_share_the_tests_of_a_suite(project: pytest.Pytester, dist: str) -> None:
+def test_xdist_workers_share_a_suite(project: pytest.Pytester, dist: str) -> None:
     suite(project, WRONG, *({**ECHO, "name": f"echo {number}"} for number in range(9)))
     result = run(project, "mcproof.yaml", "-n", "2", "--dist", dist)
     result.assert_outcomes(passed=9, failed=1)
@@ -217,9 +210,8 @@ def test_workers_of_xdist_share_the_tests_of_a_suite(project: pytest.Pytester, d
     assert workers
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
-def test_snapshots_of_a_suite_are_those_of_mcproof_run(project: pytest.Pytester, workers: list[str]) -> None:
+@pytest.mark.parametrize("workers", WORKERS, ids=["alone", "xdist"])
+def test_snapshots_are_shared_with_mcproof_run(project: pytest.Pytester, workers: list[str]) -> None:
     stored = [{"target": "result", "matcher": {"snapshot": True}}]
     suite(project, {**ECHO, "expect": stored}, {**ECHO, "name": "another", "expect": stored})
     missing = run(project, "mcproof.yaml", *workers)
@@ -248,7 +240,7 @@ for line in sys.stdin:
 """
 
 
-def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(project: pytest.Pytester) -> None:
+def test_a_crash_after_a_response_fails_its_test(project: pytest.Pytester) -> None:
     project.makefile(".py", dying=DYING)
     servers = {"local": {"command": [sys.executable, "-I", "dying.py", SERVER.split()[-1]]}}
     listed = {"name": "the tools are listed", "server": "local", "tool": "tools/list"}
@@ -259,7 +251,7 @@ def test_a_server_that_ends_after_its_answer_fails_the_test_that_it_answered(pro
     assert f"FAILED mcproof.yaml::{ECHO['name']} - Failed: after the response," in result.stdout.str()
 
 
-def test_noise_on_standard_output_is_a_warning_once(project: pytest.Pytester) -> None:
+def test_non_protocol_output_is_one_warning(project: pytest.Pytester) -> None:
     noisy = [*SERVER.split(), "noisy"]
     write_suite(project.path, {"local": {"command": noisy}}, tools=[ECHO, {**ECHO, "name": "again"}])
     project.makepyfile(

@@ -50,16 +50,16 @@ def test_every_value_survives_writing_and_reading(value: Any) -> None:
 
 
 @given(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=3))
-def test_the_size_is_what_the_reader_counts(value: Any) -> None:
+def test_values_are_counted_as_the_parser_does(value: Any) -> None:
     assert count_values(value) == parse(to_yaml(value)).size
 
 
-def test_a_key_may_be_longer_than_a_plain_one_of_yaml() -> None:
+def test_long_keys_are_written() -> None:
     value = {"x" * 5_000: {"\u2028" * 900: 1}}
     assert read(f"a: {to_yaml(value)}") == {"a": value}
 
 
-def test_values_may_nest_as_deep_as_is_said_and_no_deeper() -> None:
+def test_the_depth_of_values_is_limited() -> None:
     value: Any = 1
     for _ in range(DEEPEST_VALUE - 1):
         value = [value]
@@ -79,23 +79,23 @@ def test_values_may_nest_as_deep_as_is_said_and_no_deeper() -> None:
         ("a" * 100_001, "too long"),
     ],
 )
-def test_what_no_suite_can_have_is_refused(value: Any, why: str) -> None:
+def test_unwritable_values_are_refused(value: Any, why: str) -> None:
     with pytest.raises(UnwritableError, match=why):
         to_yaml([value])
 
 
 @pytest.mark.parametrize("word", ["a", "get_forecast", "-m", "--db-path", "/usr/bin/x", "./run", "city answers"])
-def test_what_needs_no_quotes_has_none(word: str) -> None:
+def test_plain_words_are_not_quoted(word: str) -> None:
     assert to_yaml(word) == word
 
 
 @pytest.mark.parametrize("word", ["yes", "Off", "n", "null", "True", "1", "-1", "a: b", "a#b", "@a", "*a", "---", ""])
-def test_what_could_mean_something_else_has_quotes(word: str) -> None:
+def test_ambiguous_words_are_quoted(word: str) -> None:
     assert to_yaml(word) == f'"{word}"'
 
 
 @given(st.text())
-def test_a_remark_is_one_line_of_a_comment(said: str) -> None:
+def test_comment_text_is_one_line(said: str) -> None:
     text = f"a: 1  # {comment_text(said)}\n"
     assert len(text.splitlines()) == 1
     assert read(text) == {"a": 1}

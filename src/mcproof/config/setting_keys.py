@@ -22,23 +22,23 @@ FAIL_ON = (*LEVELS, "never")
 GRADES = ("A", "B", "C", "D", "F")
 SEVERITIES = (*LEVELS, "critical", "high", "medium", "warn", "low", "info")
 KINDS = ("tool", "prompt", "resource", "template")
-"""What an `ignore-for` can be about."""
+"""The kinds of items that an `ignore-for` can name."""
 
 MAX_NUMBER = 2**63 - 1
-"""The largest number that every reader of TOML must know."""
+"""The largest integer that every TOML parser must support."""
 MAX_GLOB = 500
-"""The length of a glob, in characters; longer ones take long to match and no name is that long."""
+"""The longest glob, in characters; longer ones are slow to match."""
 
 Path = tuple[str | int, ...]
-"""The keys and indices that lead to a value from the top of the settings."""
+"""The keys and indices from the top of the settings to a value."""
 
 
 class ConfigFile(NamedTuple):
-    """The file that is read, and where things stand in it."""
+    """The file that is being read, with the positions of its keys."""
 
     file: str
     above: Path
-    """The table that holds the settings."""
+    """The path of the table that contains the settings."""
     positions: dict[Path, tuple[int, int]]
 
     @property
@@ -46,7 +46,7 @@ class ConfigFile(NamedTuple):
         return os.path.dirname(self.file)
 
     def position(self, path: Path) -> tuple[int, int]:
-        """Where a value stands, or the nearest thing around it that has a place."""
+        """The position of a value, or of the nearest value around it that has one."""
         full = (*self.above, *path)
         while full and full not in self.positions:
             full = full[:-1]
@@ -69,7 +69,7 @@ class ConfigFile(NamedTuple):
 
 
 def _spelt(path: Path) -> str:
-    """A path as a reader knows it: `ignore-for[0].rules`."""
+    """A path as users write it: `ignore-for[0].rules`."""
     spelt = "".join(f"[{part}]" if isinstance(part, int) else f".{_short(part)}" for part in path)
     return spelt.removeprefix(".")
 
@@ -86,7 +86,7 @@ def _kind_of(value: Any) -> str:
 
 
 def parse_settings(source: ConfigFile, table: Any) -> Settings:
-    """The settings in a table of a configuration file."""
+    """Read the settings from a table of a configuration file."""
     if not isinstance(table, dict):
         found = f"`{'.'.join(TABLE)}` is {_kind_of(table)}"
         raise source.error(f"{found}; it must be a table: `[tool.mcproof]`", ())
@@ -109,13 +109,13 @@ def parse_settings(source: ConfigFile, table: Any) -> Settings:
 
 def _unknown_key(source: ConfigFile, key: str, value: Any) -> ConfigError:
     if key == TABLE[0] and not source.above and isinstance(value, dict) and TABLE[1] in value:
-        message = f"`[tool.mcproof]` is for `{SHARED_FILE}`; here the settings stand at the top, without that header"
+        message = f"`[tool.mcproof]` is for `{SHARED_FILE}`; here settings are top-level, without that header"
         return source.error(message, TABLE)
     return source.unknown("key", key, KEYS, (key,))
 
 
 def _words(source: ConfigFile, path: Path, value: Any, expected: str) -> list[str]:
-    """A list of words that are not blank."""
+    """A list of strings that are not blank."""
     if not isinstance(value, list):
         raise source.mistyped(path, value, expected)
     for index, word in enumerate(value):
@@ -155,7 +155,7 @@ def _not_empty(source: ConfigFile, path: Path, words: list[str]) -> tuple[str, .
 
 
 def _rules(source: ConfigFile, path: Path, value: Any) -> list[str]:
-    """Words that name rules or rulesets, all of them known."""
+    """A list of known rules and rulesets."""
     words = _words(source, path, value, "a list of rules and rulesets")
     checked: set[str] = set()
     for index, word in enumerate(words):
@@ -166,7 +166,7 @@ def _rules(source: ConfigFile, path: Path, value: Any) -> list[str]:
 
 
 def _rulesets_named(word: str) -> list[str]:
-    """The rulesets that a word stands for; none where it names a rule."""
+    """The rulesets a word stands for; empty if it names a rule."""
     family = word.lower()
     if family == "all":
         return list(RULESETS)
@@ -181,7 +181,7 @@ def _rule_id(source: ConfigFile, path: Path, word: str) -> str:
 
 
 def _choice(*known: str, fold: Callable[[str], str] = str) -> Callable[[ConfigFile, str, Any], str]:
-    """A reader of a value that is one of a few words."""
+    """A function that reads a value with a few known words."""
 
     def read(source: ConfigFile, key: str, value: Any) -> str:
         return _one_of(source, (key,), value, known, fold)
@@ -211,11 +211,11 @@ def _count(source: ConfigFile, key: str, value: Any) -> int:
 
 
 def _path(source: ConfigFile, path: Path, value: Any, expected: str) -> str:
-    """A path from the configuration's directory, as one from the working directory."""
+    """A path in the configuration, made relative to the working directory."""
     text = _text(source, path, value, expected)
     if "\0" in text:
-        raise source.error(f"`{_spelt(path)}` is no path: it holds a null character", path)
-    # A file called `-` is not standard input.
+        raise source.error(f"`{_spelt(path)}` is not a path: it contains a null character", path)
+    # A file named `-` is not standard input.
     return os.path.join(source.directory or (os.curdir if text.startswith("-") else ""), text)
 
 
@@ -228,19 +228,19 @@ def _targets(source: ConfigFile, key: str, value: Any) -> dict[str, str]:
     for name, target in _table(source, key, value).items():
         at = (key, name)
         if not name.strip() or name.startswith("-"):
-            raise source.error(f"`{_short(name)}` is no name for a target: it is blank or starts with `-`", at)
+            raise source.error(f"`{_short(name)}` is not a target name: it is blank or starts with `-`", at)
         if isinstance(target, dict):
-            expected = f'the path or address of a target; in [{key}], quote a name that has dots: "a.b" = "..."'
+            expected = f'a path or URL; in [{key}], quote a name that has dots: "a.b" = "..."'
             raise source.mistyped(at, target, expected)
         if isinstance(target, str) and target.startswith(("http://", "https://")):
             targets[name] = target
         else:
-            targets[name] = _path(source, at, target, "the path or address of a target")
+            targets[name] = _path(source, at, target, "a path or URL")
     return targets
 
 
 def _limits(source: ConfigFile, key: str, value: Any) -> float | None:
-    """How long an answer of a live server may take, in seconds."""
+    """The timeout for responses of live servers, in seconds."""
     timeout = None
     for name, limit in _table(source, key, value).items():
         if name not in LIMITS_KEYS:
@@ -260,7 +260,7 @@ def _table(source: ConfigFile, key: str, value: Any) -> dict[str, Any]:
 
 
 def _severity(source: ConfigFile, key: str, value: Any) -> dict[str, tuple[str, str]]:
-    """For each rule the entry that decides, and its word: a rule's own before its ruleset's before that of all."""
+    """The deciding entry and severity for each rule: its own, then its ruleset's, then that of `all`."""
     families: list[dict[str, tuple[str, str]]] = [{}, {}]
     own: dict[str, tuple[str, str]] = {}
     for name, value_of_name in _table(source, key, value).items():
@@ -271,7 +271,7 @@ def _severity(source: ConfigFile, key: str, value: Any) -> dict[str, tuple[str, 
         if named:
             families[len(named) == 1].update(dict.fromkeys(rules, entry))
         elif rules[0] in own:
-            raise source.error(f"`{own[rules[0]][0]}` and `{name}` are one rule; keep one of them", at)
+            raise source.error(f"`{own[rules[0]][0]}` and `{name}` are the same rule; keep one of them", at)
         else:
             own[rules[0]] = entry
     return {**families[0], **families[1], **own}
@@ -309,7 +309,7 @@ def _ignore_for(source: ConfigFile, at: Path, entry: Any, header: str) -> Ignore
 
 
 def _rule_ids(named: Iterable[str]) -> frozenset[str]:
-    """The ids of the rules that these words, all known, stand for."""
+    """The ids of the rules that these known words stand for."""
     ids: set[str] = set()
     for word in dict.fromkeys(named):
         families = _rulesets_named(word)
@@ -333,4 +333,4 @@ KEYS: dict[str, tuple[str, Callable[[ConfigFile, str, Any], Any]]] = {
     "targets": ("targets", _targets),
     "limits": ("timeout", _limits),
 }
-"""Every key, with the field of Settings that it fills and what reads it."""
+"""Every key, with the field of Settings it fills and the function that reads it."""

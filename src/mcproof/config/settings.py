@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 OWN_FILE, SHARED_FILE = "mcproof.toml", "pyproject.toml"
 TABLE = ("tool", "mcproof")
-"""Where the settings stand in a `pyproject.toml`."""
+"""The table of the settings in a `pyproject.toml`."""
 
 MAX_BYTES = 1_000_000
 
 
 class SettingLocation(NamedTuple):
-    """Where something stands: the file as a user would name it, and the line."""
+    """The location of a setting: the file as a user would name it, and the line."""
 
     file: str
     line: int
@@ -31,24 +31,24 @@ class SettingLocation(NamedTuple):
 
 
 class IgnoreFor(NamedTuple):
-    """Rules that say nothing about some items of a catalog."""
+    """An `[[ignore-for]]` entry: rules that are suppressed for some items."""
 
     kind: str | None
-    """What sort of item; None for everything, the server included."""
+    """The kind of item; None for everything, the server included."""
     glob: str
     rules: frozenset[str]
     """The ids of the rules."""
     named: tuple[str, ...]
-    """The rules and rulesets as they are written."""
+    """The rules and rulesets as written."""
     reason: str | None
     location: SettingLocation
 
     def matches(self, rule_id: str, item: Item) -> bool:
-        """Whether a finding of this rule about this item is to be left out."""
+        """Whether it suppresses findings of this rule about this item."""
         return rule_id in self.rules and self.concerns(item)
 
     def concerns(self, item: Item) -> bool:
-        """Whether it is about this item. A name in full always matches itself."""
+        """Whether it applies to this item. A full name always matches itself."""
         if self.kind is None:
             return True
         return item.kind == self.kind and (item.label == self.glob or _pattern(self.glob)(item.label) is not None)
@@ -56,7 +56,7 @@ class IgnoreFor(NamedTuple):
 
 @cache
 def _pattern(glob: str) -> Callable[[str], object]:
-    """What matches the names that a glob stands for, compiled once."""
+    """The compiled matcher of a glob."""
     import re
     from fnmatch import translate
 
@@ -64,7 +64,7 @@ def _pattern(glob: str) -> Callable[[str], object]:
 
 
 class Settings(NamedTuple):
-    """What a configuration says. What it does not say is empty or None, and every command has its own default."""
+    """The settings of a configuration. Absent ones are empty or None, since every command has its own defaults."""
 
     rulesets: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
@@ -73,25 +73,25 @@ class Settings(NamedTuple):
     min_grade: str | None = None
     max_tokens: int | None = None
     baseline: str | None = None
-    """A path that can be opened from the working directory."""
-    severity: dict[str, str] = {}  # noqa: RUF012 (nobody writes into settings)
-    """The severity word of each rule that is given one, by its id."""
+    """A path relative to the working directory."""
+    severity: dict[str, str] = {}  # noqa: RUF012 (settings are never mutated)
+    """The configured severity of rules, by id."""
     ignores: tuple[IgnoreFor, ...] = ()
     targets: dict[str, str] = {}  # noqa: RUF012
-    """The paths and addresses that have a name, usable from the working directory."""
+    """The paths and URLs of named targets; paths are relative to the working directory."""
     timeout: float | None = None
-    """How long an answer of a live server may take, in seconds."""
+    """The timeout for responses of live servers, in seconds."""
     file: str | None = None
-    """The configuration, as a user would name it; None where there is none."""
+    """The configuration file, as a user would name it; None if there is none."""
     locations: dict[str, SettingLocation] = {}  # noqa: RUF012
-    """Where each top-level key stands; also `severity.ID` for each rule and `targets.NAME` for each target."""
+    """The location of each top-level key, of `severity.ID` for each rule and of `targets.NAME` for each target."""
 
 
 DEFAULTS = Settings()
 
 
 def directory_of(target: str) -> str:
-    """Where the search for a target's configuration starts."""
+    """The directory where the search for a target's configuration starts."""
     if target == "-" or target.startswith(("http://", "https://")):
         return os.curdir
     return target if os.path.isdir(target) else os.path.dirname(target) or os.curdir
@@ -138,19 +138,19 @@ def _settings_in(directory: str) -> Settings | None:
 
 
 def read_settings(file: str) -> Settings:
-    """The settings in a file that the user names. A `pyproject.toml` must have the table `[tool.mcproof]`."""
+    """The settings in a file named by the user. A `pyproject.toml` must have the table `[tool.mcproof]`."""
     try:
         path = os.path.abspath(file)
     except OSError:
         path = file
     settings = _read(path)
     if settings is None:
-        raise ConfigError("no configuration in it: there is no table `[tool.mcproof]`", file=_as_named(path))
+        raise ConfigError("no table `[tool.mcproof]`", file=_as_named(path))
     return settings
 
 
 def _as_named(path: str) -> str:
-    """A path as a user would write it: from the working directory, if it lies below that."""
+    """A path as a user would write it: relative if it is below the working directory."""
     try:
         below = os.getcwd().rstrip(os.sep) + os.sep
     except OSError:
@@ -159,7 +159,7 @@ def _as_named(path: str) -> str:
 
 
 def _read(path: str) -> Settings | None:
-    """The settings in a file; None where it is a `pyproject.toml` that has none."""
+    """The settings in a file; None for a `pyproject.toml` without any."""
     file = _as_named(path)
     data = _bytes_of(path, file)
     is_shared = os.path.basename(path) == SHARED_FILE
@@ -187,5 +187,5 @@ def _bytes_of(path: str, file: str) -> bytes:
     except ValueError:  # a name that no file can have
         raise ConfigError("cannot be read: no such file", file=file) from None
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"larger than {MAX_BYTES // 1_000_000} MB; no configuration is", file=file)
+        raise ConfigError(f"larger than {MAX_BYTES // 1_000_000} MB", file=file)
     return data

@@ -1,9 +1,9 @@
-"""The embedded example: a weather server over standard input and output, with the faults that real servers have.
+"""The demo: a weather server over stdio with the faults of real servers.
 
     python -m mcproof.demo.server
 
-It greets on standard output, gives no version, checks some of what its schemas promise and not the rest, and ends when
-it is asked for a forecast of no number of days.
+It prints a greeting to stdout, reports no version, validates only some of what its schemas promise, and crashes when
+the number of days is not a number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ METHOD_NOT_FOUND, INVALID_PARAMS = -32601, -32602
 
 
 def main() -> None:
-    """Answer requests until the input ends."""
+    """Respond to requests until the input ends."""
     catalog = json.loads((files("mcproof.demo") / "weather.json").read_text(encoding="utf-8"))
     sys.stdout.write("weather server is ready\n")
     for line in sys.stdin:
@@ -43,7 +43,7 @@ def _answer(request: dict[str, Any], catalog: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call(params: dict[str, Any], catalog: dict[str, Any]) -> dict[str, Any]:
-    """Call a tool, which like many of its kind looks at some arguments and not at others."""
+    """Call a tool, validating some arguments and not others, as real servers do."""
     name, arguments = params.get("name"), params.get("arguments") or {}
     tool = next((tool for tool in catalog["tools"] if tool["name"] == name), None)
     if tool is None:
@@ -52,7 +52,7 @@ def _call(params: dict[str, Any], catalog: dict[str, Any]) -> dict[str, Any]:
     if missing := [each for each in needed if each not in arguments]:
         return _text(f"missing: {', '.join(missing)}", is_error=True)
     if name == "current.conditions" and not (isinstance(arguments["station"], str) and len(arguments["station"]) <= 12):
-        return _text("a station is a text of up to 12 characters", is_error=True)
+        return _text("a station is a string of up to 12 characters", is_error=True)
     if name == "get_forecast":
         days = range(min(arguments.get("days", 1), 14))
         return _text("\n".join(f"day {day + 1} in {arguments['city']}: 18 °C and a light breeze" for day in days))

@@ -1,6 +1,6 @@
 """Changes of resources, resource templates and prompts.
 
-Only captures have these lists: a bare list of tools says nothing about them.
+Only captures contain these lists; a bare list of tools does not.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def declared_types(schema: dict[str, Any]) -> list[str] | None:
 
 
 def accepted_types(schema: dict[str, Any]) -> list[str] | None:
-    """The types in `type`, or else of the values in `enum` or `const`; None if there are none of these."""
+    """The types in `type`, or else of the values in `enum` or `const`; None if all of these are absent or malformed."""
     if "type" in schema:
         return declared_types(schema)
     values = [schema["const"]] if "const" in schema else schema.get("enum")

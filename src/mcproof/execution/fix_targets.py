@@ -79,7 +79,7 @@ def _fix_source(target: LoadedTarget, findings: list[Finding], *, keep_optional:
     if not files and os.path.isfile(name):
         data = read_bytes(target.source)
         files = [FixedFile(file=name, before=data, after=data, text="", edits=[])]
-    return _fixed_target(catalog, findings, changes.mended, files, changes.applied, changes.made_required)
+    return _fixed_target(catalog, findings, changes.fixed, files, changes.applied, changes.made_required)
 
 
 def _fixed_target(

@@ -58,9 +58,9 @@ class StrategyCompiler:
     def strategy(self, schemas: Schemas) -> Strategy:
         """A strategy for these schemas that is compiled on its first call."""
         key = tuple(map(id, schemas))
-        known = self._strategies.get(key)
-        if known is not None:
-            return known
+        compiled = self._strategies.get(key)
+        if compiled is not None:
+            return compiled
 
         def compile_first(random: Random, depth: int) -> Any:
             strategy = self._strategies[key]

@@ -221,19 +221,19 @@ class ObjectConstraints(_Mergeable):
     def with_dependencies(self, names: Iterable[str]) -> list[str]:
         """These names, followed by the names that `dependentRequired` demands for them."""
         found = list(dict.fromkeys(names))
-        known = set(found)
+        seen = set(found)
         for name in found:
             for dependency in self.dependent_required.get(name, ()):
-                if dependency not in known:
-                    known.add(dependency)
+                if dependency not in seen:
+                    seen.add(dependency)
                     found.append(dependency)
         return found
 
     def in_declared_order(self, names: list[str]) -> list[str]:
         """These names in the order of their declaration, undeclared ones last."""
-        wanted = dict.fromkeys(names)
-        declared = [name for name in self.declared_names() if name in wanted]
-        return declared + [name for name in wanted if name not in set(declared)]
+        distinct = dict.fromkeys(names)
+        declared = [name for name in self.declared_names() if name in distinct]
+        return declared + [name for name in distinct if name not in set(declared)]
 
 
 class ValueConstraints(_Mergeable):

@@ -1,1 +1,1 @@
-"""The rules, one module a ruleset, and their cases as data in `cases/`."""
+"""The rules, one module or package per ruleset, and their cases in `cases/`."""

@@ -1,4 +1,4 @@
-"""`catalog`: what is wrong with the input itself, where no other rule names it. Part of no score."""
+"""`catalog`: problems of the input itself that no other ruleset reports. Not part of a score."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 def entry_not_object(item: Item) -> Iterator[Problem]:
     """An entry of a list is not an object.
 
-    Why: clients that validate the list refuse all of it, good entries included.
-    Fix: find out what the server put there; every entry is an object with at least a name.
+    Why: clients that validate the list reject all of it, valid entries included.
+    Fix: find out why the server sends it; every entry is an object with at least a name.
     """
     if not item.is_object:
         yield Problem(f"is {kind_of(item.raw)}, not an object")
@@ -35,8 +35,8 @@ def entry_not_object(item: Item) -> Iterator[Problem]:
 def missing_name(item: Item) -> Iterator[Problem]:
     """A tool, template or prompt has no name, or one that is not a string.
 
-    Why: nothing can be called or asked for without its name, and validating clients refuse the whole list.
-    Fix: give it a name that is a non-empty string.
+    Why: it cannot be called or requested without a name, and validating clients reject the whole list.
+    Fix: set its name to a non-empty string.
     """
     if item.is_object and not item.name and item.kind != "resource":
         if "name" in item.fields:
@@ -51,12 +51,13 @@ def missing_name(item: Item) -> Iterator[Problem]:
 def duplicate_key(catalog: Catalog) -> Iterator[Problem]:
     """An object of the snapshot has the same key twice.
 
-    Why: parsers keep the last one, or the first, or refuse; what a reader of the file sees may not be what is used.
+    Why: parsers keep the last one, keep the first, or fail; a client may use another value than a reader of the file
+    sees.
     Fix: remove one of them.
     """
     for pointer, key, place in catalog.document.duplicate_keys():
         yield Problem(
-            f"the key `{key}` stands twice in one object; the last one counts",
+            f"the key `{key}` occurs twice in one object; the last one counts",
             pointer.removeprefix(catalog.server.pointer),
             evidence={"key": key},
             near=place,
@@ -65,25 +66,25 @@ def duplicate_key(catalog: Catalog) -> Iterator[Problem]:
 
 @rule("CAT-004", ruleset="catalog", name="rule-crashed", severity="error", category="internal", accompanies="all")
 def rule_crashed(crash: RuleCrash) -> Iterator[Problem]:
-    """A rule of mcproof failed on this input.
+    """A rule of mcproof crashed on this input.
 
-    Why: what the rule would have found is not known; the other rules are not affected.
-    Fix: report it with the input that caused it; `--ignore` the rule until it is mended.
+    Why: what the rule would have found is unknown; other rules are not affected.
+    Fix: report the bug with the input that caused it; `--ignore` the rule until it is fixed.
     """
-    times = f", {crash.times} times in all" if crash.times > 1 else ""
-    yield Problem(f"rule `{crash.rule}` failed on {crash.subject}{times}: {crash.error}", evidence=crash._asdict())
+    times = f", {crash.times} times in total" if crash.times > 1 else ""
+    yield Problem(f"rule `{crash.rule}` crashed on {crash.subject}{times}: {crash.error}", evidence=crash._asdict())
 
 
 @rule("CAT-005", ruleset="catalog", name="nested-too-deep", severity="warning", category="schema", accompanies="strict")
 def nested_too_deep(tree: SchemaTree) -> Iterator[Problem]:
-    """A schema nests so deeply that the strict rules stop.
+    """A schema is nested too deep for the strict rules.
 
-    Why: what lies deeper was not checked; no client or model makes sense of such a schema either.
+    Why: deeper levels were not checked; clients and models cannot handle such a schema either.
     Fix: flatten the schema; give a recursive shape a name in `$defs` and refer to it.
     """
     if tree.cut is not None:
         yield Problem(
-            f"the schema nests more than {STRICT_LEVELS} levels deep; what lies below was not checked",
+            f"the schema is nested more than {STRICT_LEVELS} levels deep; deeper levels were not checked",
             at=tree.base,
             evidence={"pointer": tree.cut.pointer, "limit": STRICT_LEVELS},
         )
@@ -91,10 +92,10 @@ def nested_too_deep(tree: SchemaTree) -> Iterator[Problem]:
 
 @rule("CAT-006", ruleset="catalog", name="wrong-json-type", severity="warning", category="protocol")
 def wrong_json_type(item: Item) -> Iterator[Problem]:
-    """A field has another JSON type than the protocol says.
+    """A field has a different JSON type than the protocol defines.
 
-    Why: validating clients refuse the whole list for it; the others ignore the field.
-    Fix: send the type that the message names, or leave the field out.
+    Why: validating clients reject the whole list; others ignore the field.
+    Fix: send the type that the message names, or omit the field.
     """
     for key, (wanted, name) in _FIELDS[item.kind].items():
         if key in item.fields and not isinstance(item.fields[key], wanted):
@@ -107,9 +108,9 @@ def wrong_json_type(item: Item) -> Iterator[Problem]:
 
 @rule("CAT-007", ruleset="catalog", name="malformed-parameters", severity="warning", category="schema")
 def malformed_parameters(tool: Tool) -> Iterator[Problem]:
-    """The parameters of a tool are not declared the way JSON Schema asks.
+    """The parameters of a tool are not declared as JSON Schema requires.
 
-    Why: validators refuse such a schema or ignore the keyword, so nothing is constrained.
+    Why: validators reject such a schema or ignore the keyword, so nothing is constrained.
     Fix: make `properties` an object of schemas, and `required` a list of names.
     """
     if tool.schema is None:
@@ -128,10 +129,10 @@ def malformed_parameters(tool: Tool) -> Iterator[Problem]:
 
 @rule("CAT-008", ruleset="catalog", name="not-a-list", severity="error", category="protocol")
 def not_a_list(catalog: Catalog) -> Iterator[Problem]:
-    """A part of a capture that should be a list is something else.
+    """A part of a capture that should be a list is not a list.
 
     Why: nothing in it could be read, so nothing in it was checked.
-    Fix: capture the server again, or leave the part out.
+    Fix: capture the server again, or remove the part.
     """
     for key in _LISTS:
         if key in catalog.server.fields and not isinstance(catalog.server.fields[key], list):
@@ -140,21 +141,21 @@ def not_a_list(catalog: Catalog) -> Iterator[Problem]:
 
 @rule("CAT-009", ruleset="catalog", name="more-pages", severity="warning", category="protocol")
 def more_pages(catalog: Catalog) -> Iterator[Problem]:
-    """The list of tools goes on after the page that was saved.
+    """The saved list of tools continues on another page.
 
-    Why: what stands on the next pages was not checked.
-    Fix: ask again with the `cursor` until there is no `nextCursor`, and save all pages as one list.
+    Why: tools on later pages were not checked.
+    Fix: repeat the request with the `cursor` until there is no `nextCursor`, and save all pages as one list.
     """
     if catalog.has_more:
-        yield Problem("the list has a `nextCursor`: this is one page of several, and only it was checked")
+        yield Problem("the list has a `nextCursor`: only this page was checked")
 
 
 @rule("CAT-010", ruleset="catalog", name="source-not-read", severity="error", category="source")
 def source_not_read(catalog: Catalog) -> Iterator[Problem]:
-    """A file of the source could not be read.
+    """A source file could not be read.
 
-    Why: what it registers was not checked, and nobody knows what that is.
-    Fix: mend the file; `python -m py_compile FILE` tells what is wrong with it.
+    Why: what it registers is unknown and was not checked.
+    Fix: fix the file; `python -m py_compile FILE` shows the error.
     """
     for number, (file, _, _, what) in enumerate(catalog.source.problems if catalog.source is not None else ()):
         yield Problem(f"{file}: {what}", near=f"/problems/{number}", evidence={"file": file})

@@ -1,7 +1,7 @@
-"""`grade`: the 21 rules of the published grading method, which the score and the letter are computed from.
+"""`grade`: the 21 rules of the published grading method, which determine the score and the letter.
 
-Three severities, each worth points: error, warning, info. Lengths and blanks are JavaScript's, because the
-method is defined by a JavaScript program.
+Three severities cost points: error, warning, info. Lengths and whitespace follow JavaScript, because the method is
+defined by a JavaScript program.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TYPING_KEYWORDS = ("type", "enum", "oneOf", "anyOf", "allOf", "$ref")
 
 
 def _plain(text: str) -> str:
-    """A name or description as words, so that both can be compared."""
+    """A name or description as words, for comparing the two."""
     return text.lower().replace("_", " ").replace("-", " ")
 
 
@@ -43,8 +43,8 @@ def _plain(text: str) -> str:
 def server_empty(catalog: Catalog) -> Iterator[Problem]:
     """The server offers no tools, resources or prompts.
 
-    Why: there is nothing that a client could use; the score is 0 whatever else is right.
-    Fix: expose at least one tool, resource or prompt, or find out why the list came back empty.
+    Why: clients have nothing to use; the score is 0 regardless of other rules.
+    Fix: offer at least one tool, resource or prompt, or find out why the list is empty.
     """
     if catalog.is_empty:
         yield Problem("the server offers no tools, resources or prompts")
@@ -59,13 +59,13 @@ def server_empty(catalog: Catalog) -> Iterator[Problem]:
     needs="server",
 )
 def server_no_name(catalog: Catalog) -> Iterator[Problem]:
-    """The server does not say its name when a client connects.
+    """The server does not report its name when a client connects.
 
-    Why: clients and logs show the name to tell servers apart.
-    Fix: set `serverInfo.name` in the answer to `initialize`.
+    Why: clients and logs identify servers by name.
+    Fix: set `serverInfo.name` in the response to `initialize`.
     """
     if catalog.describes_server and not truthy(catalog.server_info.get("name")):
-        yield Problem("the server does not say its name", near=catalog.server_info_pointer)
+        yield Problem("the server does not report its name", near=catalog.server_info_pointer)
 
 
 @rule(
@@ -73,17 +73,17 @@ def server_no_name(catalog: Catalog) -> Iterator[Problem]:
     ruleset="grade",
     severity="warning",
     category="server",
-    remedy="say the server's version",
+    remedy="report the server's version",
     needs="server",
 )
 def server_no_version(catalog: Catalog) -> Iterator[Problem]:
-    """The server does not say its version when a client connects.
+    """The server does not report its version when a client connects.
 
-    Why: without one nobody can tell which release misbehaved, or that something changed.
-    Fix: set `serverInfo.version` in the answer to `initialize`; some SDKs leave it empty unless told.
+    Why: without a version it is unclear which release misbehaved, or that anything changed.
+    Fix: set `serverInfo.version` in the response to `initialize`; some SDKs leave it empty by default.
     """
     if catalog.describes_server and not truthy(catalog.server_info.get("version")):
-        yield Problem("the server does not say its version", near=catalog.server_info_pointer)
+        yield Problem("the server does not report its version", near=catalog.server_info_pointer)
 
 
 @rule(
@@ -91,13 +91,13 @@ def server_no_version(catalog: Catalog) -> Iterator[Problem]:
     ruleset="grade",
     severity="error",
     category="server",
-    remedy="give every tool a name of its own",
+    remedy="give every tool a unique name",
 )
 def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
     """Two or more tools have the same name.
 
-    Why: a call names a tool, so only one of them can be reached.
-    Fix: give every tool a name of its own.
+    Why: calls refer to tools by name, so only one of them can be called.
+    Fix: give every tool a unique name.
     """
     seen: set[str] = set()
     repeated: dict[str, Tool] = {}
@@ -109,7 +109,7 @@ def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
     if repeated:
         names = ", ".join(f"`{name}`" for name in repeated)
         first = next(iter(repeated.values()))
-        yield Problem(f"more than one tool is called {names}", near=f"{first.pointer}/name")
+        yield Problem(f"several tools are named {names}", near=f"{first.pointer}/name")
 
 
 # --- tools --------------------------------------------------------------------------------------------------------
@@ -125,8 +125,8 @@ def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
 def tool_no_description(tool: Tool) -> Iterator[Problem]:
     """A tool has no description.
 
-    Why: a model chooses tools by their descriptions; without one it can only guess from the name.
-    Fix: say what the tool does, when to use it and what it returns.
+    Why: models choose tools by their descriptions; without one they can only guess from the name.
+    Fix: describe what the tool does, when to use it and what it returns.
     """
     if tool.is_object and is_blank(tool.description):
         yield Problem("has no description", at=tool.pointer_to("description"))
@@ -137,13 +137,13 @@ def tool_no_description(tool: Tool) -> Iterator[Problem]:
     ruleset="grade",
     severity="warning",
     category="description",
-    remedy="say more about {n} tool{s}",
+    remedy="extend {n} description{s}",
 )
 def tool_short_description(tool: Tool) -> Iterator[Problem]:
     """A tool's description has fewer than 10 characters.
 
-    Why: a word or two give a model almost nothing to choose by.
-    Fix: say what the tool does, when to use it and what it returns.
+    Why: a word or two are not enough for a model to choose the tool.
+    Fix: describe what the tool does, when to use it and what it returns.
     """
     size = length(trim(tool.description))
     if 0 < size < SHORT_DESCRIPTION:
@@ -161,7 +161,7 @@ def tool_long_description(tool: Tool) -> Iterator[Problem]:
     """A tool's description has more than 500 characters.
 
     Why: every description is sent with every request, whether or not the tool is used.
-    Fix: keep it under 300 characters; move details of a parameter to that parameter.
+    Fix: keep it under 300 characters; move details about parameters to the parameters.
     """
     size = length(trim(tool.description))
     if size > LONG_DESCRIPTION:
@@ -178,8 +178,8 @@ def tool_long_description(tool: Tool) -> Iterator[Problem]:
 def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
     """A tool's description only repeats its name.
 
-    Why: it costs tokens and tells a model nothing that the name did not.
-    Fix: say what the tool does, when to use it and what it returns.
+    Why: it costs tokens and adds nothing to the name.
+    Fix: describe what the tool does, when to use it and what it returns.
     """
     description = trim(tool.description)
     if description and _plain(description) == _plain(tool.name):
@@ -196,8 +196,8 @@ def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
 def tool_no_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no input schema, or one that is not an object.
 
-    Why: a client does not know what arguments to send and cannot check them.
-    Fix: add an `inputSchema`; for a tool without arguments `{"type": "object", "properties": {}}`.
+    Why: clients do not know which arguments to send and cannot validate them.
+    Fix: add an `inputSchema`; for a tool without arguments, `{"type": "object", "properties": {}}`.
     """
     if tool.is_object and tool.schema is None:
         yield Problem("has no input schema", at=tool.pointer_to("inputSchema"))
@@ -213,7 +213,7 @@ def tool_no_schema(tool: Tool) -> Iterator[Problem]:
 def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
     """The type of an input schema is not `object`.
 
-    Why: arguments are always an object; the protocol asks the schema to say so.
+    Why: arguments are always an object, and the protocol requires the schema to declare that.
     Fix: set `"type": "object"` at the root of the schema.
     """
     if tool.schema is not None and tool.schema.get("type") != "object":
@@ -226,13 +226,13 @@ def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
     severity="info",
     category="schema",
     fault=MISSING_REQUIRED,
-    remedy="say what {n} tool{s} cannot do without",
+    remedy="mark required parameters on {n} tool{s}",
 )
 def tool_no_required(tool: Tool) -> Iterator[Problem]:
     """A tool has parameters but marks none of them as required.
 
-    Why: a model may leave out what the tool cannot work without.
-    Fix: list the parameters that a call must have in `required`.
+    Why: a model may omit an argument that the tool needs.
+    Fix: list the parameters that every call needs in `required`.
     """
     if tool.schema is not None and tool.parameters:
         required = tool.schema.get("required")
@@ -250,8 +250,8 @@ def tool_no_required(tool: Tool) -> Iterator[Problem]:
 def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
     """A required parameter is not among the properties.
 
-    Why: a caller must send it and is not told what it is; with a closed object no call can be valid.
-    Fix: declare the parameter, or take it off the list.
+    Why: callers must send it without knowing what it is; if the object is closed, no call can be valid.
+    Fix: declare the parameter, or remove it from `required`.
     """
     if tool.schema is None or not isinstance(tool.schema.get("properties"), dict):
         return
@@ -271,10 +271,10 @@ def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
     remedy="list the properties of {n} input schema{s}",
 )
 def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
-    """An input schema does not say which properties there are.
+    """An input schema does not declare any properties.
 
-    Why: it cannot be told from a schema that somebody forgot to finish.
-    Fix: add `properties`; for a tool without arguments an empty object.
+    Why: it looks like a schema that was never finished.
+    Fix: add `properties`; an empty object for a tool without arguments.
     """
     schema = tool.schema
     if schema is not None and schema.get("type") == "object" and not isinstance(schema.get("properties"), dict):
@@ -291,7 +291,7 @@ def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
 def tool_name_convention(tool: Tool) -> Iterator[Problem]:
     """A tool's name has characters other than letters, digits, `_` and `-`, or does not start with a letter.
 
-    Why: some clients cannot call a tool of such a name, or show it wrongly.
+    Why: some clients cannot call a tool with such a name, or display it incorrectly.
     Fix: use snake_case or kebab-case.
     """
     name = tool.fields.get("name")
@@ -312,8 +312,8 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
 def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no description.
 
-    Why: a model fills in arguments from their descriptions; a name alone leaves format and meaning open.
-    Fix: say what the parameter means, its format, and an example where that helps.
+    Why: models fill in arguments from their descriptions; a name alone does not define format and meaning.
+    Fix: describe its meaning and format, with an example where it helps.
     """
     for node in tree.parameters:
         schema = node.schema
@@ -332,12 +332,12 @@ def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
 def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no type.
 
-    Why: a client can neither check an argument nor offer the right field for it.
+    Why: clients cannot validate the argument or choose an input field for it.
     Fix: give it a `type`, an `enum`, or a union of schemas that have one.
     """
     for node in tree.parameters:
         schema = node.schema
-        if type(schema) is dict and "type" in schema and schema["type"]:  # nearly always
+        if type(schema) is dict and "type" in schema and schema["type"]:  # the common case
             continue
         typing = [schema[keyword] for keyword in _TYPING_KEYWORDS if keyword in schema] if type(schema) is dict else []
         if truthy(schema) and not any(map(truthy, typing)):
@@ -357,7 +357,7 @@ def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
 def resource_no_name(resource: Resource) -> Iterator[Problem]:
     """A resource has no name.
 
-    Why: people and clients see an address instead of what it is.
+    Why: users and clients see a URI instead of a name.
     Fix: give it a short descriptive name.
     """
     if resource.is_object and not truthy(resource.fields.get("name")):
@@ -374,8 +374,8 @@ def resource_no_name(resource: Resource) -> Iterator[Problem]:
 def resource_no_description(resource: Resource) -> Iterator[Problem]:
     """A resource has no description.
 
-    Why: a client cannot tell a user, or a model, what it contains.
-    Fix: say in a sentence what the resource holds.
+    Why: clients cannot show users or models what it contains.
+    Fix: describe its content in a sentence.
     """
     if resource.is_object and is_blank(resource.fields.get("description")):
         yield Problem("has no description", at=resource.pointer_to("description"))
@@ -391,7 +391,7 @@ def resource_no_description(resource: Resource) -> Iterator[Problem]:
 def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
     """A resource has no MIME type.
 
-    Why: a client has to guess how to show it.
+    Why: clients have to guess how to display it.
     Fix: set `mimeType`, such as `text/plain` or `application/json`.
     """
     if resource.is_object and not truthy(resource.fields.get("mimeType")):
@@ -408,8 +408,8 @@ def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
 def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
     """A prompt has no description.
 
-    Why: a user has to know what a prompt does before running it.
-    Fix: say in a sentence what the prompt does.
+    Why: users need to know what a prompt does before they run it.
+    Fix: describe in a sentence what the prompt does.
     """
     if prompt.is_object and is_blank(prompt.fields.get("description")):
         yield Problem("has no description", at=prompt.pointer_to("description"))
@@ -425,8 +425,8 @@ def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
 def prompt_arg_no_description(prompt: Prompt) -> Iterator[Problem]:
     """An argument of a prompt has no description.
 
-    Why: a user cannot tell what to fill in.
-    Fix: say what the argument means and its format.
+    Why: users do not know what to enter.
+    Fix: describe its meaning and format.
     """
     arguments = prompt.fields.get("arguments")
     for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):

@@ -1,4 +1,4 @@
-"""`strict`: whether an input schema constrains what a caller may send."""
+"""`strict`: whether input schemas constrain what callers may send."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     fixable=True,
 )
 def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
-    """An object declares properties but does not say which of them are required.
+    """An object declares properties but not which of them are required.
 
-    Why: a caller has to guess, and the server cannot rely on any argument being present.
-    Fix: list the required properties; an empty list says that none is.
+    Why: callers have to guess, and the server cannot rely on any argument being present.
+    Fix: list the required properties; if none is required, declare an empty list.
     """
     for node in tree.objects:
         if node.properties and not isinstance(node.schema.get("required"), list):
@@ -48,10 +48,10 @@ def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
     fixable=True,
 )
 def open_object(tree: SchemaTree) -> Iterator[Problem]:
-    """An object accepts properties that it does not declare.
+    """An object accepts undeclared properties.
 
-    Why: a misspelt or invented argument is accepted in silence, and the caller never learns that it had no effect.
-    Fix: set `additionalProperties` to false; where any key is meant to be allowed, say so in the description.
+    Why: a misspelled or invented argument is silently accepted, and the caller never learns that it had no effect.
+    Fix: set `additionalProperties` to false; if any key is allowed on purpose, mention it in the description.
     """
     for node in tree.objects:
         additional = node.schema.get("additionalProperties", True)
@@ -81,7 +81,7 @@ def open_object(tree: SchemaTree) -> Iterator[Problem]:
 def untyped_property(tree: SchemaTree) -> Iterator[Problem]:
     """A property accepts any value.
 
-    Why: whatever a model sends passes validation, so the mistake surfaces deep inside the tool, or not at all.
+    Why: whatever a model sends passes validation, so the error surfaces deep inside the tool, or not at all.
     Fix: give it a `type`, an `enum` or a `const`; in a union, give every branch one.
     """
     for node in tree.properties:
@@ -101,8 +101,8 @@ def untyped_property(tree: SchemaTree) -> Iterator[Problem]:
 def unbounded_size(tree: SchemaTree) -> Iterator[Problem]:
     """A string has no `maxLength`, or an array no `maxItems`.
 
-    Why: an argument of any size is valid, so a megabyte of text reaches the tool and what stands behind it.
-    Fix: set the largest size that makes sense for this argument; only its author knows it.
+    Why: arguments of any size are valid, so a megabyte of text reaches the tool and the systems behind it.
+    Fix: set the largest sensible size for this argument; only its author knows it.
     """
     for node in tree.properties:
         kinds = unbounded_kinds(node.schema, tree)
@@ -119,7 +119,7 @@ _UNBOUNDED = {
 
 
 def _named(path: str) -> str:
-    """What to call the object schema at a path in a sentence."""
+    """The object schema at a path, in words."""
     return f"the object at `{path}`" if path else "the input schema"
 
 

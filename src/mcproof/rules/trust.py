@@ -1,6 +1,6 @@
-"""`trust`: whether an agent, and whoever reviews it, can rely on a catalog.
+"""`trust`: whether agents and reviewers can rely on a catalog.
 
-Every rule has a weight, a dimension and a phase; a rule of the post-handshake phase needs a list of tools.
+Every rule has a weight, a dimension and a phase; rules of the post-handshake phase need a list of tools.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_BYTES, MAX_LEVELS = 65_536, 32
 
 
 def _identity(evidence: dict[str, Any]) -> str:
-    """All hits of a tool, in whatever order they were met; a size may change a little and stay the same fault."""
+    """All hits of a tool, in any order; a small change of a size does not change the identity."""
     hits = {f"{hit['kind']} {hit['detail'] if hit['kind'].startswith('ref_') else ''}" for hit in evidence["hits"]}
     return "\0".join(sorted(hits))
 
@@ -39,9 +39,9 @@ def _identity(evidence: dict[str, Any]) -> str:
     sums_up=_identity,
 )
 def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
-    """An input schema is too large or too deep, or has a reference that leads out, nowhere or in a circle.
+    """An input schema is too large or too deep, or has a `$ref` that is external, unresolvable or circular.
 
-    Why: strict clients fail on such a schema, lenient ones check nothing; either way no call is validated.
+    Why: strict clients fail on such a schema, lenient ones skip validation; either way no call is validated.
     Fix: keep schemas small and flat, keep every `$ref` inside the schema, and end recursive shapes explicitly.
     """
     tree = tool.tree
@@ -59,13 +59,13 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
 
 
 def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with a schema: the kind, the pointer of the schema that holds it, and what it is."""
+    """The defects of a schema: kind, pointer of the schema that contains it, and detail."""
     if _may_exceed(tree.root, MAX_BYTES):
         size = len(stringify(tree.root).encode())
         if size > MAX_BYTES:
             yield "oversized", "", f"the schema has {size:,} bytes; the limit is {MAX_BYTES:,}"
     if tree.deepest > MAX_LEVELS:
-        yield "too_deep", "", f"the schema nests {tree.deepest} levels deep; the limit is {MAX_LEVELS}"
+        yield "too_deep", "", f"the schema is nested {tree.deepest} levels deep; the limit is {MAX_LEVELS}"
     if not tree.holders:
         return
     for reference in tree.references.all:
@@ -73,24 +73,24 @@ def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
             yield (
                 "ref_non_local",
                 reference.holder.path,
-                f"`{reference.keyword}` leads out of the schema: {reference.text}",
+                f"external `{reference.keyword}`: {reference.text}",
             )
         elif not reference.is_resolved:
-            yield "ref_unresolvable", reference.holder.path, f"`{reference.keyword}` leads nowhere: {reference.text}"
+            yield "ref_unresolvable", reference.holder.path, f"unresolvable `{reference.keyword}`: {reference.text}"
     told: set[str] = set()
     for reference in tree.references.on_cycles():
         if reference.text not in told:
             told.add(reference.text)
-            yield "ref_cycle", reference.holder.path, f"`{reference.keyword}` leads in a circle: {reference.text}"
+            yield "ref_cycle", reference.holder.path, f"circular `{reference.keyword}`: {reference.text}"
 
 
 def _may_exceed(schema: dict[str, Any], limit: int) -> bool:
-    """Whether the compact JSON of a schema could exceed `limit`, decided in a quarter of the time of writing it.
+    """Whether the compact JSON of a schema could exceed `limit`, four times faster than encoding it.
 
-    A value takes at most six times as many bytes in JSON as `marshal` spends on it: `false,` against one, a control
-    character as six against one, a double of 24 characters against nine.
+    JSON takes at most six times as many bytes as `marshal`: `false,` for one byte, an escaped control character of six
+    for one, a double of 24 characters for nine.
     """
     try:
         return len(marshal.dumps(schema, 2)) * 6 > limit
-    except ValueError:  # nested deeper than marshal goes
+    except ValueError:  # too deep for marshal
         return True

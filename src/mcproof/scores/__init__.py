@@ -1,1 +1,1 @@
-"""How findings become numbers: pure functions of a catalog and its findings."""
+"""Scores: pure functions of a catalog and its findings."""

@@ -1,7 +1,7 @@
-"""The polish score: from 0 to 100, how much there is to do about names, descriptions and schemas.
+"""The polish score: names, descriptions and schemas, rated from 0 to 100.
 
-Every finding costs points by its severity, weighed by its category; many tools soften the sum, by the root of their
-number. Published with the rules, and computed as published.
+Every finding costs points by its severity, weighted by its category; the sum is divided by the square root of the
+number of tools. Computed as published with the rules.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 POINTS = {"error": 5.0, "warn": 2.0, "note": 0.5}
 WEIGHTS = {"schema": 0.20, "naming": 0.30, "description": 0.30, "consistency": 0.15, "security": 0.05}
-"""How much each category counts; together one."""
+"""The weight of each category; they add up to 1."""
 SCALE = 8
 
 
 class PolishDeduction(NamedTuple):
-    """What the findings of one rule add to the penalty."""
+    """The penalty for the findings of one rule."""
 
     rule: Rule
     times: int
@@ -33,7 +33,7 @@ class PolishDeduction(NamedTuple):
 
 class Polish(NamedTuple):
     score: int
-    """0 for a server that offers nothing: there is nothing to call polished."""
+    """0 for a server that offers nothing."""
     deductions: list[PolishDeduction]
     """By rule, the costliest first."""
     tools: int
@@ -43,12 +43,12 @@ class Polish(NamedTuple):
         return sum(each.penalty for each in self.deductions)
 
     def cost_of(self, deduction: PolishDeduction) -> float:
-        """What a deduction takes off the score, before rounding and cutting."""
+        """The points a deduction costs, before rounding and clamping."""
         return SCALE * deduction.penalty / _softening(self.tools)
 
 
 def polish(catalog: Catalog, findings: list[Finding]) -> Polish:
-    """The score that the findings of the `polish` ruleset give; others do not count."""
+    """The polish score of a catalog; only findings of the `polish` ruleset count."""
     counts: dict[Rule, int] = {}
     for finding in findings:
         if finding.rule.ruleset == "polish":
@@ -63,7 +63,7 @@ def polish(catalog: Catalog, findings: list[Finding]) -> Polish:
 
 
 def score_of(penalty: float, tools: int) -> int:
-    """The score for a penalty, rounded half to even, within 0 and 100."""
+    """The score for a penalty, rounded half to even and clamped to 0..100."""
     return max(0, min(100, round(100 - SCALE * penalty / _softening(tools))))
 
 

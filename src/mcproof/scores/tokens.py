@@ -1,4 +1,4 @@
-"""What a catalog costs in context: an estimate of the tokens that its tools take in every request."""
+"""Context cost: an estimate of the tokens a catalog's tools take in every request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHARACTERS_PER_TOKEN = 3.5
 class TokenCost(NamedTuple):
     total: int
     tools: dict[str, int]
-    """By the tool's label, in the catalog's order; tools of one name together."""
+    """By the tool's label, in catalog order; tools with the same name are added up."""
 
 
 def token_cost(catalog: Catalog) -> TokenCost:

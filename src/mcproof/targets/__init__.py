@@ -1,1 +1,1 @@
-"""From what the user points at to catalogs."""
+"""Targets: from what the user points at to catalogs."""

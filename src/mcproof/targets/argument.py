@@ -1,4 +1,4 @@
-"""What is TARGET? From the words on the command line to the inputs behind them."""
+"""Resolve TARGET arguments to inputs: files, standard input, source, live servers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 LARGEST_INPUT = 1 << 30
-"""Where reading stops, for what has no end."""
+"""The most bytes read, in case the input is endless."""
 
 
 class LiveOptions(NamedTuple):
-    """How live servers are to be started and reached."""
+    """How to start or reach live servers."""
 
     command: tuple[str, ...] = ()
     """The words after `--`."""
@@ -29,7 +29,7 @@ class LiveOptions(NamedTuple):
     headers: Mapping[str, str] = {}
     directory: str | None = None
     all_configured: bool = False
-    """Whether every server of a client configuration is meant where none is named."""
+    """Whether a client configuration without a server's name stands for all its servers."""
 
 
 class Input(NamedTuple):
@@ -37,13 +37,13 @@ class Input(NamedTuple):
 
     name: str
     from_folder: bool = False
-    """Whether a folder brought it in: then it is passed over where it holds no catalog."""
+    """Whether it was found in a folder, so that it is skipped if it is not a catalog."""
     obstacle: InputError | None = None
-    """Why it cannot be read, where that is known beforehand; the other inputs still are."""
+    """Why it cannot be read, if that is already known; other inputs still are."""
     is_source: bool = False
     """Whether it is Python source: a file, or a folder with Python files below it."""
     server: Endpoint | None = None
-    """The live server that it is; None for a file."""
+    """The live server; None for a file."""
     origin: Origin | None = None
     """Where a live server is named."""
     data: bytes | None = None
@@ -55,19 +55,19 @@ class Input(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What to call it in messages."""
+        """Its name in messages."""
         return "<stdin>" if self.is_stdin else self.name
 
     @property
     def configured_near(self) -> str:
-        """The file whose nearest configuration holds for it; `-` for the working directory."""
+        """The file whose nearest configuration applies; `-` for the working directory."""
         if self.server is None:
             return self.name
         return "-" if self.origin is None or self.origin.line is None else self.origin.file
 
 
 def find_inputs(targets: Iterable[str], live: LiveOptions) -> list[Input]:
-    """The inputs that the targets stand for, folders opened, in order and without repetition."""
+    """The inputs that targets stand for, with folders expanded, in order and without duplicates."""
     found: dict[str, Input] = {}
     for target in targets:
         try:
@@ -84,7 +84,7 @@ def find_inputs(targets: Iterable[str], live: LiveOptions) -> list[Input]:
 
 
 def _add(found: dict[str, Input], each: Input) -> None:
-    """Add an input that is not there yet. Servers whose names differ only in what is hidden are told apart."""
+    """Add an input unless it is already there. Servers with the same redacted name are numbered."""
     name, number = each.name, 1
     while name in found and found[name].server != each.server:
         number += 1
@@ -93,12 +93,12 @@ def _add(found: dict[str, Input], each: Input) -> None:
 
 
 def is_single(targets: list[str]) -> bool:
-    """Whether the user speaks of one input, as opposed to several or a folder of them."""
+    """Whether the user names one input, rather than several or a folder of them."""
     return len(targets) == 1 and (not os.path.isdir(targets[0]) or _is_source(targets[0]))
 
 
 def _is_source(target: str) -> bool:
-    """Whether a target is Python source: a file by its name, a folder by what lies below it."""
+    """Whether a target is Python source: a file by its name, a folder by the files below it."""
     from mcproof.targets.python_project import holds_source
 
     return holds_source(target) if os.path.isdir(target) else target.endswith(".py")
@@ -111,11 +111,11 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
 
         endpoint = UrlEndpoint(target, live.headers)
         if scheme.lower() not in ("http", "https"):
-            raise InputError("no address that can be reached: neither http:// nor https://", file=endpoint.label)
+            raise InputError("unsupported URL: neither http:// nor https://", file=endpoint.label)
         return [Input(endpoint.label, server=endpoint, origin=Origin(endpoint.label))]
     if "#" in target and not os.path.exists(target):
         parts = target.split("#")
-        for number in range(1, len(parts)):  # a name may have a `#` as well
+        for number in range(1, len(parts)):  # a server's name may contain `#` too
             if os.path.isfile(file := "#".join(parts[:number])):
                 return _configured(file, "#".join(parts[number:]), live)
     if target != "-" and _is_source(target):
@@ -137,7 +137,7 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
 
 
 def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
-    """One server of a client configuration, or all of them; a file that is none is a snapshot."""
+    """One server of a client configuration, or all of them; any other file is a snapshot."""
     from mcproof.targets.client_config import pick, read_servers, server_of
 
     text = decoded(read_bytes(Input(file)), file)
@@ -146,11 +146,11 @@ def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
     except InputError:
         if name is not None:
             raise
-        return [Input(file)]  # whatever is wrong with it will be said by who reads it as a snapshot
+        return [Input(file)]  # its errors are reported when it is read as a snapshot
     if servers is None:
         if name is None:
             return [Input(file)]
-        raise InputError("no client configuration: it has no `mcpServers` or `servers`", file=file)
+        raise InputError("not a client configuration: no `mcpServers` or `servers`", file=file)
     found = []
     for each in servers if name is None else [pick(servers, name, file)]:
         title = f"{file}#{each.name}"
@@ -163,7 +163,7 @@ def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
 
 
 def _with_options(server: Endpoint, live: LiveOptions) -> Endpoint:
-    """A configured server with what the command line adds; the command line wins."""
+    """A configured server with the options of the command line, which take precedence."""
     from mcproof.client.endpoints import CommandEndpoint
 
     if isinstance(server, CommandEndpoint):
@@ -175,7 +175,7 @@ def _with_options(server: Endpoint, live: LiveOptions) -> Endpoint:
 
 
 def read_bytes(source: Input) -> bytes:
-    """Everything in an input. Raises an InputError that says why it cannot be read."""
+    """Read an input. Raises an InputError with the reason if it cannot be read."""
     if source.obstacle is not None:
         raise source.obstacle
     if source.data is not None:
@@ -191,7 +191,7 @@ def read_bytes(source: Input) -> bytes:
     except OSError as error:
         raise _unreadable(source.title, error) from None
     if len(data) > LARGEST_INPUT:
-        raise InputError(f"larger than {LARGEST_INPUT:,} bytes; no catalog is", file=source.title)
+        raise InputError(f"larger than {LARGEST_INPUT:,} bytes", file=source.title)
     return data
 
 
@@ -200,7 +200,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 
 def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
-    """The catalog in a file, on standard input, or in Python source; with `whole`, all that a source file serves."""
+    """Read the catalog in a file, standard input, or Python source; with `whole`, everything a source file serves."""
     if source.is_source:
         from mcproof.targets.python_project import read_source
 
@@ -219,7 +219,7 @@ def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
 
 
 def decoded(data: bytes, name: str) -> str:
-    """The text of a file, whatever stands before it. Raises an InputError that says where it is not UTF-8."""
+    """Decode a file, with or without a byte order mark. Raises an InputError with the position of invalid UTF-8."""
     from mcproof.targets.snapshot import BYTE_ORDER_MARK, text_of
 
     return text_of(data.removeprefix(BYTE_ORDER_MARK), name)

@@ -1,7 +1,7 @@
-"""Configuration files of MCP clients: which servers they name, and how to start or reach one of them.
+"""Configuration files of MCP clients: the servers they name, and how to start or reach them.
 
-The common clients differ in a key and in how they write variables; all of that is read. Nothing is started because
-a file names it: somebody has to ask for it.
+Clients differ in the key and in the syntax of variables; all common forms are supported. Naming a server in a file
+never starts it: the user has to ask for it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
 
 KEYS = ("mcpServers", "servers", "context_servers", "mcp")
-"""What clients call the list of servers: most of them, VS Code, Zed, and VS Code in its settings."""
+"""The key of the servers: in most clients, VS Code, Zed, and the settings of VS Code."""
 
 _URL_KEYS = ("url", "serverUrl", "httpUrl")
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _OTHER_VARIABLE = re.compile(r"\$\{[^}]*\}")
 _COMMENT = r"//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/)?"
-# A string or a comment without its end goes to the end of the text, so that no character is looked at again and again.
+# An unterminated string or comment extends to the end of the text, which keeps matching linear.
 _TOKENS = re.compile(rf'"(?:[^"\\]|\\.)*+"?|{_COMMENT}|,(?=(?:\s|{_COMMENT})*+[\]}}])', re.DOTALL)
 
 
@@ -40,9 +40,9 @@ class ConfiguredServer(NamedTuple):
 
 
 def read_servers(text: str, file: str) -> list[ConfiguredServer] | None:
-    """The servers that a configuration names, in order; None where the file is no such thing.
+    """The servers in a client configuration, in order; None if the file is not one.
 
-    Comments and commas too many are allowed, as the clients allow them.
+    Comments and trailing commas are allowed, as in the clients.
     """
     document = JsonText.parse(_TOKENS.sub(_blank, text), file)
     found = _servers_in(document.value)
@@ -59,7 +59,7 @@ def read_servers(text: str, file: str) -> list[ConfiguredServer] | None:
 
 
 def listing(data: bytes, file: str) -> str | None:
-    """What to say about a client configuration where a catalog should be; None where the file is no such thing."""
+    """The message for a client configuration in place of a catalog; None if the file is not one."""
     if not any(f'"{key}"'.encode() in data for key in KEYS):
         return None
     try:
@@ -70,13 +70,13 @@ def listing(data: bytes, file: str) -> str | None:
         return None
     names = ", ".join(sorted(each.name for each in servers)) or "none"
     return (
-        f"no catalog: this is a client configuration (servers: {names}); nothing was started; "
-        f"name one as {file}#NAME, or use --all"
+        f"not a catalog but a client configuration (servers: {names}); nothing was started; "
+        f"select one with {file}#NAME, or use --all"
     )
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Spaces for a comment or a comma, so that every place stays where it is; a string stays a string."""
+    """Replace a comment or comma with spaces, so that positions do not change; keep strings."""
     text = found[0]
     return text if text.startswith('"') else "".join(each if each == "\n" else " " for each in text)
 
@@ -101,7 +101,7 @@ def _entry(configured: ConfiguredServer) -> dict[str, Any]:
 
 
 def pick(servers: list[ConfiguredServer], name: str, file: str) -> ConfiguredServer:
-    """The server of this name, or an InputError that lists those there are."""
+    """The server with this name; raises an InputError that lists the known ones."""
     for each in servers:
         if each.name == name:
             return each
@@ -111,7 +111,7 @@ def pick(servers: list[ConfiguredServer], name: str, file: str) -> ConfiguredSer
 
 
 def server_of(configured: ConfiguredServer) -> Endpoint:
-    """How to start or reach a configured server, its variables filled in from the environment."""
+    """How to start or reach a configured server, with variables filled in from the environment."""
     from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 
     entry, fill, secrets = _entry(configured), *_filler(configured)
@@ -125,7 +125,7 @@ def server_of(configured: ConfiguredServer) -> Endpoint:
         environment = {name: fill(value) for name, value in _pairs(entry.get("env", {}), "env", configured).items()}
         directory = entry.get("cwd")
         if not isinstance(directory, str | None):
-            raise _wrong("cwd", "a text", configured)
+            raise _wrong("cwd", "a string", configured)
         filled = tuple(fill(word) for word in words)
         folder = os.path.join(os.path.dirname(configured.file), fill(directory)) if directory else None
         return CommandEndpoint(filled, environment, folder, tuple(secrets))
@@ -140,9 +140,9 @@ def server_of(configured: ConfiguredServer) -> Endpoint:
 
 
 def _filler(configured: ConfiguredServer) -> tuple[Callable[[str], str], list[str]]:
-    """What puts the environment's values, and the few others that clients know, in the place of variables.
+    """A function that fills in variables, from the environment and the few others that clients define.
 
-    With it goes the list of the values that it has taken from the environment: wherever they stand, they are secrets.
+    Also returns the list of values taken from the environment, which are secrets.
     """
     from mcproof.client.connect import INHERITED
 
@@ -183,12 +183,12 @@ def _filler(configured: ConfiguredServer) -> tuple[Callable[[str], str], list[st
 def _texts(value: Any, key: str, configured: ConfiguredServer) -> list[str]:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return value
-    raise _wrong(key, "a list of texts", configured)
+    raise _wrong(key, "a list of strings", configured)
 
 
 def _pairs(value: Any, key: str, configured: ConfiguredServer) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(each, (str, int, float, bool)) for each in value.values()):
-        raise _wrong(key, "an object of texts", configured)
+        raise _wrong(key, "an object of strings", configured)
     return {name: str(each).lower() if isinstance(each, bool) else str(each) for name, each in value.items()}
 
 

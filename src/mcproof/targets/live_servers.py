@@ -1,4 +1,4 @@
-"""Live servers as catalogs: all of them asked at once, each judged like a snapshot of what it answered."""
+"""Read the catalogs of live servers, all at once; each is treated like a snapshot of its responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LiveCatalogs:
-    """What the live servers among some inputs gave."""
+    """The catalogs of the live servers among some inputs."""
 
     def __init__(self, inputs: list[Input], asking: ConnectOptions, progress: Callable[[int, str], None]) -> None:
         from mcproof.client.captures import capture_all
@@ -36,7 +36,7 @@ class LiveCatalogs:
         }
 
     def catalog(self, source: Input) -> Catalog | None:
-        """The catalog of a server; None where an interrupt came first. Raises what kept it from answering."""
+        """The catalog of a server; None if the run was interrupted first. Raises the error that prevented it."""
         from mcproof.errors import McproofError
 
         result = self._results[source.name]
@@ -48,7 +48,7 @@ class LiveCatalogs:
 
 
 def listed_catalog(server: OpenServer, source: Input) -> Catalog:
-    """The catalog of a server that stays open for calls. Raises ConnectError, and KeyboardInterrupt."""
+    """The catalog of a server that stays open for calls. Raises ConnectError and KeyboardInterrupt."""
     from mcproof.client.failures import ConnectError
 
     try:
@@ -66,7 +66,7 @@ def _catalog(capture: Capture, source: Input) -> Catalog:
 
 
 def _placed(error: McproofError, source: Input) -> McproofError:
-    """An error of a configured server at the line that names it; a command or a URL says itself which it is."""
+    """An error of a configured server at the line that names it; other servers are named by their error."""
     origin = source.origin
     if origin is None or origin.line is None:
         return error

@@ -1,4 +1,4 @@
-"""A snapshot: JSON text that holds a catalog in one of the shapes that people have lying about."""
+"""Read a snapshot: JSON text with a catalog in one of several common shapes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ItemType = TypeVar("ItemType", bound=Item)
 
 SHAPES = (
-    'a list of tools, `{"tools": [...]}`, a JSON-RPC answer around either, '
+    'a list of tools, `{"tools": [...]}`, a JSON-RPC response with either, '
     'or a capture with `"server"` or `"initialize"`'
 )
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -23,11 +23,11 @@ _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
 
 class NoCatalogError(InputError):
-    """Valid JSON, but no catalog in it."""
+    """Valid JSON that is not a catalog."""
 
 
 def read_snapshot(data: bytes, name: str) -> Catalog:
-    """The catalog in `data`, or an InputError that says what is wrong with it and where."""
+    """Read the catalog in `data`. Raises an InputError with the location of the first error."""
     document = JsonText.parse(text_of(data.removeprefix(BYTE_ORDER_MARK), name), name)
     document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
     value, pointer = _unwrap(document.value, name)
@@ -45,7 +45,7 @@ def _looks_like_a_tool(value: Any) -> bool:
 
 
 def _is_capture(value: dict[str, Any]) -> bool:
-    """Whether this says more than which tools there are. `server` alone is a word that any JSON may use."""
+    """Whether this contains more than tools. `server` alone is not enough: any JSON may have such a key."""
     return (
         any(isinstance(value.get(key), dict) for key in ("initialize", "discover"))
         or any(isinstance(value.get(key), list) for key in _LISTS[1:])
@@ -54,7 +54,7 @@ def _is_capture(value: dict[str, Any]) -> bool:
 
 
 def text_of(data: bytes, name: str) -> str:
-    """The text in these bytes, or an InputError that says where they are not UTF-8."""
+    """Decode bytes. Raises an InputError with the position of invalid UTF-8."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("not UTF-8: this is UTF-16; save it as UTF-8", file=name, line=1, column=1)
     try:
@@ -65,19 +65,19 @@ def text_of(data: bytes, name: str) -> str:
         column = len(before[start_of_line:].decode(errors="replace")) + 1
         byte = f"byte 0x{data[error.start]:02x}"
         raise InputError(
-            f"not UTF-8: {byte} is not valid UTF-8", file=name, line=before.count(b"\n") + 1, column=column
+            f"not UTF-8: invalid {byte} (a binary file?)", file=name, line=before.count(b"\n") + 1, column=column
         ) from None
 
 
 def _unwrap(value: Any, name: str) -> tuple[Any, str]:
-    """What a JSON-RPC answer carries, with its pointer; anything else as it is."""
+    """The content of a JSON-RPC response, with its pointer; any other value as it is."""
     if not isinstance(value, dict) or any(key in value for key in _LISTS):
         return value, ""
     if isinstance(value.get("result"), (dict, list)):
         return value["result"], "/result"
     error = value.get("error")
     if "jsonrpc" in value and isinstance(error, dict):
-        raise InputError(f"this JSON-RPC answer is an error: {error.get('message') or error.get('code')}", file=name)
+        raise InputError(f"this JSON-RPC response is an error: {error.get('message') or error.get('code')}", file=name)
     return value, ""
 
 
@@ -106,7 +106,7 @@ def _capture(name: str, document: JsonText, value: dict[str, Any], pointer: str)
 
 
 def _is_of_source(value: dict[str, Any]) -> bool:
-    """Whether what it says of the server was read from source code, which does not settle all of it."""
+    """Whether the server info was read from source code, which does not determine all of it."""
     handshake = value.get("initialize")
     meta = handshake.get("_meta") if isinstance(handshake, dict) else None
     return isinstance(meta, dict) and meta.get(FROM_SOURCE) is True
@@ -118,12 +118,12 @@ def _entries(make: Callable[[Any, str, int], ItemType], listed: list[Any], point
 
 def _no_catalog(value: Any, name: str) -> InputError:
     if isinstance(value, dict) and "tools" in value:
-        return NoCatalogError(f"no catalog: `tools` is {_described(value['tools'])}, not a list", file=name)
-    return NoCatalogError(f"no catalog in this JSON: it is {_described(value)}; mcproof reads {SHAPES}", file=name)
+        return NoCatalogError(f"not a catalog: `tools` is {_described(value['tools'])}, not a list", file=name)
+    return NoCatalogError(f"not a catalog: {_described(value)}; expected {SHAPES}", file=name)
 
 
 def _described(value: Any) -> str:
-    """What a JSON value is, with the first keys of an object."""
+    """The type of a JSON value in words, with the first keys of an object."""
     if not isinstance(value, dict):
         return kind_of(value)
     keys = ", ".join(f"`{key}`" for key in list(value)[:4])

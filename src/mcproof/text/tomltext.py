@@ -54,7 +54,7 @@ def decode(data: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         before = data[: error.start]
         column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
-        message = f"not UTF-8: byte 0x{data[error.start]:02x} is not valid UTF-8"
+        message = f"not UTF-8: invalid byte 0x{data[error.start]:02x} (a binary file?)"
         raise ConfigError(message, file=file, line=before.count(b"\n") + 1, column=column) from None
 
 

@@ -61,11 +61,11 @@ def _with_description(kind: Any) -> Any:
     """fastmcp: `Annotated[T, "text"]` as `Annotated[T, Field(description="text")]`."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
         return kind
-    inner, *said = kind.args
+    inner, *metadata = kind.args
     is_whole = not (isinstance(inner, Generic) and isinstance(inner.base, External) and inner.base.last == "Annotated")
-    if len(said) != 1 or not isinstance(said[0], str) or not is_whole:
+    if len(metadata) != 1 or not isinstance(metadata[0], str) or not is_whole:
         return kind
-    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": said[0]})))
+    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": metadata[0]})))
 
 
 def derive(run: Interpreter, function: Function, framework: str, *, structured: Any = None) -> DerivedSchemas:
@@ -90,18 +90,18 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
             continue
         kind = _with_description(kind) if is_fastmcp else kind
         shown = generator.alias(kind, default, exposed.scope) or name
-        place = f"/properties/{escape(shown)}"
+        pointer = f"/properties/{escape(shown)}"
         if kind is MISSING:
-            entry = generator.field(shown, External("typing.Any"), default, exposed.scope, place)
+            entry = generator.field(shown, External("typing.Any"), default, exposed.scope, pointer)
             if not is_fastmcp:
                 entry = entry._replace(schema={**entry.schema, "title": name, "type": "string"})
         else:
-            entry = generator.field(shown, kind, default, exposed.scope, place)
+            entry = generator.field(shown, kind, default, exposed.scope, pointer)
         properties[shown] = entry.schema
         if each.node is not None:
             nodes[shown] = each.node
         if signature is not None and name in signature.doubtful:
-            generator.unknown |= {place, "/required"}
+            generator.unknown |= {pointer, "/required"}
         if entry.required:
             required.append(shown)
     made: Schema = {"properties": properties, "type": "object"}

@@ -40,18 +40,19 @@ def marked(holder: Instance, registering: str, call: Call) -> Iterator[MarkedMet
         names = {name for each in holder.cls.ancestry() for name in each.body.names}
         for name in sorted(names):
             method = holder.cls.attribute(name)
-            if isinstance(method, Function) and isinstance(said := method.attributes.get(f"<{kind}>"), ExternalCall):
-                yield MarkedMethod(kind, method.bound(holder), _given(said, method, kind, prefix, separator))
+            decorator = method.attributes.get(f"<{kind}>") if isinstance(method, Function) else None
+            if isinstance(decorator, ExternalCall):
+                yield MarkedMethod(kind, method.bound(holder), _given(decorator, method, kind, prefix, separator))
 
 
-def _given(said: ExternalCall, method: Function, kind: str, prefix: Any, separator: Any) -> dict[str, Any]:
+def _given(decorator: ExternalCall, method: Function, kind: str, prefix: Any, separator: Any) -> dict[str, Any]:
     """The arguments of the decorator, with the prefix in name and address."""
     first = "uri" if kind == "resources" else "name"
-    given = {**dict(zip((first,), said.args, strict=False)), **said.kwargs}
+    given = {**dict(zip((first,), decorator.args, strict=False)), **decorator.kwargs}
     given["name"] = given.get("name") or method.exposed().name
     if prefix is None or prefix == "":
         return given
-    is_known = isinstance(prefix, str) and isinstance(separator, str) and said.complete
+    is_known = isinstance(prefix, str) and isinstance(separator, str) and decorator.complete
     for key in ("name", "uri") if kind == "resources" else ("name",):
         given[key] = f"{prefix}{separator}{given.get(key)}" if is_known and isinstance(given.get(key), str) else UNKNOWN
     return given

@@ -70,5 +70,5 @@ def adk_attribute(tool: ExternalCall, name: str) -> Any:
 
 def converted_adk_tool(tool: ExternalCall) -> ExternalCall:
     """The converted tool; its schema is unknown."""
-    said = {key: adk_attribute(tool, key) for key in ("name", "description")}
-    return ExternalCall(External("mcp.types.Tool"), [], {**said, "inputSchema": UNKNOWN}, tool.node, tool.module)
+    given = {key: adk_attribute(tool, key) for key in ("name", "description")}
+    return ExternalCall(External("mcp.types.Tool"), [], {**given, "inputSchema": UNKNOWN}, tool.node, tool.module)

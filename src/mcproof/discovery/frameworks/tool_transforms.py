@@ -54,8 +54,8 @@ def _switches(value: ExternalCall, *, doubtful: bool) -> list[Switch]:
     shows = value.argument(0, "enabled", UNKNOWN)
     if value.kwargs.get("match_all") is True:
         return [Switch(shows is True, {}, True, doubtful or not isinstance(shows, bool))]
-    said = switches_of_call("enable" if shows is True else "disable", Call([], value.kwargs), doubtful=doubtful)
-    return said if isinstance(shows, bool) else [each._replace(doubtful=True) for each in said]
+    switches = switches_of_call("enable" if shows is True else "disable", Call([], value.kwargs), doubtful=doubtful)
+    return switches if isinstance(shows, bool) else [each._replace(doubtful=True) for each in switches]
 
 
 def note_middleware(server: ServerValue, value: Any) -> None:

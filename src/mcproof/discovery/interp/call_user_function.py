@@ -118,8 +118,8 @@ def _memo_key(function: Function, call: Call) -> Any:
     given = call.given()
     if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
         return None
-    whose = id(function.node), id(function.scope), id(function.bound_to), id(function.defaults)
-    return *whose, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are equal as keys
+    identity = id(function.node), id(function.scope), id(function.bound_to), id(function.defaults)
+    return *identity, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are equal as keys
 
 
 def _call(run: Interpreter, function: Function, call: Call) -> Any:

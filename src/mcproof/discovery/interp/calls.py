@@ -77,8 +77,8 @@ def _call_of_result(run: Interpreter, func: ExternalCall, call: Call) -> Any:
 
 def _named_tuple(func: ExternalCall, call: Call) -> Any:
     """An instance of `namedtuple("Tool", "name fn")`, as an object with these attributes."""
-    said = unwrapped(func.argument(1, "field_names"))
-    names = said.replace(",", " ").split() if isinstance(said, str) else items_of(said)
+    field_names = unwrapped(func.argument(1, "field_names"))
+    names = field_names.replace(",", " ").split() if isinstance(field_names, str) else items_of(field_names)
     if names is None or not all(isinstance(each, str) for each in names) or set(func.kwargs) - {"field_names"}:
         return UNKNOWN
     fields = {**dict(zip(names, call.args, strict=False)), **call.kwargs}

@@ -40,8 +40,8 @@ def generated(run: Interpreter, generator: Any, name: str, *, for_serialization:
     if generator is None:
         return None
     if isinstance(generator, ExternalCall) and generator.func.last == "AliasGenerator":
-        position, said = (2, "serialization_alias") if for_serialization else (1, "validation_alias")
-        own = generator.argument(position, said)
+        position, keyword = (2, "serialization_alias") if for_serialization else (1, "validation_alias")
+        own = generator.argument(position, keyword)
         inner = own if own is not None else generator.argument(0, "alias")
         return UNKNOWN if not generator.complete else generated_by(run, inner, name)
     return generated_by(run, generator, name)

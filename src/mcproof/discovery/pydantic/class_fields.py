@@ -49,8 +49,8 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
             ):
                 continue
             found[name] = declared
-            said = given.kwargs.get("kw_only") if isinstance(given, ExternalCall) else None
-            named_only[name] = said if isinstance(said, bool) else is_named_only
+            kw_only = given.kwargs.get("kw_only") if isinstance(given, ExternalCall) else None
+            named_only[name] = kw_only if isinstance(kw_only, bool) else is_named_only
     return sorted(found.values(), key=lambda each: named_only[each.name])
 
 
@@ -105,10 +105,11 @@ def dataclass_default(field: DeclaredField) -> Any:
     given = field.default()
     if not isinstance(given, ExternalCall) or given.func.last != "field":
         return given
-    said = given.kwargs.get("metadata")
-    kwargs = {key: value for key, value in said.items() if isinstance(key, str)} if isinstance(said, dict) else {}
+    metadata = given.kwargs.get("metadata")
+    entries = metadata.items() if isinstance(metadata, dict) else ()
+    kwargs = {key: value for key, value in entries if isinstance(key, str)}
     kwargs.update({key: value for key, value in given.kwargs.items() if key in ("default", "default_factory")})
-    is_whole = given.complete and (said is None or (isinstance(said, dict) and extent_of(said) is EXACT))
+    is_whole = given.complete and (metadata is None or (isinstance(metadata, dict) and extent_of(metadata) is EXACT))
     return ExternalCall(External("pydantic.Field"), [], kwargs, complete=is_whole)
 
 

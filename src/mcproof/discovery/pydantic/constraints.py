@@ -62,8 +62,8 @@ def is_skipped(kind: Any) -> bool:
     if not (isinstance(kind, Generic) and isinstance(kind.base, External)):
         return False
     if kind.base.last == "Annotated":
-        said = [each.func if isinstance(each, ExternalCall) else each for each in kind.args[1:]]
-        return any(isinstance(each, External) and each.last == "SkipJsonSchema" for each in said)
+        metadata = [each.func if isinstance(each, ExternalCall) else each for each in kind.args[1:]]
+        return any(isinstance(each, External) and each.last == "SkipJsonSchema" for each in metadata)
     return kind.base.last == "SkipJsonSchema"
 
 
@@ -117,8 +117,8 @@ def has_serializer(kind: Any) -> bool:
     """Whether a type has a custom serializer, so that the serialized default is unknown."""
     if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
         return False
-    said = [each for each in kind.args[1:] if isinstance(each, ExternalCall)]
-    return any(each.func.last in _SERIALIZERS for each in said) or has_serializer(kind.args[0])
+    metadata = [each for each in kind.args[1:] if isinstance(each, ExternalCall)]
+    return any(each.func.last in _SERIALIZERS for each in metadata) or has_serializer(kind.args[0])
 
 
 def _serialized(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
@@ -136,11 +136,11 @@ def _serialized(generator: SchemaGenerator, schema: Schema, extra: ExternalCall,
     return generator.unknown_at(at) if scope is None else {**generator.schema(kind, scope, at), **kept}
 
 
-def add_keywords(generator: SchemaGenerator, made: Schema, said: dict[Any, Any], at: str) -> None:
+def add_keywords(generator: SchemaGenerator, made: Schema, keywords: dict[Any, Any], at: str) -> None:
     """Add explicit keywords to a schema; record unknown values."""
     from mcproof.discovery.pydantic.defaults import encode
 
-    for key, value in said.items():
+    for key, value in keywords.items():
         encoded = encode(value)
         if encoded is UNKNOWN:
             made.pop(key, None)
@@ -151,8 +151,8 @@ def add_keywords(generator: SchemaGenerator, made: Schema, said: dict[Any, Any],
 
 def _described(generator: SchemaGenerator, schema: Schema, info: ExternalCall, at: str) -> Schema:
     made = dict(schema)
-    said = {key: info.kwargs[key] for key in _PLACED_BY_FIELD if info.kwargs.get(key) is not None}
-    add_keywords(generator, made, said, at)
+    keywords = {key: info.kwargs[key] for key in _PLACED_BY_FIELD if info.kwargs.get(key) is not None}
+    add_keywords(generator, made, keywords, at)
     discriminator = info.kwargs.get("discriminator")
     if isinstance(discriminator, str):
         made = _discriminated(generator, made, discriminator)
@@ -174,9 +174,9 @@ def _described(generator: SchemaGenerator, schema: Schema, info: ExternalCall, a
 
 def _with_discriminator(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
     """A union with a discriminator: a property or a function."""
-    told = extra.argument(0, "discriminator")
-    if isinstance(told, str):
-        return _discriminated(generator, schema, told)
+    discriminator = extra.argument(0, "discriminator")
+    if isinstance(discriminator, str):
+        return _discriminated(generator, schema, discriminator)
     if {"type": "null"} in schema.get("anyOf", ()):
         return generator.unknown_at(at)
     return {("oneOf" if key == "anyOf" else key): value for key, value in schema.items()}
@@ -191,8 +191,8 @@ def _discriminated(generator: SchemaGenerator, schema: Schema, name: str) -> Sch
         if not isinstance(reference, str):
             return schema
         target = generator.definitions.get(reference.removeprefix("#/$defs/"), {})
-        told = target.get("properties", {}).get(name, {})
-        for value in [told["const"]] if "const" in told else told.get("enum", []):
+        property_schema = target.get("properties", {}).get(name, {})
+        for value in [property_schema["const"]] if "const" in property_schema else property_schema.get("enum", []):
             mapping[str(value)] = reference
     made = {"discriminator": {"mapping": dict(sorted(mapping.items())), "propertyName": name}, "oneOf": branches}
     rest = {key: value for key, value in schema.items() if key != "anyOf"}

@@ -29,7 +29,7 @@ def reference(generator: SchemaGenerator, kind: ExternalCall, scope: Scope, at: 
     if not isinstance(name, str) or not kind.complete:
         return generator.unknown_at(at)
     if kind.func.last == "create_model":
-        return generator.defined(kind, name, lambda place: _model(generator, kind, name, scope, place))
+        return generator.defined(kind, name, lambda pointer: _model(generator, kind, name, scope, pointer))
     members = enum_members(kind)
     if members is None:
         return generator.unknown_at(at)
@@ -66,11 +66,11 @@ def _enumeration(name: str, values: list[Any]) -> Schema:
 def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Scope, at: str) -> Schema:
     properties: Schema = {}
     required: list[str] = []
-    for field, said in kind.kwargs.items():
+    for field, declared in kind.kwargs.items():
         if field.startswith("__"):
             continue
-        is_pair = isinstance(said, tuple) and len(said) == 2
-        annotation, default = said if is_pair else (said, MISSING)
+        is_pair = isinstance(declared, tuple) and len(declared) == 2
+        annotation, default = declared if is_pair else (declared, MISSING)
         shown = generator.alias(annotation, default, scope) or field
         with generator.type_context({}):
             entry = generator.field(shown, annotation, default, scope, f"{at}/properties/{escape(shown)}")
@@ -83,7 +83,7 @@ def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Sco
     if isinstance(described, str):
         made["description"] = inspect.cleandoc(described)
     known = {"__doc__", "__module__"}
-    if any(said not in known and kind.kwargs[said] is not None for said in kind.kwargs if said.startswith("__")):
+    if any(key not in known and kind.kwargs[key] is not None for key in kind.kwargs if key.startswith("__")):
         generator.unknown.add(at)
     if described is UNKNOWN:
         generator.unknown.add(f"{at}/description")

@@ -48,5 +48,5 @@ def _decorated(decorator: Any) -> Any:
 
 def string_lengths(config: dict[str, Any]) -> dict[str, Any]:
     """The configured bounds of all strings; a value may be UNKNOWN."""
-    said = {"maxLength": config.get("str_max_length"), "minLength": config.get("str_min_length") or None}
-    return {key: value for key, value in said.items() if value is not None}
+    bounds = {"maxLength": config.get("str_max_length"), "minLength": config.get("str_min_length") or None}
+    return {key: value for key, value in bounds.items() if value is not None}

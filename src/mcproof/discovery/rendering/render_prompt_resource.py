@@ -84,13 +84,13 @@ def _arguments(run: Interpreter, item: RegisteredItem, framework: str) -> list[d
     found = []
     for name, schema in derived.input_schema["properties"].items():
         entry: dict[str, Any] = {"name": name}
-        said = [schema["description"]] if isinstance(schema.get("description"), str) else []
+        texts = [schema["description"]] if isinstance(schema.get("description"), str) else []
         annotation = derived.parameters[name].annotation if name in derived.parameters else None
         if framework == "fastmcp" and annotation is not None:
             kind = run.annotation(annotation, item.function.exposed().scope)
-            said += _encoding_note(kind, schema, derived.input_schema.get("$defs"))
-        if said:
-            entry["description"] = "\n\n".join(said)
+            texts += _encoding_note(kind, schema, derived.input_schema.get("$defs"))
+        if texts:
+            entry["description"] = "\n\n".join(texts)
         found.append({**entry, "required": name in derived.input_schema.get("required", [])})
     return found
 

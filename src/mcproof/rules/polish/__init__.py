@@ -1,7 +1,7 @@
-"""`polish`: how well names, descriptions and schemas serve the model that reads them.
+"""`polish`: whether names, descriptions and schemas are clear to the model that reads them.
 
-The rules read words, so each says when it can't judge: a text in another language, a part of a tool that its source
-code leaves open. Where they differ from the linter that first had these ids, they are quieter.
+The rules read prose, so each skips what it cannot judge: texts in other languages, and parts of a tool that its source
+leaves open. Where they differ from the linter that introduced these ids, they report less.
 """
 
 # In the order of their ids, in which they are listed.

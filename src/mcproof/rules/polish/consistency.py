@@ -1,4 +1,4 @@
-"""Whether what a tool says holds together: types with descriptions, descriptions with each other."""
+"""Rules on consistency: types with descriptions, and descriptions with each other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Tool
 
 COMPARED_FROM = 20
-"""How many characters a description has that is compared with others."""
+"""The shortest description, in characters, that is compared with others."""
 
 _BEGINNING = r"(?:\(?optional\)?[:,.]? )?(?:(?:an?|the) )?"
 _says_kind = re.compile(
@@ -39,7 +39,7 @@ _is_written_as_text = re.compile(
     r"|\bcsv\b|\byaml\b|per line|\bexpression\b"
 ).search
 _SHOWS_FORM = frozenset(("enum", "const", "pattern", "format"))
-"""Keywords that say themselves how a value is written."""
+"""Keywords that define how a value is written."""
 _TYPES = {"number": ("number", "integer"), "boolean": ("boolean",), "array": ("array",)}
 _COMPOUND = ("array", "object")
 
@@ -52,13 +52,13 @@ _COMPOUND = ("array", "object")
     category="consistency",
 )
 def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
-    """A parameter's description begins by naming one kind of value, and its type allows only another.
+    """A parameter's description names one kind of value, and its type allows only another.
 
-    Only how a description begins is taken for its kind: "Number of results", "Whether to …", "List of …". Where it
-    goes on to say how that is written as text, nothing is wrong.
+    Only the beginning of a description is taken for its kind: "Number of results", "Whether to …", "List of …". Nothing
+    is reported if it goes on to explain how the value is written as text.
 
-    Why: a model believes the one or the other, and half of its calls are refused.
-    Fix: correct the type, or say in the description how the value is written.
+    Why: a model follows one or the other, and half of its calls are rejected.
+    Fix: correct the type, or explain in the description how the value is written.
     """
     for name, schema, described in tool_words(tool).parameters:
         text = described.lstrip()
@@ -76,7 +76,7 @@ def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
         if not tool.knows_all(pointer):
             continue
         declared = " or ".join(sorted(kinds))
-        yield Problem(f"parameter `{name}` is of type {declared} and described as {_ARTICLE[expected]}", pointer, name)
+        yield Problem(f"parameter `{name}` has type {declared} but is described as {_ARTICLE[expected]}", pointer, name)
 
 
 _ARTICLE = {"number": "a number", "boolean": "a boolean", "array": "a list"}
@@ -90,12 +90,12 @@ _ARTICLE = {"number": "a number", "boolean": "a boolean", "array": "a list"}
     category="consistency",
 )
 def duplicate_tool_description(catalog: Catalog) -> Iterator[Problem]:
-    """Two or more tools of different names have the same description.
+    """Two or more tools with different names have the same description.
 
-    Case and blanks make no difference; descriptions of fewer than 20 characters are not compared.
+    Case and whitespace are ignored; descriptions of fewer than 20 characters are not compared.
 
-    Why: a model has only the names left to choose by, and may choose the wrong tool.
-    Fix: say in each what the others do not do; where they are one tool under two names, serve one.
+    Why: a model can only choose by name, and may choose the wrong tool.
+    Fix: describe how each tool differs from the others; if they are one tool under two names, serve one.
     """
     alike: dict[str, list[Tool]] = {}
     for tool in catalog.tools:
@@ -108,7 +108,7 @@ def duplicate_tool_description(catalog: Catalog) -> Iterator[Problem]:
 
 
 def _twins(candidates: list[Tool]) -> Iterator[Problem]:
-    """What is to be said of tools whose descriptions at least begin alike."""
+    """The problems of tools whose descriptions start with the same text."""
     alike: dict[str, list[Tool]] = {}
     for tool in candidates:
         text = " ".join(tool.description.split()).lower()

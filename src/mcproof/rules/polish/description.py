@@ -1,4 +1,4 @@
-"""Whether descriptions say enough, not too much, and in plain words."""
+"""Rules on descriptions: long enough, not too long, and in plain words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHORT, LONG = 50, 1500
 FEWEST_WORDS, MOST_JARGON = 8, 0.25
 LOOKED_AT = 1000
-"""How much of a description is searched for abbreviations."""
+"""How many characters of a description are searched for abbreviations."""
 
 
 def _set(text: str) -> frozenset[str]:
@@ -49,7 +49,7 @@ _SHOWING = (
         "_",
     ),
 )
-"""What a description has in it that shows a value or names the form of one."""
+"""Signs that a description shows a value or names its format."""
 _names_form = re.compile(
     r"\b(?:\w*names?|paths?|urls?|uris?|ids?|identifiers?|uids?|uuids?|guids?|arns?|slugs?|regions?|emojis?|e-?mails?"
     r"|json|yaml|xml|html|css|markdown|latex|base64|sql|cron|rfc ?\d+|unix|epoch|javascript|code|scripts?|source"
@@ -57,13 +57,13 @@ _names_form = re.compile(
     r"|branch(?:es)?|address(?:es)?)\b"
     r"|(?<!\S)\.[a-z0-9]{2,5}\b|: ?[\w/-]{1,40}, ?[\w/-]{1,40}, ?\w"
 ).search
-"""What a description names that is written in one way only, or copied from elsewhere, or free text; or a list."""
+"""Values that have only one spelling, are copied from elsewhere, or are free text or lists."""
 FREE_TEXT = _set(
     "text content contents body message comment comments note notes title description summary prompt reason question "
     "thought subject instructions instruction name query search answer context topic keyword keywords term terms "
     "url uri email password token cursor id ids iid iids sid sids uid uids uuid guid identifier arn arns"
 )
-"""What is written freely, or always in one way, or copied from elsewhere: there is no format to show."""
+"""Values that are free text, have only one spelling, or are copied from elsewhere: no format to show."""
 
 _when = re.compile(
     r"\buse (?:\w{1,30} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b"
@@ -115,9 +115,9 @@ _EMPHASIS = _set(
 def description_too_short(tool: Tool) -> Iterator[Problem]:
     """A tool's description has fewer than 50 characters.
 
-    Ideographs count for three and syllable signs for two: they say as much.
+    An ideograph counts as three characters, a syllabic character as two.
 
-    Why: a few words rarely tell a model what the tool does, when to use it and what comes back.
+    Why: a few words rarely explain what the tool does, when to use it and what it returns.
     Fix: add the one or two sentences that a colleague would ask for.
     """
     if not is_blank(tool.description) and tool.knows("/description") and _is_short(tool.description):
@@ -140,10 +140,10 @@ def _is_short(text: str) -> bool:
 def description_too_long(tool: Tool) -> Iterator[Problem]:
     """A tool's description has more than 1,500 characters.
 
-    Blanks that only lay it out do not count; ideographs count for three and syllable signs for two.
+    Layout whitespace does not count; an ideograph counts as three characters, a syllabic character as two.
 
-    Why: every description is sent with every request, and the important sentence drowns.
-    Fix: move details of a parameter to that parameter, and long guides to a resource or a prompt.
+    Why: every description is sent with every request, and the important sentence gets lost.
+    Fix: move details about parameters to the parameters, and long guides to a resource or a prompt.
     """
     text = tool.description
     if (
@@ -153,7 +153,7 @@ def description_too_long(tool: Tool) -> Iterator[Problem]:
     ):
         count = length(trim(text))
         is_dense = count <= LONG
-        much = f"says as much as {found:,} letters would" if is_dense else f"has {count:,} characters"
+        much = f"is as long as {found:,} letters" if is_dense else f"has {count:,} characters"
         yield Problem(f"the description {much}", at="/description")
 
 
@@ -167,11 +167,12 @@ def description_too_long(tool: Tool) -> Iterator[Problem]:
 def missing_example(tool: Tool) -> Iterator[Problem]:
     """A parameter's description leaves its format open and shows no example.
 
-    It is about texts, lists and objects. A list of values, a format, a pattern, a default, declared properties and
-    anything that is quoted show what is meant; free text such as a title needs no example, nor does what is copied or
-    always written in one way: a name, an id, a path, an address, code. A parameter without a description is MP002's.
+    Applies to strings, lists and objects. An `enum`, a format, a pattern, a default, declared properties and quoted
+    values all show the format. No example is needed for free text such as a title, nor for values that are copied or
+    have only one spelling: a name, an id, a path, an address, code. A parameter without a description is reported by
+    MP002.
 
-    Why: one example tells a model more about a format than a paragraph does.
+    Why: one example explains a format better than a paragraph.
     Fix: add `examples`, or end the description with "such as `2024-05-01`".
     """
     words = tool_words(tool)
@@ -197,7 +198,7 @@ def _leaves_format_open(name: str, schema: dict[str, Any]) -> bool:
     return not _is_free_text(name)
 
 
-@lru_cache(2048)  # the same names come again and again
+@lru_cache(2048)  # names repeat often
 def _is_free_text(name: str) -> bool:
     words = words_of(name)
     return bool(words) and words[-1] in FREE_TEXT
@@ -213,7 +214,7 @@ def _is_free_text(name: str) -> bool:
 def no_trigger_condition(tool: Tool) -> Iterator[Problem]:
     """A tool's description does not say when to use it.
 
-    Why: among similar tools, what a tool does is not enough for a model to choose; when to choose it is.
+    Why: among similar tools, a model needs to know when to choose a tool, not only what it does.
     Fix: add a sentence such as "Use this when the user reports a new bug".
     """
     words = tool_words(tool)
@@ -229,12 +230,12 @@ def no_trigger_condition(tool: Tool) -> Iterator[Problem]:
     category="description",
 )
 def jargon_density(tool: Tool) -> Iterator[Problem]:
-    """More than a quarter of a description's words are abbreviations that it does not explain.
+    """More than a quarter of a description's words are unexplained abbreviations.
 
-    Usual ones, words in capitals for emphasis, quoted values, those of the tool's name and those that stand in
-    brackets behind what they mean do not count.
+    Common abbreviations, words in capitals for emphasis, quoted values, parts of the tool's name, and abbreviations in
+    brackets after their meaning do not count.
 
-    Why: a model may not know them, or know them for something else.
+    Why: a model may not know them, or confuse them with something else.
     Fix: write them out at least once.
     """
     text = tool.description[:LOOKED_AT]
@@ -258,7 +259,7 @@ def jargon_density(tool: Tool) -> Iterator[Problem]:
 
 
 def _has_capitals(text: str) -> bool:
-    """Whether there are enough capitals for that many abbreviations: a cheap question that mostly ends the matter."""
+    """Whether there are enough capitals for that many abbreviations: a cheap test that usually decides."""
     shape = text.encode("ascii", "replace").translate(_SHAPES)
     if shape.count(b"AA") + shape.count(b"A0") <= MOST_JARGON * FEWEST_WORDS:
         return False
@@ -274,13 +275,13 @@ def _has_capitals(text: str) -> bool:
     category="description",
 )
 def useless_qualifier(tool: Tool) -> Iterator[Problem]:
-    """A tool's description praises or belittles instead of describing.
+    """A tool's description contains filler such as "simply" or "powerful".
 
-    Words that say something where they stand do not count: "useful for", "not just", "very long", "perfect match",
-    "Simple Queue Service", and what is quoted.
+    Uses with a meaning do not count: "useful for", "not just", "very long", "perfect match", "Simple Queue Service",
+    and quotations.
 
-    Why: "simply" and "powerful" cost tokens and tell a model nothing to choose by.
-    Fix: leave the word out, or say what it stands for.
+    Why: filler costs tokens and does not help a model to choose.
+    Fix: remove the word, or describe what it stands for.
     """
     words = tool_words(tool)
     present = USELESS & words.words
@@ -291,4 +292,4 @@ def useless_qualifier(tool: Tool) -> Iterator[Problem]:
         matches_from([*present, *map(str.capitalize, present)], _useless, text), key=re.Match.start, default=None
     )
     if found:
-        yield Problem(f"the description says `{found[0].strip()}`, which tells nothing", at="/description")
+        yield Problem(f"the description contains the filler word `{found[0].strip()}`", at="/description")

@@ -1,7 +1,7 @@
 """The words that rules look for in descriptions.
 
-They stand together so that a description is split into words once for all rules: most have none of a rule's words, and
-then its pattern, which is slow, need not be tried.
+They are in one module so that a description is split into words once for all rules: most descriptions contain none of a
+rule's words, and then its slow pattern is not tried.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ COMING_BACK = _set(
     "return returns returned returning yield yields yielded yielding response responses responds output outputs result "
     "results produces producing give gives"
 )
-"""How a word on what a tool returns begins (MP003)."""
+"""First words of phrases about what a tool returns (MP003)."""
 WHEN = _set(
     "use used call invoke run prefer choose try useful helpful appropriate ideal best perfect suitable intended "
     "designed meant recommended only when whenever if not don never avoid must should before consider"
 )
-"""How a word on when to use a tool begins (MP023)."""
+"""First words of phrases about when to use a tool (MP023)."""
 USELESS = _set(
     "simply basically essentially obviously really effortlessly awesome amazing convenient powerful very useful "
     "helpful great perfect easy simple just"
 )
-"""What praises or belittles (MP025)."""
+"""Filler words (MP025)."""
 SPEAKING = _set("ignore disregard forget override bypass reveal not don never without you")
-"""How a sentence begins that tells a model what to do (MP041)."""
+"""First words of instructions to a model (MP041)."""
 
 ENGLISH = _set(
     "the of and to for with from this that these are by or it its be which when all if your you can has have not any "
     "into is in on at as using use used returns return each other only must should"
 )
-"""Words that English texts are held together with."""
+"""English function words."""
 FOREIGN = _set(
     # Spanish, Portuguese, Italian
     "el la los las un una unos unas del al de en con por para que su sus como este esta si se lo uma um dos das pelo "
@@ -46,6 +46,6 @@ FOREIGN = _set(
     # Scandinavian, Polish, Turkish, Indonesian
     "och att som ett til og af av jest nie dla oraz przez ve bir ile dan untuk yang dari dengan"
 )
-"""Such words of other languages in Latin letters, as far as they need no accents and are rare in English."""
+"""Function words of other languages in Latin script, without accents and rare in English."""
 
 WATCHED = COMING_BACK | WHEN | USELESS | SPEAKING | FOREIGN

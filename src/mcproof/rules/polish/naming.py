@@ -1,6 +1,6 @@
-"""Whether the names of tools tell them apart, among themselves and among those of other servers.
+"""Rules on tool names: distinct from each other and from those of other servers.
 
-Names are compared word by word, however they are spelt.
+Names are compared word by word, in any naming style.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ GENERIC = _set(
     "search query get list fetch run do call execute process handle request send load save update delete create read "
     "write go invoke perform tool action test main helper"
 )
-"""Names that say nothing of what is searched, run or sent."""
+"""Names that do not tell what is searched, run or sent."""
 
 DECORATION = _set("mcp server servers fastmcp mcpserver")
-"""Words in the name of a server that every server could have."""
+"""Words that any server's name could contain."""
 
 _PREFERRED = {
     "get": _set("get fetch retrieve obtain"),
@@ -37,7 +37,7 @@ _PREFERRED = {
     "update": _set("update modify"),
     "delete": _set("delete destroy"),
 }
-"""Verbs that mean the same: to read and to get, to add and to create, to remove and to delete are not always one."""
+"""Verbs with the same meaning; read/get, add/create and remove/delete are not always the same."""
 _FAMILY = {verb: preferred for preferred, verbs in _PREFERRED.items() for verb in verbs}
 _UNUSUAL = sorted(_FAMILY.keys() - _PREFERRED)
 
@@ -59,7 +59,7 @@ _SHARED = {
     "weather and time": "get_weather get_forecast get_current_time",
 }
 COMMON = {name: kind for kind, names in _SHARED.items() for name in names.split()}
-"""Names that several widely used servers of one kind have in common, from what is generally known of them."""
+"""Tool names that several widely used servers of one kind share, from general knowledge."""
 
 _STYLES = {
     "snake_case": re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+").fullmatch,
@@ -83,7 +83,7 @@ def _named(catalog: Catalog) -> list[Tool]:
 def generic_tool_name(tool: Tool) -> Iterator[Problem]:
     """A tool's name is a single word that fits any server.
 
-    Why: beside the tools of other servers nobody can tell what `search` searches.
+    Why: beside the tools of other servers, it is unclear what `search` searches.
     Fix: name what it works on: `search_tickets` rather than `search`.
     """
     if tool.name.lower() in GENERIC and tool.knows("/name"):
@@ -98,13 +98,13 @@ def generic_tool_name(tool: Tool) -> Iterator[Problem]:
     category="naming",
 )
 def redundant_prefix(catalog: Catalog) -> Iterator[Problem]:
-    """A tool's name begins with the name of its server.
+    """A tool's name starts with the name of its server.
 
-    It is silent where the rest would be a single word, a name that many servers have, or that of another tool: there
-    the prefix is of use. A word that all tools begin with is no reason by itself.
+    Not reported if the rest would be a single word, a name that many servers have, or the name of another tool, since
+    the prefix is useful there. A word that all tools start with is not a reason by itself.
 
-    Why: clients show tools under the name of their server, so it is read, and paid for, twice.
-    Fix: leave the server's name out: `create_issue` rather than `tracker_create_issue`.
+    Why: clients show tools under the name of their server, so the name is shown, and costs tokens, twice.
+    Fix: omit the server's name: `create_issue` rather than `tracker_create_issue`.
     """
     given = catalog.server_info.get("name")
     own = [word for word in words_of(given.rpartition("/")[2]) if word not in DECORATION] if type(given) is str else []
@@ -124,7 +124,7 @@ def redundant_prefix(catalog: Catalog) -> Iterator[Problem]:
             and name not in COMMON
             and taken.isdisjoint((name, "".join(rest)))
         ):
-            yield Problem(f"the name repeats that of the server, `{given}`", at="/name", item=tool)
+            yield Problem(f"the name repeats the server's name, `{given}`", at="/name", item=tool)
 
 
 @rule(
@@ -135,10 +135,10 @@ def redundant_prefix(catalog: Catalog) -> Iterator[Problem]:
     category="naming",
 )
 def inconsistent_verb_pattern(catalog: Catalog) -> Iterator[Problem]:
-    """A tool's name begins with another verb than those of its siblings that do the same.
+    """A tool's name starts with a different verb than similar tools of the same server.
 
-    Why: a model that has seen `get_user` looks for `get_order` and not for `fetch_order`.
-    Fix: choose one verb for each kind of action and keep to it.
+    Why: a model that has seen `get_user` looks for `get_order`, not for `fetch_order`.
+    Fix: use one verb for each kind of action.
     """
     tools = _named(catalog)
     spelt = " ".join(tool.name for tool in tools).lower()
@@ -156,11 +156,11 @@ def inconsistent_verb_pattern(catalog: Catalog) -> Iterator[Problem]:
     }
     for tool, verb in zip(tools, verbs, strict=True):
         if verb and verb != (other := usual[_FAMILY[verb]]):
-            yield Problem(f"the name begins with `{verb}` where other tools say `{other}`", at="/name", item=tool)
+            yield Problem(f"the name starts with `{verb}`; other tools use `{other}`", at="/name", item=tool)
 
 
 def _without_prefix(names: list[list[str]]) -> list[list[str]]:
-    """Names without the words that they all begin with, unless these are the verbs."""
+    """Names without their common first words, unless these are verbs."""
     shared = 0
     if len(names) > 1:
         for position in range(min(map(len, names))):
@@ -179,18 +179,18 @@ def _without_prefix(names: list[list[str]]) -> list[list[str]]:
     category="naming",
 )
 def name_collision_cross_server(tool: Tool) -> Iterator[Problem]:
-    """A tool has a name that tools of several well-known servers have.
+    """A tool has the same name as tools of several well-known servers.
 
-    The names are a short list of mcproof's own, such as `read_file`, `create_issue` and `list_tables`; a single
-    generic word is MP010's.
+    The names are a short list maintained by mcproof, such as `read_file`, `create_issue` and `list_tables`; single
+    generic words are reported by MP010.
 
-    Why: connected together, one tool hides the other or the client has to rename them, and a model mistakes them.
+    Why: with both servers connected, one tool hides the other or the client renames them, and models confuse them.
     Fix: name what is special about yours: `read_vault_file` rather than `read_file`.
     """
     name = tool.name
     kind = COMMON.get(name.replace("-", "_") if name.islower() else "_".join(words_of(name)))
     if kind is not None and tool.knows("/name"):
-        yield Problem(f"several well-known {kind} servers have a tool of this name", at="/name")
+        yield Problem(f"several well-known {kind} servers have a tool with this name", at="/name")
 
 
 @rule(
@@ -201,16 +201,16 @@ def name_collision_cross_server(tool: Tool) -> Iterator[Problem]:
     category="naming",
 )
 def snake_vs_camel(catalog: Catalog) -> Iterator[Problem]:
-    """A tool's name is spelt in another style than most of the server's names.
+    """A tool's name is in a different naming style than most of the server's names.
 
-    A style that all names share is fine, whichever it is. A single word fits every style.
+    Any style is fine if all names share it. A single word fits every style.
 
-    Why: a model that has to write a name from memory gets the odd one wrong.
-    Fix: spell all names alike; snake_case is the most usual.
+    Why: a model that writes names from memory gets the exception wrong.
+    Fix: use one style for all names; snake_case is the most common.
     """
     tools = _named(catalog)
     styles = [next((style for style, fits in _STYLES.items() if fits(tool.name)), None) for tool in tools]
     usual = max(_STYLES, key=styles.count)
     for tool, style in zip(tools, styles, strict=True):
         if style is not None and style != usual:
-            yield Problem(f"the name is in {style} where most others are in {usual}", at="/name", item=tool)
+            yield Problem(f"the name is in {style}; most others are in {usual}", at="/name", item=tool)

@@ -1,4 +1,4 @@
-"""What can be told of a description without understanding it."""
+"""Properties of descriptions that need no understanding: length, language, words."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _WORDS_ONLY = bytes(
     ord(chr(each).lower()) if each < 128 and (chr(each).isalnum() or chr(each) == "_") else ord(" ")
     for each in range(256)
 )
-"""Small letters for letters, blanks for what is no part of a word."""
+"""Maps letters to lower case, and characters that are not part of a word to spaces."""
 
 
 def size(text: str) -> int:
-    """How much a text says, in letters of English: an ideograph counts for three, a syllable sign for two.
+    """The size of a text in English letters: an ideograph counts as three, a syllabic character as two.
 
-    Blanks that only lay it out do not count.
+    Layout whitespace does not count.
     """
     text = " ".join(text.split())
     if text.isascii():
@@ -39,29 +39,29 @@ def size(text: str) -> int:
 
 
 def is_latin(text: str) -> bool:
-    """Whether a text is in letters that may be English."""
+    """Whether a text is written in Latin script."""
     return text.isascii() or len(text.encode("ascii", "ignore")) > 0.8 * len(text)
 
 
 def may_be_english(text: str) -> bool:
-    """Whether a text may be English; rules about English words are silent about what is not."""
+    """Whether a text may be English; rules about English words skip other texts."""
     words = _words_of(text)
     return is_latin(text) and not _is_foreign(words, WATCHED.intersection(words))
 
 
 def _words_of(text: str) -> list[str]:
-    """The words of a text in small letters, without what is not ASCII."""
+    """The words of a text in lower case, without non-ASCII characters."""
     return text.encode("ascii", "replace").translate(_WORDS_ONLY).decode("ascii").split()
 
 
 def _is_foreign(words: list[str], watched: frozenset[str]) -> bool:
-    """Whether words are held together by those of another language: a guess, and in doubt it is English."""
+    """Whether the function words suggest another language; if in doubt, it is English."""
     foreign = FOREIGN & watched
     return bool(foreign) and len(foreign) > len(ENGLISH.intersection(words))
 
 
 class ToolWords:
-    """What rules about words ask of a tool: worked out once, for all of them."""
+    """The words of a tool's texts, computed once for all rules."""
 
     __slots__ = ("is_english", "is_foreign", "lowered", "parameters", "words")
 
@@ -69,13 +69,13 @@ class ToolWords:
         text = tool.description
         words = _words_of(text)
         self.words = WATCHED.intersection(words)
-        """Which of the words that rules look for are in it."""
+        """The words in it that rules look for."""
         self.is_foreign = not is_latin(text) or _is_foreign(words, self.words)
-        """Whether the description is in another language than English, as what is said of parameters will be."""
+        """Whether the description, and so probably the parameters' descriptions, are not in English."""
         self.is_english = tool.knows("/description") and not is_blank(text) and not self.is_foreign
         """Whether there is a description that can be judged by its English words."""
         self.lowered = text.lower()
-        """The description in small letters."""
+        """The description in lower case."""
         self.parameters = [
             (name, schema, description_of(schema))
             for name, schema in tool.parameters.items()
@@ -84,29 +84,29 @@ class ToolWords:
         """The known parameters: name, schema, description."""
 
     def says(self, words: frozenset[str], match_at: Callable[[str, int], re.Match[str] | None]) -> bool:
-        """Whether a pattern, each match of which begins with one of some words, is in the description."""
+        """Whether the description matches a pattern that only matches at one of these words."""
         present = words & self.words
         return bool(present) and any(matches_from(present, match_at, self.lowered))
 
 
 def tool_words(tool: Tool) -> ToolWords:
-    """What there is to know of a tool's words."""
+    """The words of a tool, cached on the tool."""
     if tool.words is None:
         tool.words = ToolWords(tool)
     return tool.words
 
 
 def unquoted(text: str) -> str:
-    """A text without what it quotes: code, values, other people's words."""
+    """A text without its quotations: code, values, cited words."""
     return _quoted.sub(" ", text)
 
 
 def matches_from(
     starts: Iterable[AnyStr], match_at: Callable[[AnyStr, int], re.Match[AnyStr] | None], text: AnyStr
 ) -> Iterator[re.Match[AnyStr]]:
-    """The matches of a pattern that begin with one of some words.
+    """The matches of a pattern that start with one of these words.
 
-    To look for the words first is many times faster than to try a pattern of many branches at every place.
+    Searching for the words first is many times faster than trying a pattern with many branches everywhere.
     """
     for start in starts:
         at = text.find(start)
@@ -118,19 +118,19 @@ def matches_from(
 
 
 def has_any(parts: Iterable[str], text: str) -> bool:
-    """Whether one of some parts is in a text."""
-    for part in parts:  # noqa: SIM110 (a generator takes twice the time)
+    """Whether a text contains any of these parts."""
+    for part in parts:  # noqa: SIM110 (a generator takes twice as long)
         if part in text:
             return True
     return False
 
 
 def pointer_of(parameter: str) -> str:
-    """Where a parameter is declared."""
+    """The pointer of a parameter's declaration."""
     return f"/inputSchema/properties/{escape(parameter)}"
 
 
 def description_of(schema: Any) -> str:
-    """What a parameter's schema says about itself; empty where it says nothing."""
+    """The description of a parameter; empty if it has none."""
     given = schema.get("description") if type(schema) is dict else None
     return given if type(given) is str else ""

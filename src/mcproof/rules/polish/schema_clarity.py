@@ -1,4 +1,4 @@
-"""Whether a tool says what it takes and what it gives."""
+"""Rules on schemas: whether a tool declares what it takes and what it returns."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _MOST_PARTS = 20
-"""How many schemas are searched for a description."""
+"""The most schemas searched for a description."""
 ENOUGH_LISTS = 5
-"""How many `required` lists show that whoever wrote the others knows of them."""
+"""This many `required` lists show that the server's author knows the keyword."""
 FEW_LISTS = 3
-"""How many do where they are at least half of the tools that take something."""
+"""So do this many, if they are at least half of the tools with parameters."""
 _comes_back = re.compile(
     r"\b(?:return(?:s|ed|ing)?|yield(?:s|ed|ing)?|respon(?:se|ses|ds)|outputs?|results?|produc(?:es|ing)|gives? back)\b"
 ).match
@@ -43,8 +43,8 @@ _says_optional = re.compile(
 def require_tool_description(tool: Tool) -> Iterator[Problem]:
     """A tool has no description.
 
-    Why: the description is what a model reads before it decides to call; a name alone is a guess.
-    Fix: say what the tool does, when to use it and what it returns; in Python, in the docstring.
+    Why: models read the description before they decide to call a tool; the name alone leaves them guessing.
+    Fix: describe what the tool does, when to use it and what it returns; in Python, in the docstring.
     """
     if tool.is_object and is_blank(tool.description) and tool.knows("/description"):
         yield Problem("has no description", at=tool.pointer_to("description"))
@@ -61,10 +61,10 @@ def require_tool_description(tool: Tool) -> Iterator[Problem]:
 def require_param_description(tool: Tool) -> Iterator[Problem]:
     """A parameter has no description.
 
-    One of the type that it refers to counts, and a line `name: …` in the tool's own description, as in the `Args` of
-    a docstring.
+    A description of the type it refers to counts, and so does a line `name: …` in the tool's own description, as in the
+    `Args` of a docstring.
 
-    Why: what an argument means and how it is written has to be guessed, and guesses fail at run time.
+    Why: a model has to guess what an argument means and how it is written, and wrong guesses fail at run time.
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
     listed: set[str] | None = None
@@ -78,7 +78,7 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
 
 
 def _listed_in(text: str) -> set[str]:
-    """The words that begin a line of a text and are followed by a colon, as parameters in a docstring are."""
+    """The words at the start of a line that are followed by a colon, like parameters in a docstring."""
     names = set()
     for line in text.splitlines():
         name, colon, explained = line.lstrip(" \t-*•").partition(":")
@@ -88,7 +88,7 @@ def _listed_in(text: str) -> set[str]:
 
 
 def _is_explained(schema: Any, tool: Tool) -> bool:
-    """Whether what a schema is made of has a description, or nothing needs one: only one value is possible."""
+    """Whether a part of a schema has a description, or none is needed because only one value is possible."""
     waiting, seen = [schema], 0
     while waiting and seen < _MOST_PARTS:
         part = waiting.pop()
@@ -116,7 +116,7 @@ def _is_explained(schema: Any, tool: Tool) -> bool:
 def require_return_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no output schema, and its description does not say what it returns.
 
-    Why: a model that knows what comes back can plan the next step without trying the tool out.
+    Why: a model that knows the result can plan the next step without calling the tool first.
     Fix: declare an `outputSchema`, or add a sentence such as "Returns the id of the new ticket".
     """
     if "outputSchema" in tool.fields or not tool.knows("/outputSchema") or not tool.knows("/description"):
@@ -136,15 +136,15 @@ def require_return_schema(tool: Tool) -> Iterator[Problem]:
     fixable=True,
 )
 def require_required_array(catalog: Catalog) -> Iterator[Problem]:
-    """An input schema that is written by hand does not say which parameters are required.
+    """A handwritten input schema does not declare which parameters are required.
 
-    Where a schema comes from is known of source code only. One that a server serves is taken for a written one, unless
-    every parameter has a default, admits null or is said to be optional, or the schema names its dialect: so looks what
-    a library derives. Where five other tools of the server have a list, or three and that is half of them, its
-    absence is taken for an answer.
+    Only source code shows whether a schema is handwritten. A served schema is taken to be handwritten, unless every
+    parameter has a default, accepts null or is described as optional, or the schema names its dialect, as generated
+    schemas do. If five other tools of the server have a `required` list, or three that are at least half of them, its
+    absence is taken to be intentional.
 
-    Why: a schema without `required` makes every parameter optional, which is rarely what was meant.
-    Fix: list in `required` what a call can't do without; where that is nothing, an empty list says so.
+    Why: a schema without `required` makes every parameter optional, which is rarely intended.
+    Fix: list in `required` what every call needs; if that is nothing, declare an empty list.
     """
     listing = sum(tool.schema is not None and bool(tool.schema.get("required")) for tool in catalog.tools)
     taking = sum(bool(tool.parameters) for tool in catalog.tools)
@@ -156,14 +156,14 @@ def require_required_array(catalog: Catalog) -> Iterator[Problem]:
 
 
 def _missing_list(tool: Tool, *, is_answer: bool) -> Problem | None:
-    """What to say of an input schema without a list; nothing where its absence is an answer."""
+    """The problem of an input schema without a `required` list; None if its absence is intentional."""
     schema = tool.schema
     if schema is None or schema.get("required") or not tool.knows("/inputSchema/required"):
         return None
     demanded = tool.source.required_by_signature if tool.source is not None else ()
     if demanded and tool.knows("/inputSchema/properties"):
         names = ", ".join(f"`{name}`" for name in demanded[:3]) + ", …" * (len(demanded) > 3)
-        message = f"the input schema has no `required` list, but the function can't do without {names}"
+        message = f"the input schema has no `required` list, but the function requires {names}"
         return Problem(message, at="/inputSchema", item=tool)
     if "required" in schema or not tool.parameters or _requires_in_parts(schema):
         return None
@@ -177,12 +177,12 @@ def _missing_list(tool: Tool, *, is_answer: bool) -> Problem | None:
 
 
 def _looks_written(tool: Tool) -> bool:
-    """Whether an input schema that a server serves may be a literal."""
+    """Whether a served input schema may be handwritten."""
     return "$schema" not in (tool.schema or {}) and not all(map(_may_be_left_out, tool.parameters.values()))
 
 
 def _may_be_left_out(schema: Any) -> bool:
-    """Whether a parameter's schema tells that a call can do without it."""
+    """Whether a parameter's schema declares it optional."""
     if type(schema) is not dict:
         return False
     kinds = [schema, *(each for key in _COMBINED if type(schema.get(key)) is list for each in schema[key])]
@@ -199,7 +199,7 @@ def _lists_null(schema: dict[str, Any]) -> bool:
 
 
 def _requires_in_parts(schema: dict[str, Any]) -> bool:
-    """Whether a combination of schemas at the root says what is required, such as one of two parameters."""
+    """Whether a combination of schemas at the root declares what is required, such as one of two parameters."""
     branches = [each for key in _COMBINED if type(schema.get(key)) is list for each in schema[key]]
     branches += [schema[key] for key in ("then", "else") if key in schema]
     return any(type(each) is dict and "required" in each for each in branches)
@@ -213,22 +213,22 @@ def _requires_in_parts(schema: dict[str, Any]) -> bool:
     category="schema",
 )
 def valid_json_schema(tool: Tool) -> Iterator[Problem]:
-    """An input schema is not valid in its dialect of JSON Schema, or does not describe an object.
+    """An input schema is not valid in its JSON Schema dialect, or does not describe an object.
 
-    The dialect is what `$schema` names, or 2020-12; one that is not known is not judged. Where this rule fires MP004
-    is silent.
+    The dialect is the one that `$schema` names, or 2020-12; unknown dialects are not checked. MP004 does not report a
+    tool that this rule reports.
 
-    Why: strict clients refuse such a tool, lenient ones check nothing; a model is told something that is not so.
-    Fix: correct the keyword that is named; arguments are always an object, so the root's type is `object`.
+    Why: strict clients reject such a tool, lenient ones validate nothing; models are misled.
+    Fix: correct the keyword in the message; arguments are always an object, so the root's type is `object`.
     """
     flaw = _flaw(tool)
     if flaw is not None:
         pointer, message = flaw
-        yield Problem(f"the input schema is not valid: {message}", at=f"/inputSchema{pointer}")
+        yield Problem(f"invalid input schema: {message}", at=f"/inputSchema{pointer}")
 
 
 def _flaw(tool: Tool) -> tuple[str, str] | None:
-    """Where an input schema is not valid, from its root, and why; None where it is, or nobody can tell."""
+    """The pointer and message of the first error in an input schema; None if valid or not judged."""
     schema = tool.fields.get("inputSchema")
     if schema is None or not tool.knows("/inputSchema"):
         return None

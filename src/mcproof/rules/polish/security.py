@@ -1,4 +1,4 @@
-"""Whether a text that a model reads has something in it that a person does not see, or that speaks to the model."""
+"""Rules on hidden characters and on instructions to the model in a tool's texts."""
 
 from __future__ import annotations
 
@@ -25,45 +25,45 @@ _RARE_BYTES = (b"\xe2", b"\xef", b"\xf3", b"\xd8", b"\xe1", b"\x1b")
 _may_be_invisible = re.compile(
     rb"\x1b\[|\xd8\x9c|\xe1\xa0\x8e|\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])|\xef(?:\xbb\xbf|\xb8[\x80-\x8f]\xef)|\xf3\xa0"
 ).match
-"""How these are spelt in UTF-8: where none occurs, which is nearly always, no text has to be looked at by itself."""
+"""These characters in UTF-8: if none occurs, which is usual, the texts are not searched one by one."""
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u2066\u2067\u2068\u2069"
 _JOINERS = "\u200b\u200c\u200d"
 _right_to_left = re.compile("[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]").search
 _FLAG, _LONGEST_FLAG = "\U0001f3f4", 8
-"""A black flag, and how many invisible letters make that of a country of it."""
+"""A black flag, and how many invisible letters follow it in a flag emoji."""
 
 _DO_NOT = "don(?:'|\u2018|\u2019|\u02bc|\uff07)t"
-"""With each of the signs that people take for an apostrophe."""
+"""With every character that is used as an apostrophe."""
 _OBEYED = r"(?:instructions?|prompts?|rules|guidelines|messages|directives?|commands)\b"
 _SPEECH = (
-    # Set aside what you were told.
+    # Ignore your instructions.
     r"\b(?:ignore|disregard|forget|override|bypass)\s{1,9}(?:(?:all|any|every|the|your|of|my|these|those)\s{1,9}){0,3}(?:"
     rf"(?:previous|prior|above|earlier|preceding|existing|original|system)\s{{1,9}}(?:\w{{1,20}}\s{{1,9}})?{_OBEYED}"
     rf"|{_OBEYED}\s{{1,9}}(?:above|before|given|you)\b"
     r"|(?:previous|prior|above)(?=\s{0,9}(?:[.,;:!]|and\b))"
     r"|everything\s{1,9}(?:above|before|you)\b)"
-    # Give away what you were told.
+    # Reveal your instructions.
     r"|\breveal\s{1,9}(?:(?:the|your|its|full|entire)\s{1,9}){1,3}system\s{1,9}prompt\b"
-    # Keep it from the user.
+    # Hide it from the user.
     rf"|\b(?:not|{_DO_NOT}|never|without)\s{{1,9}}(?:tell|inform|notify|alert)(?:ing)?\s{{1,9}}(?:the\s{{1,9}})?user\b"
     rf"|\b(?:not|{_DO_NOT}|never)\s{{1,9}}(?:mention|reveal|disclose)\s{{1,9}}(?:this|that|it|these|any\s{{1,9}}of\s{{1,9}}this)"
     r"\s{1,9}(?:\w{1,20}\s{1,9}){0,2}to\s{1,9}(?:the\s{1,9})?user\b"
-    # Be somebody else.
+    # Change your role.
     r"|\byou\s{1,9}are\s{1,9}now\s{1,9}(?:dan\b|jailbroken|unrestricted|in\s{1,9}(?:developer|god|admin)\s{1,9}mode)"
-    # Marks of a chat template.
+    # Markers of chat templates.
     r"|<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id"
     r"|(?:start|end)_header_id)\|>|\[inst\]|<<sys>>|<im_(?:start|end)>"
 )
 _MARKS = ("<|", "[inst]", "<<sys>>", "<im_")
 _BEGINNINGS = (*sorted(SPEAKING), *_MARKS)
-"""How a match begins; to look for these first is many times faster than to try every place."""
+"""How matches start; searching for these first is many times faster than trying every position."""
 _BYTE_BEGINNINGS = (
     (b"", (b"ignore", b"disregard", b"forget", b"override", b"bypass", b"reveal", b"you")),
     (b"user", (b"not", b"don", b"never", b"without")),
     (b"<", (b"<|", b"<<sys>>", b"<im_")),
     (b"]", (b"[inst]",)),
 )
-"""The same, behind something else that a match has in it, is soon looked for and mostly not there."""
+"""The same, after a rarer byte string that every match contains."""
 _speech = re.compile(_SPEECH).match
 _speech_in_bytes = re.compile(
     _SPEECH.replace(r"\b", "")
@@ -72,12 +72,13 @@ _speech_in_bytes = re.compile(
     .replace(r"\w{1,20}", r"[\w\x80-\xff]{1,80}")
     .encode()
 ).match
-"""The same in UTF-8 and more, as what follows a text may look like a letter of it and not every blank is one byte."""
+"""The pattern for UTF-8: more permissive, since adjacent bytes may look like letters and spaces may take several bytes.
+"""
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\U000e0000-\U000e01ef]+"
 )
-"""What may stand within a word and changes nothing for who reads it: soft hyphens, joiners, marks."""
+"""Invisible characters within words: soft hyphens, joiners, marks."""
 _has_unseen = re.compile(
     b"|".join(
         [
@@ -87,7 +88,7 @@ _has_unseen = re.compile(
         ]
     )
 ).search
-"""How these are spelt in UTF-8, or begin."""
+"""These characters, or their first bytes, in UTF-8."""
 _introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for)[,:]?\s{0,2}[\"'`“‘(]{1,3}$").search
 
 
@@ -99,24 +100,24 @@ _introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for
     category="security",
 )
 def hidden_prompt_injection(tool: Tool) -> Iterator[Problem]:
-    """A text of a tool has characters that a person does not see.
+    """A text of a tool contains invisible characters.
 
-    Every text is searched: names, descriptions, titles, values. Joiners inside an emoji or a word of a script that
-    has them, direction marks in a text that runs from right to left, and a mark at the very beginning are in order.
+    All texts are searched: names, descriptions, titles, values. Not reported are joiners inside an emoji or a word of a
+    script that uses them, direction marks in right-to-left text, and a byte order mark at the start.
 
-    Why: a model reads them; whole instructions can be written in characters that no review shows.
-    Fix: delete them; where they came in with copied text, type the words anew.
+    Why: models read them; whole instructions can be hidden from reviewers this way.
+    Fix: delete them; if they came with copied text, retype the words.
     """
     if not _may_hide(tool):
         return
     for pointer, text in _texts(tool.fields):
         found = _hidden_in(text)
         if found is not None:
-            yield Problem(f"has an invisible character, U+{ord(found):04X}", at=pointer)
+            yield Problem(f"contains an invisible character, U+{ord(found):04X}", at=pointer)
 
 
 def _may_hide(tool: Tool) -> bool:
-    """Whether it is worth a look at each text."""
+    """Whether the texts need to be searched one by one."""
     written, description = tool.written, tool.description
     if not written or any(matches_from(_RARE_BYTES, _may_be_invisible, written)):
         return True
@@ -126,7 +127,7 @@ def _may_hide(tool: Tool) -> bool:
 
 
 def _hidden_in(text: str) -> str | None:
-    """The first character that nobody sees and nothing explains."""
+    """The first invisible character without a legitimate use."""
     for match in _INVISIBLE.finditer(text):
         at, character = match.start(), match[0][0]
         if not (
@@ -141,7 +142,7 @@ def _hidden_in(text: str) -> str | None:
 
 
 def _joins(text: str, at: int) -> bool:
-    """Whether a joiner stands between the parts of an emoji, or in a word of a script that uses them."""
+    """Whether a joiner is between parts of an emoji, or in a word of a script that uses joiners."""
     around = text[max(0, at - 1) : at] + text[at + 1 : at + 2]
     return len(around) == 2 and all(each > "\u058f" and not _INVISIBLE.match(each) for each in around)
 
@@ -154,24 +155,24 @@ def _joins(text: str, at: int) -> bool:
     category="security",
 )
 def instruction_in_description(tool: Tool) -> Iterator[Problem]:
-    """A text of a tool tells the model to set aside its instructions or to keep something from the user.
+    """A text of a tool instructs the model to ignore its instructions or to hide something from the user.
 
-    Marks of a chat template count too. To say when and how to use the tool is what descriptions are for, and to
-    name a system prompt is no crime.
+    Markers of chat templates count too. Instructions on when and how to use the tool are fine, and so is the mention of
+    a system prompt.
 
-    Why: a description comes from the server and speaks in nobody's name; this is how tools are poisoned.
-    Fix: describe what the tool does; leave how a model behaves to whoever runs it.
+    Why: descriptions are untrusted text in the model's context; this is how tools are poisoned.
+    Fix: describe what the tool does; leave the model's behaviour to the client.
     """
     if not _may_speak(tool):
         return
     for pointer, text in _texts(tool.fields):
         spoken = next(filter(None, map(_spoken_in, _readings(text.lower()))), None)
         if spoken is not None:
-            yield Problem(f"speaks to the model: `{spoken}`", at=pointer)
+            yield Problem(f"contains an instruction to the model: `{spoken}`", at=pointer)
 
 
 def _readings(text: str) -> Iterator[str]:
-    """A text as it is, and as it reads without what nobody sees: within words, and between them."""
+    """A text as it is, and without invisible characters: removed within words, and as spaces."""
     yield text
     if not text.isascii() and _UNSEEN.search(text):
         yield _UNSEEN.sub("", text)
@@ -179,7 +180,7 @@ def _readings(text: str) -> Iterator[str]:
 
 
 def _spoken_in(text: str) -> str | None:
-    """The first words that speak to the model and are no quoted example."""
+    """The first instruction to the model that is not a quoted example."""
     for match in matches_from(_BEGINNINGS, _speech, text):
         if not _introduces_quote(text[max(0, match.start() - 30) : match.start()]):
             return " ".join(match[0].split())
@@ -187,7 +188,7 @@ def _spoken_in(text: str) -> str | None:
 
 
 def _may_speak(tool: Tool) -> bool:
-    """Whether it is worth a look at each text."""
+    """Whether the texts need to be searched one by one."""
     if not tool.written or tool_words(tool).says(SPEAKING, _speech):
         return True
     if ("<" in tool.description or "]" in tool.description) and has_any(_MARKS, tool.description.lower()):
@@ -206,9 +207,9 @@ def _may_speak(tool: Tool) -> bool:
 
 
 def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The texts of a tool, each with its pointer; a key stands where its value does."""
+    """The texts of a tool with their pointers; a key has the pointer of its value."""
     waiting: list[tuple[str, Any, int]] = [("", fields, 1)]
-    for pointer, each, level in waiting:  # it grows while it is read
+    for pointer, each, level in waiting:  # grows while it is iterated
         pairs = each.items() if type(each) is dict else enumerate(each)
         for key, value in pairs:
             below = f"{pointer}/{escape(key) if type(key) is str else key}"

@@ -1,7 +1,7 @@
-"""How useful a tool's description is to an agent: a score from 0 to 1, and what each thing that is missing costs.
+"""The usefulness of a tool's description to an agent: a score from 0 to 1, and the cost of each omission.
 
-No model is asked and nothing is learned: a description is read sentence by sentence for six things that an agent needs.
-What says nothing, or says it again, counts for nothing, so that length alone wins nothing.
+No model is involved: each sentence is checked for six things an agent needs. Filler and repetition count for nothing,
+so length alone gains nothing.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ COMPONENTS = {
     "examples": (0.10, losses.examples),
     "completeness": (0.25, losses.completeness),
 }
-"""What makes a description, how much of the score each part is, and who judges it."""
+"""The components of a description, each with its weight and the function that judges it."""
 READ_PARAMETERS = 200
-"""How many parameters are looked at."""
+"""The most parameters considered."""
 _LEAST_COST = 0.005
 
 
 class Component(NamedTuple):
-    """One of the things that a description should tell."""
+    """One of the things a description should contain."""
 
     name: str
     score: float
     weight: float
-    """Its part of the score; none where there is nothing to tell, as of the parameters of a tool that takes none."""
+    """Its share of the score; 0 if it does not apply, such as parameters of a tool without any."""
     reasons: tuple[str, ...]
-    """What is missing, each with what it costs of the whole score, such as "no return format: -0.15"."""
+    """What is missing, each with its cost in the whole score, such as "no return format: -0.15"."""
 
 
 class DescriptionScore(NamedTuple):
     score: float
     components: tuple[Component, ...]
     nothing: str = ""
-    """Why a description tells nothing at all; empty where it tells something."""
+    """Why the description contains nothing at all; empty otherwise."""
 
     @property
     def reasons(self) -> list[str]:
-        """What is missing, the costliest first; what costs something in several components is named once."""
+        """What is missing, the costliest first; costs of the same omission in several components are added up."""
         costs: dict[str, float] = {}
         for reason in (reason for component in self.components for reason in component.reasons):
             what, _, cost = reason.rpartition(": -")
@@ -61,7 +61,7 @@ class DescriptionScore(NamedTuple):
 
 
 def describe_score(tool: Tool) -> DescriptionScore:
-    """The score of one description, with what each thing that is missing costs."""
+    """The score of one description, with the cost of each omission."""
     components = [_component(*each) for each in _judged(tool)]
     nothing = _nothing(tool, parse_description(tool.description, stems_of(tool.name)))
     score = sum(each.score * each.weight for each in components)
@@ -69,7 +69,7 @@ def describe_score(tool: Tool) -> DescriptionScore:
 
 
 def description_scores(catalog: Catalog) -> dict[str, float]:
-    """The scores by tool, to two decimals; of several tools of one name, the lowest."""
+    """The scores by tool, to two decimals; the lowest for several tools of one name."""
     scores: dict[str, float] = {}
     for tool in catalog.tools:
         score = round(sum(weight * _score(losses) for _, weight, losses in _judged(tool)), 2)
@@ -78,9 +78,9 @@ def description_scores(catalog: Catalog) -> dict[str, float]:
 
 
 def _judged(tool: Tool) -> Iterator[tuple[str, float, list[Loss]]]:
-    """The components of a description, each with its part of the score and with what it lacks."""
+    """The components of a description, each with its weight and its losses."""
     parsed = parse_description(tool.description, stems_of(tool.name))
-    # A leading underscore is how servers say that a parameter is none of the caller's business.
+    # A leading underscore marks internal parameters.
     shown = {name: schema for name, schema in islice(tool.parameters.items(), READ_PARAMETERS) if name[:1] != "_"}
     subject = losses.Subject(tool, parsed, shown)
     nothing = _nothing(tool, parsed)
@@ -92,7 +92,7 @@ def _judged(tool: Tool) -> Iterator[tuple[str, float, list[Loss]]]:
 
 
 def _nothing(tool: Tool, parsed: ParsedDescription) -> Loss | None:
-    """What a description costs in every component that tells nothing of the tool."""
+    """The loss of a description that contains nothing about the tool; it applies to every component."""
     if not tool.description.strip():
         return losses.Loss("no description", 1.0)
     content = frozenset[str]().union(*(sentence.content for sentence in parsed.sentences))

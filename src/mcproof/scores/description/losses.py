@@ -1,4 +1,4 @@
-"""From what a description says to what it lacks: the losses of each component, each with its share of the component."""
+"""Losses: what a description lacks in each component, with the share of the component it costs."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from mcproof.scores.description.sentences import ParsedDescription
 
 ENOUGH_WORDS = 8
-"""Words that say something beyond the name; above this number a description is not more complete for having more."""
+"""Content words beyond the name; more than these do not make a description more complete."""
 LONG = 2_048
-"""Characters beyond which clients cut a description."""
+"""Clients cut descriptions beyond this many characters."""
 _BOUNDS = frozenset(
     ("enum", "const", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 ) | {"minLength", "maxLength", "minItems", "maxItems"}
 
 
 class Loss(NamedTuple):
-    """Something that a description lacks."""
+    """Something a description lacks."""
 
     what: str
     share: float
-    """How much of the component it costs, from 0 to 1."""
+    """The share of the component it costs, from 0 to 1."""
 
 
 class Subject(NamedTuple):
-    """A tool and what its description says."""
+    """A tool and its parsed description."""
 
     tool: Tool
     parsed: ParsedDescription
     parameters: dict[str, Any]
-    """The parameters that a caller is meant to see; not all of a hostile number."""
+    """The parameters callers are meant to see, up to a limit."""
 
 
 def purpose(subject: Subject) -> list[Loss]:
-    """Whether the first sentence says what the tool does, which is what an agent chooses by."""
+    """Whether the first sentence says what the tool does, which is what agents choose by."""
     opening = subject.parsed.sentences[0]
     if not opening.content - stems_of(subject.tool.name):
         return [Loss("the first sentence only repeats the name", 0.8)]
@@ -57,7 +57,7 @@ def purpose(subject: Subject) -> list[Loss]:
 
 
 def usage(subject: Subject) -> list[Loss]:
-    """Whether it says when to use the tool, and when another."""
+    """Whether it says when to use the tool, and when to use another."""
     when, other = subject.parsed.told.get("usage", 0), subject.parsed.told.get("alternative", 0)
     if not when + other:
         return [Loss("does not say when to use it", 1.0)]
@@ -67,18 +67,18 @@ def usage(subject: Subject) -> list[Loss]:
 
 
 def limits(subject: Subject) -> list[Loss]:
-    """Whether it says what the tool cannot do, needs or must not be given."""
+    """Whether it says what the tool cannot do, needs or does not accept."""
     told = subject.parsed.told.get("limits", 0)
     if told:
-        return [Loss("names one limit only", 0.3)] if told == 1 else []
+        return [Loss("names only one limit", 0.3)] if told == 1 else []
     bounded = any(isinstance(schema, dict) and not _BOUNDS.isdisjoint(schema) for schema in subject.parameters.values())
     if bounded or subject.parsed.told.get("bounds", 0):
-        return [Loss("no limits but those of its parameters", 0.6)]
+        return [Loss("no limits except those of its parameters", 0.6)]
     return [Loss("no limits", 1.0)]
 
 
 def parameters(subject: Subject) -> list[Loss]:
-    """Whether every parameter is explained, in the text or in the schema: one is as good as the other."""
+    """Whether every parameter is explained, in the text or in the schema."""
     unexplained = [name for name, schema in subject.parameters.items() if not _is_explained_by(schema, name)]
     if not unexplained:
         return []
@@ -114,13 +114,13 @@ def examples(subject: Subject) -> list[Loss]:
 
 
 def completeness(subject: Subject) -> list[Loss]:
-    """Whether it says what comes back and enough to go by, and no more than that."""
+    """Whether it says what is returned and has enough content, and not too much."""
     losses = []
     if not subject.tool.fields.get("outputSchema") and not subject.parsed.told.get("returns", 0):
         losses.append(Loss("no return format", 0.6))
     words = amount(_on_topic(subject))
     if words < ENOUGH_WORDS:
-        losses.append(Loss("says little", 0.4 * (1 - words / ENOUGH_WORDS)))
+        losses.append(Loss("little content", 0.4 * (1 - words / ENOUGH_WORDS)))
     if len(subject.tool.description) > LONG:
         losses.append(Loss(f"longer than {LONG:,} characters", 0.2))
     if subject.parsed.idle:
@@ -130,7 +130,7 @@ def completeness(subject: Subject) -> list[Loss]:
 
 
 def _explained_by_text(subject: Subject) -> set[str]:
-    """The parameters that the text names and then says something about, in lower case."""
+    """The parameters that the text names and explains, in lower case."""
     names = {name.lower(): stems_of(name) for name in subject.parameters}
     others = frozenset(map(stem, names))
     found: set[str] = set()
@@ -158,7 +158,7 @@ def _has_example(schema: Any) -> bool:
 
 
 def _on_topic(subject: Subject) -> Iterable[str]:
-    """What the sentences say beyond the name that belong together: each takes up a word, or tells of an aspect."""
+    """The content beyond the name of related sentences: each repeats a word of another, or covers an aspect."""
     name = stems_of(subject.tool.name)
     topic = set(name).union(*map(stems_of, subject.parameters))
     said: set[str] = set()

@@ -1,8 +1,7 @@
-"""What a description says, sentence by sentence.
+"""Parse a description into sentences with content.
 
-Words of praise, words that connect others and sentences that stand there already say nothing, and a cue such as "use
-this when" says nothing unless something stands beside it. So nothing can be won by saying a thing twice, by saying
-nothing at length, or by putting in the words that a reader looks for.
+Praise, function words and repeated sentences carry no content, and a cue such as "use this when" counts only next to
+content. So repetition, padding and bare keywords gain nothing.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ if TYPE_CHECKING:
     from mcproof.scores.description.vocabulary import Aspect
 
 READ_CHARACTERS = 20_000
-"""How much of a description is read: many times what clients show a model."""
+"""The most characters read of a description: many times what clients show a model."""
 READ_NAME = 200
-"""How much of a name is read."""
+"""The most characters read of a name."""
 FEW_WORDS = 1.5
-"""What is less than this says nothing: one word, or three characters where there are no spaces."""
+"""Less content than this counts as none: one word, or three characters in a script without spaces."""
 _ENOUGH: dict[Aspect, float] = {"returns": 1.0, "examples": 1.0}
-"""How much must stand beside a cue where less than the usual will do: "returns JSON"."""
+"""The content needed next to a cue, where less than usual is enough: "returns JSON"."""
 _HEADING_WORDS, _HEADING_CHARACTERS, _REPEATED_WORDS, _IDLE_WORDS = 4, 40, 3, 5
 
-# Scripts that set no spaces between words: Thai and Lao, kana, Han.
+# Scripts without spaces between words: Thai and Lao, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _BEFORE_UNSPACED = "\u0dff"
 _TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[.'’_-][^\W_{_UNSPACED}]+)*")
@@ -51,9 +50,9 @@ _SAYS_NOTHING = CONNECTING | EMPTY | VERBS | frozenset(cue for cue in CUES if " 
 _CLOSING = " .!?*_，。—–-\u00a0"
 _HAN_DIGITS = frozenset("二两三四五六七八九十百千")
 _PAIRED = frozenset(cue.split()[0] for cue in CUES if " " in cue)
-# A line break inside a sentence: the next line goes on in lower case, and is no item of a list.
+# A line break inside a sentence: the next line continues in lower case and is not a list item.
 _WRAPPED = re.compile(r"(?<=[\w,)])[ \t]*\r?\n[ \t]*(?=[a-z])(?![\w-]+ ?(?:\([^()\n]{0,80}\))? ?[:–=-])")
-# A sentence that starts with nothing to set it off from the one before.
+# A sentence that follows another without punctuation.
 _RUN_ON = re.compile(
     r"[. ](?=[A-Z])(?:(?<=[a-z]{3}\.)(?=.[a-z])|"
     r"(?<=[\w)]{2} )(?:(?=(?:This|It|Its|Use|Our|We|You|These|When|If|Returns) )|"
@@ -74,35 +73,35 @@ _CALL = re.compile(
 
 
 class Sentence(NamedTuple):
-    """One sentence or line that says something."""
+    """One sentence or line with content."""
 
     tokens: tuple[str, ...]
     content: frozenset[str]
-    """Its words that say something; pieces of two characters where there are no spaces."""
+    """Its content words; pairs of characters in scripts without spaces."""
     is_about: bool
-    """Whether it tells of an aspect what was not told before, by a cue or by the heading that it stands under."""
+    """Whether it covers an aspect in a new way, by a cue or by the heading it is under."""
     has_literal: bool
     has_call: bool
 
 
 class ParsedDescription(NamedTuple):
-    """What a description says."""
+    """The content of a description."""
 
     sentences: tuple[Sentence, ...]
-    """Without headings, and without what says nothing or says it again."""
+    """Without headings, filler and repetitions."""
     told: dict[Aspect, int]
-    """How many sentences tell of each aspect, each in another way than those before it."""
+    """The number of sentences that cover each aspect, each in a new way."""
     idle: int
-    """How many sentences say nothing, or say it again."""
+    """The number of sentences that are filler or repetitions."""
 
     def stems(self) -> frozenset[str]:
-        """All words that stand anywhere, for finding what is mentioned."""
+        """The stems of all words, to find what is mentioned."""
         words = {token for sentence in self.sentences for token in sentence.tokens}
         return frozenset(stem(part) for word in words for part in (word, *(word.split("_") if "_" in word else ())))
 
 
 def parse_description(description: str, name: frozenset[str]) -> ParsedDescription:
-    """The sentences of a description that say something; an aspect is told by more than the stems of the name."""
+    """Parse a description; words of the tool's name are not content for an aspect."""
     said: set[tuple[str, ...]] = set()
     lengths: set[int] = set()
     sentences: list[Sentence] = []
@@ -144,13 +143,13 @@ def parse_description(description: str, name: frozenset[str]) -> ParsedDescripti
 
 @lru_cache(maxsize=4096)
 def stems_of(name: str) -> frozenset[str]:
-    """The words of an identifier, however it is spelled."""
+    """The stems of an identifier's words, in any naming style."""
     words = _CAMEL.sub(" ", name[:READ_NAME]).lower().replace("_", " ").replace("-", " ")
     return frozenset(stem(word) for word in _TOKEN.findall(words))
 
 
 def stem(word: str) -> str:
-    """A word without the endings that English puts to it, so that a plural is no new word."""
+    """A word without English inflections, so that a plural is not a new word."""
     if len(word) > 4:
         if word.endswith("ies"):
             return word[:-3] + "y"
@@ -164,7 +163,7 @@ def stem(word: str) -> str:
 
 
 def says_more(text: str, than: frozenset[str]) -> bool:
-    """Whether a text explains something, rather than repeat these stems; verbs and bounds explain a parameter too."""
+    """Whether a text explains something beyond these stems; verbs and bounds explain a parameter too."""
     return any(
         _explains(match.group()) and stem(match.group()) not in than
         for match in _TOKEN.finditer(text[:READ_CHARACTERS].lower())
@@ -172,7 +171,7 @@ def says_more(text: str, than: frozenset[str]) -> bool:
 
 
 def explains_parameter(tokens: tuple[str, ...], name: str, than: frozenset[str]) -> bool:
-    """Whether a sentence says something of a parameter after naming it; a verb does where the name comes first."""
+    """Whether a sentence explains a parameter after naming it; a verb is enough if the name comes first."""
     place = tokens.index(name)
     return any(
         (_explains(token) if place == 0 else _root(token) or CUES.get(token) == "bounds") and stem(token) not in than
@@ -187,12 +186,12 @@ def _explains(token: str) -> bool:
 
 
 def amount(content: Iterable[str]) -> float:
-    """How many words content makes; where there are no spaces, two characters make one."""
+    """The amount of content in words; two characters make a word in scripts without spaces."""
     return sum(0.5 if piece[0] > _BEFORE_UNSPACED and _IS_UNSPACED(piece) else 1.0 for piece in content)
 
 
 def gives_example(text: str) -> bool:
-    """Whether a text, such as a parameter's description, has an example in it."""
+    """Whether a text, such as a parameter's description, contains an example."""
     lowered = text[:READ_CHARACTERS].lower()
     return any(aspect == "examples" for _, _, aspect in _cues(tuple(_TOKEN.findall(lowered)), lowered))
 
@@ -205,7 +204,7 @@ def _lines(description: str) -> Iterator[str]:
 
 
 def _without_repetition(tokens: tuple[str, ...], said: set[tuple[str, ...]], lengths: set[int]) -> tuple[str, ...]:
-    """A sentence without one that is put behind it again with nothing in between to set it off."""
+    """A sentence without a repetition of another one that follows it without punctuation."""
     half = len(tokens) // 2
     if half >= _REPEATED_WORDS and tokens[:half] == tokens[half : 2 * half]:
         return tokens[:half]
@@ -228,7 +227,7 @@ def _content(tokens: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(maxsize=16_384)
 def _root(token: str) -> str:
-    """The stem of a word that says something, or nothing."""
+    """The stem of a content word; empty for other words."""
     if token[0] > _BEFORE_UNSPACED and _IS_UNSPACED(token):
         return token if _content((token,)) else ""
     if token in _SAYS_NOTHING or len(token) < 2 or token.isdigit() or _is_verb(token):
@@ -257,7 +256,7 @@ def _has_call(text: str) -> bool:
 
 
 def _told(tokens: tuple[str, ...], text: str, name: frozenset[str], has_literal: bool) -> Iterator[tuple[Aspect, str]]:
-    """The aspects that a sentence tells of, each with the cue that shows it."""
+    """The aspects a sentence covers, each with its cue."""
     cues = list(_cues(tokens, text))
     if not cues:
         return
@@ -269,7 +268,7 @@ def _told(tokens: tuple[str, ...], text: str, name: frozenset[str], has_literal:
         if aspect == "limits":
             if (cue in NEEDS_NUMBER and not has_number) or (cue in OBLIGATIONS and says_when):
                 continue
-            # What a tool cannot do is a verb; and of how much there may be, a number says enough.
+            # A verb is enough for what a tool cannot do, a number for how much it accepts.
             beside += sum(map(_is_verb, tokens)) if whole else 0
             beside += FEW_WORDS if cue in NEEDS_NUMBER else 0
         if beside >= _ENOUGH.get(aspect, FEW_WORDS) or (aspect == "examples" and (has_literal or has_number)):
@@ -277,7 +276,7 @@ def _told(tokens: tuple[str, ...], text: str, name: frozenset[str], has_literal:
 
 
 def _cues(tokens: tuple[str, ...], text: str) -> Iterator[tuple[int, str, Aspect]]:
-    """The cues in a sentence, each with where the words after it start."""
+    """The cues in a sentence, each with the position of the words after it."""
     previous = ""
     for place, token in enumerate(tokens, 1):
         if previous in _PAIRED and (pair := f"{previous} {token}") in CUES:
@@ -298,5 +297,5 @@ def _is_heading(line: str, tokens: tuple[str, ...]) -> bool:
 
 
 def _heading_aspect(tokens: tuple[str, ...], text: str) -> Aspect | None:
-    """What a heading announces, if that is anything that is looked for."""
+    """The aspect a heading announces, if any."""
     return next((aspect for _, _, aspect in _cues(tokens, text)), None)

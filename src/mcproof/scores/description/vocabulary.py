@@ -1,7 +1,7 @@
-"""The words that tell what a sentence of a description is about, in the languages that servers are written in.
+"""Words that show what a sentence of a description is about, in several languages.
 
-Scripts with spaces are looked up word by word; those without, by what stands anywhere in a sentence. The lists hold
-cues, never topics: what a tool is about is whatever is left when cues, connecting words and praise are taken away.
+Scripts with spaces are matched by word, others by substring. The lists contain cues, never topics: a tool's topic is
+whatever remains without cues, function words and praise.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 Aspect = Literal["usage", "alternative", "limits", "bounds", "returns", "examples", "parameters"]
-"""What a sentence may tell: when to use a tool, what to use instead, what it cannot do, which values it takes, ..."""
+"""What a sentence may cover: when to use a tool, what to use instead, what it cannot do, which values it takes, ..."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -38,10 +38,10 @@ CONNECTING = _words(
     # Russian
     "и в во на с со по к ко у о об от до из за для не что это как или а но его ее их этот эта эти"
 )
-"""What connects words and says nothing by itself."""
+"""Function words, which carry no content."""
 
 EMPTY = _words(
-    # What every tool is
+    # True of every tool
     "tool tools function functions method utility feature features capability capabilities functionality solution "
     "software action operation task tasks thing things stuff way ways case cases situation situations scenario "
     "scenarios purpose purposes variety range lot lots kind kinds sort work works working use uses used using usage "
@@ -74,7 +74,7 @@ EMPTY = _words(
     "удобный очень отличный лучший простой легко позволяет 도구 기능 매우 유용한 강력한 편리한 아주 좋은 쉽게 "
     "사용할 제공합니다 입니다 있습니다 다양한"
 )
-"""Praise, and what could be said of any tool: it tells an agent nothing."""
+"""Praise, and words that fit any tool: no information for an agent."""
 
 EMPTY_RUNS = _words(
     "非常 十分 强大 強大 强力 強力 有用 好用 实用 實用 方便 便捷 便利 高效 简单 簡單 容易 易用 优秀 優秀 最好 最佳 "
@@ -82,7 +82,7 @@ EMPTY_RUNS = _words(
     "许多 情况 情況 场景 場景 使用 提供 帮助 幫助 とても 非常に 強力 便利 簡単 優れた 素晴らしい 最高 様々な "
     "さまざまな 多くの ツール 機能 この これは です ます することができ"
 )
-"""The same where words are not set apart by spaces."""
+"""The same in scripts without spaces."""
 
 VERBS = _words(
     "get fetch retrieve obtain acquire list show display view read load open write create make add insert append "
@@ -95,22 +95,22 @@ VERBS = _words(
     "encrypt decrypt sign install deploy configure enable disable switch apply invoke call monitor track inspect "
     "print ask tell reset restore"
 )
-"""What tools do. Several of them in a row say no more than one, so that none counts as a fact about this tool."""
+"""What tools do. Several in a row say no more than one, so none counts as a fact about this tool."""
 
 NEEDS_NUMBER = _words(
     "max min maximum minimum limit maximal máximo mínimo massimo höchstens mindestens максимум минимум 최대 최소 "
     "最多 最大 最少 至少 最小 上限 不超过 不超過"
 ) | {"up to", "at most", "at least", "no more"}
-"""What names a limit only beside a number: "at most 100", but not "the minimum frequency"."""
+"""Words that name a limit only next to a number: "at most 100", but not "the minimum frequency"."""
 
 ONLY_FIRST = _words("note hinweis")
-"""What is a warning where a sentence starts with it, and a topic elsewhere."""
+"""Words that warn at the start of a sentence, and are topics elsewhere."""
 
 OBLIGATIONS = _words("must important muss müssen debe deben doit deve moet должен 반드시")
-"""What limits a tool, unless the sentence tells when to use it: "you must always call this when ..."."""
+"""Words that name a limit, unless the sentence is about usage: "you must always call this when ..."."""
 
 CUES: dict[str, Aspect] = {}
-"""Words, and pairs of words that follow each other, that tell what a sentence is about."""
+"""Words, and pairs of consecutive words, that show what a sentence is about."""
 
 _SPACED: tuple[tuple[Aspect, str], ...] = (
     (
@@ -177,7 +177,7 @@ LEADING = frozenset(
     for cue, about in CUES.items()
     if about in ("usage", "returns", "examples") and cue.isascii() and cue != "returned"
 )
-"""What says nothing unless something follows it; the other cues may also end what they tell."""
+"""Cues that need content after them; content before the other cues counts too."""
 
 _UNSPACED: tuple[tuple[Aspect, str], ...] = (
     (
@@ -198,4 +198,4 @@ _UNSPACED: tuple[tuple[Aspect, str], ...] = (
     ("parameters", "参数 參數 入参 引数 パラメータ パラメーター 入力"),
 )
 CUE_RUNS = tuple((cue, aspect) for aspect, text in _UNSPACED for cue in text.split())
-"""Cues in scripts that set no spaces."""
+"""Cues in scripts without spaces."""

@@ -1,4 +1,4 @@
-"""Tools, resources and prompts of the low-level server, spelt out in the source."""
+"""Items of the low-level server, as objects of the protocol's types."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def describe(what):
 
 
 @pytest.mark.parametrize("expression", VALUES)
-def test_a_description_can_be_worked_out(expression: str, tmp_path: Path) -> None:
+def test_a_description_can_be_computed(expression: str, tmp_path: Path) -> None:
     source = served(f'Tool(name="a", description={expression}, inputSchema={{}})', BEFORE)
     assert tool(found(tmp_path, source))["description"] == VALUES[expression]
 
@@ -107,20 +107,20 @@ def test_a_description_can_be_worked_out(expression: str, tmp_path: Path) -> Non
         "str(object())",
     ],
 )
-def test_a_description_that_nobody_knows_is_left_out_and_marked(expression: str, tmp_path: Path) -> None:
+def test_an_unknown_description_is_left_out_and_marked(expression: str, tmp_path: Path) -> None:
     result = found(tmp_path, served(f'Tool(name="a", description={expression}, inputSchema={{}})', "import os\n"))
     assert "description" not in tool(result)
     assert result.tools[0].unknown == {"/description"}
 
 
-def test_a_part_of_a_schema_that_nobody_knows_is_left_out_and_marked(tmp_path: Path) -> None:
+def test_an_unknown_part_of_a_schema_is_left_out_and_marked(tmp_path: Path) -> None:
     schema = '{"type": "object", "properties": {"x": {"type": "string", "default": os.getcwd()}, "y": load()}}'
     result = found(tmp_path, served(f'Tool(name="a", inputSchema={schema})', "import os\nfrom z import load\n"))
     assert tool(result)["inputSchema"] == {"type": "object", "properties": {"x": {"type": "string"}}}
     assert result.tools[0].unknown == {"/inputSchema/properties/x/default", "/inputSchema/properties/y"}
 
 
-def test_a_schema_that_the_program_reaches_for_afterwards_is_marked(tmp_path: Path) -> None:
+def test_a_schema_that_is_accessed_after_registration_is_marked(tmp_path: Path) -> None:
     source = """
         from mcp.server.fastmcp import FastMCP
         mcp = FastMCP("x")
@@ -134,7 +134,7 @@ def test_a_schema_that_the_program_reaches_for_afterwards_is_marked(tmp_path: Pa
     assert [bool(each.unknown) for each in result.tools] == [True, False]
 
 
-def test_schemas_are_put_together(tmp_path: Path) -> None:
+def test_schemas_can_be_merged(tmp_path: Path) -> None:
     before = """
 BASE = {"a": {"type": "string"}}
 MORE = BASE | {"b": {"type": "integer"}}
@@ -148,7 +148,7 @@ def schema(**properties):
     }
 
 
-def test_a_schema_can_be_that_of_a_model(tmp_path: Path) -> None:
+def test_a_schema_can_come_from_a_model(tmp_path: Path) -> None:
     before = """
 from pydantic import BaseModel, Field
 class Inner(BaseModel):
@@ -231,7 +231,7 @@ def test_the_list_of_a_low_level_server_is_found_in(form: str, tmp_path: Path) -
     assert names(found(tmp_path, LOW_LEVEL + HANDLERS[form])) == ["a"]
 
 
-def test_a_tool_that_is_listed_only_sometimes_is_marked(tmp_path: Path) -> None:
+def test_a_conditionally_listed_tool_is_marked(tmp_path: Path) -> None:
     source = f"""{LOW_LEVEL}
 import os
 @server.list_tools()
@@ -305,7 +305,7 @@ async def prompts():
     "change",
     ['given.append("b")', 'given.extend(["b"])', 'given += ["b"]', 'given = ["a", "b"]', 'given.insert(0, "b")'],
 )
-def test_a_member_of_a_list_that_is_only_sometimes_there_is_left_out_and_marked(change: str, tmp_path: Path) -> None:
+def test_a_doubtful_list_item_is_left_out_and_marked(change: str, tmp_path: Path) -> None:
     result = found(
         tmp_path,
         f"""
@@ -352,7 +352,7 @@ CHOICES = {
         ('{"properties": {"a": {}}, "required": ["a"]}', '{"properties": {"a": {}}, "required": ["a"]}', set()),
     ],
 )
-def test_what_only_one_of_two_schemas_has_is_marked(
+def test_differences_of_two_schemas_are_marked(
     form: str, one: str, other: str, unknown: set[str], tmp_path: Path
 ) -> None:
     before = "import os\nfrom elsewhere import unheard_of\nsometimes = {}\n"
@@ -423,7 +423,7 @@ def either():
         '"".join(sorted(["b", "a"], key=unheard_of))',
     ],
 )  # fmt: skip
-def test_what_depends_on_a_condition_is_not_taken_for_certain(expression: str, tmp_path: Path) -> None:
+def test_conditional_values_are_not_certain(expression: str, tmp_path: Path) -> None:
     result = found(tmp_path, served(f'Tool(name="a", description={expression}, inputSchema={{}})', UNSETTLED))
     assert "description" not in tool(result)
     assert "/description" in result.tools[0].unknown
@@ -447,7 +447,7 @@ def test_lists_are_sorted_as_python_does(change: str, expected: str, tmp_path: P
     assert tool(result)["description"] == expected
 
 
-def test_what_an_object_sets_while_it_is_made_under_a_condition_is_certain(tmp_path: Path) -> None:
+def test_attributes_set_in_a_conditional_constructor_are_certain(tmp_path: Path) -> None:
     before = """
 import os
 class Kit:
@@ -460,7 +460,7 @@ kit = Kit() if os.environ.get("X") else None
     assert tool(result)["description"] == "Known."
 
 
-def test_of_one_of_two_functions_nothing_is_certain_but_the_name_that_is_given(tmp_path: Path) -> None:
+def test_only_the_given_name_of_one_of_two_functions_is_certain(tmp_path: Path) -> None:
     source = """
 import os
 from mcp.server.fastmcp import FastMCP
