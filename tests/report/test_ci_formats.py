@@ -235,7 +235,7 @@ def test_a_page_is_whole_and_says_how_it_ended(folder: Path, name: str, capsys: 
     text = _printed(capsys, "markdown", *RUNS[name].arguments)
     assert text.startswith(markdown.MARK)
     page = refuse_markup(text)
-    assert ("failed" if RUNS[name].code == 1 else "could not do the job") in page.text
+    assert ("failed" if RUNS[name].code == 1 else "incomplete") in page.text
 
 
 def test_a_comment_that_would_be_too_long_is_cut_with_a_sentence(
@@ -249,11 +249,11 @@ def test_a_comment_that_would_be_too_long_is_cut_with_a_sentence(
         for rule in ("tool-no-schema", "strict,grade,trust"):
             text = _printed(capsys, "markdown", "lint", "many.json", "--select", rule)
             page = refuse_markup(text)
-            is_cut = "The rest does not fit here" in page.text
+            is_cut = "Truncated: the rest" in page.text
             assert len(text) < 61_000
             assert is_cut == (count == 2_000)
             if is_cut:
-                assert text.rstrip().endswith("the other formats have it.")
+                assert text.rstrip().endswith("does not fit into a comment.")
 
 
 def test_the_sentence_about_the_cut_is_not_folded_away(
@@ -264,7 +264,7 @@ def test_the_sentence_about_the_cut_is_not_folded_away(
     (tmp_path / "many.json").write_text(json.dumps(tools), encoding="utf-8")
     text = _printed(capsys, "markdown", "lint", "many.json", "--select", "tool-name-convention")
     assert text.count("<details>") == text.count("</details>") == 1
-    assert text.index("</details>") < text.index("The rest does not fit here")
+    assert text.index("</details>") < text.index("Truncated: the rest")
 
 
 def test_one_endless_name_does_not_push_out_the_others(

@@ -81,4 +81,4 @@ def test_a_comparison_without_a_change_names_both_catalogs(folder: Path, capsys:
 
     assert main(["diff", "old.json", "same.json"]) == 0
 
-    assert capsys.readouterr().out.endswith("no change from old.json to same.json\n")
+    assert capsys.readouterr().out.endswith("no changes from old.json to same.json\n")

@@ -15,13 +15,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from jinja2 import UndefinedError
 
 from mcproof.console import without_commands
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.requests import Detail
 from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
-from mcproof.report.html import document
+from mcproof.report.html.environment import environment
+from mcproof.report.html.page import document
 from mcproof.results.build import rule_facts
 from mcproof.results.findings import ReportedFinding, RuleFacts, Snippet, group_by_fault
 from mcproof.results.payloads import DiffPayload
@@ -425,9 +427,9 @@ def test_the_dearest_tools_have_a_bar_and_the_rest_is_summed_up() -> None:
 
 def test_the_reasons_for_passing_and_failing_are_listed() -> None:
     text = page_of(run_of(report_of(MIXED))).one("ul", name="reasons").text
-    assert "failed grade D, at least B is asked for" in text
-    assert "at most 10 are allowed" in text
-    assert "at or above the level error (--fail-on)" in text
+    assert "failed grade D, at least B required" in text
+    assert "at most 10 allowed" in text
+    assert "at or above level error (--fail-on)" in text
     clean = page_of(run_of(report_of(GRADED["a"], gates=[], fail_on="never"))).one("ul", name="reasons").text
     assert clean.strip() == "passed findings do not fail the run (--fail-on never)"
 
@@ -527,7 +529,7 @@ def test_changes_have_words_of_their_own_for_their_levels() -> None:
     page = page_of(diff_run("error", "warning", "note"))
     words = [element.text for element in page.all("span", name="level")]
     assert words == ["breaking", "cannot tell", "compatible"]
-    assert "1 change at or above the level breaking" in page.text
+    assert "1 change at or above level breaking" in page.text
     assert all("new.json:4:3" in element.text for element in page.all("li", name="finding"))
 
 
@@ -580,7 +582,7 @@ def test_style_and_script_survive_being_printed_and_stay_in_their_element(name: 
 
 
 def _asset(name: str) -> str:
-    return (files("mcproof.report") / "page" / name).read_text(encoding="utf-8")
+    return (files("mcproof.report") / "html" / "templates" / name).read_text(encoding="utf-8")
 
 
 def test_the_command_line_writes_and_prints_a_page(tmp_path: Path) -> None:
@@ -591,3 +593,35 @@ def test_the_command_line_writes_and_prints_a_page(tmp_path: Path) -> None:
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert page.one("p", name="tile").text == "grade D"
     assert done.stdout.decode("utf-8").splitlines() == page.source.splitlines()
+
+
+TEMPLATES = sorted(each.name for each in (files("mcproof.report.html") / "templates").iterdir())
+UNESCAPED = re.compile(r"\|\s*safe\b|autoescape|Markup|\|\s*(?:xmlattr|tojson|urlize)\b")
+"""What prints text without escaping it, or turns it into markup."""
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_no_template_turns_escaping_off(name: str) -> None:
+    source = _asset(name)
+    assert not UNESCAPED.search(source)
+    assert not re.search(r"=\{\{", source), "an attribute without quotes"
+
+
+def test_no_code_of_pages_builds_markup() -> None:
+    for module in (files("mcproof.report.html")).iterdir():
+        if module.name.endswith(".py"):
+            source = module.read_text(encoding="utf-8")
+            assert not re.search(r"Markup\(|markupsafe|autoescape=False|select_autoescape|</", source), module.name
+
+
+def test_untrusted_text_is_escaped_wherever_a_template_prints_it() -> None:
+    pages = environment()
+    assert pages.autoescape is True
+    printed = pages.from_string('<p title="{{ value }}">{{ value }}</p>').render(value="<b>\"'&\x1b\u202e")
+    shown = r"&lt;b&gt;&#34;&#39;&amp;\x1b\u202e"
+    assert printed == f'<p title="{shown}">{shown}</p>'
+
+
+def test_a_misspelt_name_in_a_template_fails() -> None:
+    with pytest.raises(UndefinedError):
+        environment().from_string("{{ mising }}").render()

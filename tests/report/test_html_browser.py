@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.report.html import document
+from mcproof.report.html.page import document
 from mcproof.results.findings import group_by_fault
 
 from .browser import BROWSERS, DRIVER, Browser, browsing, find_browser

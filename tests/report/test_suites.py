@@ -10,7 +10,7 @@ import junitparser
 import pytest
 
 from mcproof.report.formats import FORMATS
-from mcproof.report.page.suite_section import duration
+from mcproof.report.html.suite_views import duration
 from mcproof.results.payloads import SuitePayload
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.results.stored import read_run, run_document
@@ -79,7 +79,7 @@ def test_a_server_that_is_not_there_is_told_once_to_people_and_of_every_test_to_
     ]
     run = one_suite_run()
     run = run._replace(targets=[run.targets[0]._replace(payload=SuitePayload(tests))])
-    told = "2 tests of late could not be made"
+    told = "2 tests on `late` could not run"
     assert (
         f"  ! {told}\n      {why}\n        Traceback:\n          line 1 in <a>\n      {FILE}:28\n  ✓ b\n"
         in rendered(run, "text")
@@ -143,9 +143,9 @@ def test_a_page_of_a_suite_speaks_of_tests_and_not_of_findings() -> None:
         ("passed skipped passed not_applicable", "2 of 4 tests passed, 1 skipped, 1 not applicable", "passed ✓"),
         ("passed failed skipped", "1 of 3 tests failed", "failed ✕"),
         ("failed", "1 of 1 test failed", "failed ✕"),
-        ("failed error error", "1 of 3 tests failed, 2 could not be made", "failed ✕"),
-        ("passed error", "1 of 2 tests could not be made", "failed ✕"),
-        ("skipped not_applicable", "no test of 2 was made, 1 skipped, 1 not applicable", "nothing was tested ?"),
+        ("failed error error", "1 of 3 tests failed, 2 could not run", "failed ✕"),
+        ("passed error", "1 of 2 tests could not run", "failed ✕"),
+        ("skipped not_applicable", "none of 2 tests ran, 1 skipped, 1 not applicable", "nothing was tested ?"),
         ("", "no tests", "nothing was tested ?"),
     ],
 )
@@ -160,14 +160,14 @@ def test_tests_that_call_for_work_come_first_and_each_outcome_has_its_own_place(
     page = page_of(one_suite_run())
     assert groups_of(page) == {
         "Failed": ["Bergen", "Bergen"],
-        "Could not be made": ["a note", "run make"],
+        "Could not run": ["a note", "run make"],
         "Skipped": ["greeting"],
         "Not applicable": ["nothing"],
         "Passed": ["a forecast names the city", "late"],
     }
     assert (
         page.one("svg", name="proportions").attributes["aria-label"]
-        == "2 passed, 2 failed, 2 could not be made, 1 skipped, 1 not applicable"
+        == "2 passed, 2 failed, 2 could not run, 1 skipped, 1 not applicable"
     )
     looks = {mark.attributes["class"] + mark.text for mark in page.all("span", name="square")}
     assert len(looks) == 5
@@ -189,9 +189,9 @@ def test_a_failed_test_says_of_what_what_is_wrong_and_both_values() -> None:
 def test_a_test_that_could_not_be_made_says_why_and_where() -> None:
     page = page_of(one_suite_run())
     assert squeezed(row_of(page, "a note")) == (
-        f"!could not be made: a note resources gone cannot reach the server: no gone here {FILE}:26"
+        f"!could not run: a note resources gone cannot reach the server: no gone here {FILE}:26"
     )
-    assert squeezed(row_of(page, "run make")) == f"!could not be made: run make teardown exit code 2 {FILE}:3"
+    assert squeezed(row_of(page, "run make")) == f"!could not run: run make teardown exit code 2 {FILE}:3"
 
 
 def test_the_others_take_a_line_with_what_is_to_be_said_of_them() -> None:
@@ -244,19 +244,19 @@ def test_several_suites_have_their_numbers_side_by_side() -> None:
     page = page_of(run)
     rows = [squeezed(row) for row in page.all("tr")]
     assert rows == [
-        "SuitePassedFailedCould not be madeSkippedNot applicableTookResult",
-        f"{FILE}2 passed2 failed2 could not be made1 skipped1 not applicable4.5 sfailed",
-        "other.yaml1 passed1 failed0 could not be made0 skipped0 not applicable100 msfailed",
+        "SuitePassedFailedCould not runSkippedNot applicableTookResult",
+        f"{FILE}2 passed2 failed2 could not run1 skipped1 not applicable4.5 sfailed",
+        "other.yaml1 passed1 failed0 could not run0 skipped0 not applicable100 msfailed",
         "gone.yamlcould not be checkedfailed",
     ]
     assert [row.attributes["href"] for row in page.all("a")][1:] == ["#t1", "#t2", "#t3"]
     assert page.one("p", name="headline").text == (
-        "3 of 10 tests failed, 2 could not be made · suites: 2 failed, 1 could not be checked"
+        "3 of 10 tests failed, 2 could not run · suites: 2 failed, 1 could not be checked"
     )
-    assert page.one("title").text == "3 suites: 3 of 10 tests failed, 2 could not be made · mcproof run"
+    assert page.one("title").text == "3 suites: 3 of 10 tests failed, 2 could not run · mcproof run"
     heads = [squeezed(each) for each in page.all("summary") if "target" in each.parents[-1].classes]
     assert heads == [
-        f"✗{FILE}2 of 8 tests failed, 2 could not be made",
+        f"✗{FILE}2 of 8 tests failed, 2 could not run",
         "✗other.yaml1 of 2 tests failed",
         "!gone.yamlcould not be checked",
     ]

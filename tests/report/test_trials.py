@@ -16,10 +16,10 @@ from mcproof.cli.main import main
 from mcproof.console import Style, display_width
 from mcproof.errors import InputError
 from mcproof.linting.suppression.ignores import Suppression
-from mcproof.report import grade_card
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import matrix_grid
-from mcproof.report.proof import promise_sentence
+from mcproof.report.sentences import promise_sentence
+from mcproof.report.terminal import grade_card
 from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises
 from mcproof.results.run import BROKEN, RunResult, TargetResult
@@ -146,11 +146,11 @@ def test_the_probes_of_the_protocol_and_exploratory_ones_are_no_checks_of_the_ne
 
 def test_promises_are_what_is_declared_and_every_one_is_accounted_for() -> None:
     assert promises(prove_report().matrix) == Promises(9, 3, 3, 3, 1)
+    assert promise_sentence(prove_report().matrix) == "9 promises: 3 kept (1 doubtful), 3 broken, 3 not tested"
+    assert promise_sentence([]) == "no tools to test"
     assert (
-        promise_sentence(prove_report().matrix) == "of 9 promises, 3 kept (1 of them in doubt), 3 broken, 3 not tested"
+        promise_sentence([Cell("a", "FAULT-INPUT-OVERSIZED", False, False, "open")]) == "the schemas make no promises"
     )
-    assert promise_sentence([]) == "there is no tool of which anything could be proven"
-    assert promise_sentence([Cell("a", "FAULT-INPUT-OVERSIZED", False, False, "open")]) == "the schemas promise nothing"
 
 
 def test_what_was_predicted_is_told_once_for_all_tools() -> None:
@@ -159,7 +159,7 @@ def test_what_was_predicted_is_told_once_for_all_tools() -> None:
         (("SCH-004",), "FAULT-INPUT-OVERSIZED", ["find_book"]),
     ]
     text = rendered(TRIALS["prove-many"], "text")
-    assert text.count("SCH-002 predicted it for 15 tools") == 4
+    assert text.count("SCH-002 warned about 15 tools") == 4
     assert "and 9 more" in text
 
 
@@ -225,7 +225,7 @@ def test_wide_letters_do_not_push_the_marks_out_of_line(width: int) -> None:
 
 
 def test_what_was_not_tested_is_never_called_passed() -> None:
-    assert "nothing was tested, which does not pass: 0 tools" in rendered(TRIALS["prove-empty"], "text")
+    assert "failed: nothing was tested (0 tools" in rendered(TRIALS["prove-empty"], "text")
     assert page_of(TRIALS["prove-empty"]).one("p", name="tile").text == "nothing was tested ?"
     assert page_of(TRIALS["prove-clean"]).one("p", name="tile").text == "passed ✓"
 
@@ -233,7 +233,7 @@ def test_what_was_not_tested_is_never_called_passed() -> None:
 def test_static_findings_are_counted_for_people_and_listed_for_machines() -> None:
     for kind in ("text", "markdown"):
         text = rendered(TRIALS["prove"], kind)
-        assert "3 findings of the strict rules; `mcproof schema-lint` shows them" in text
+        assert "3 findings of the strict rules not shown; see `mcproof schema-lint`" in text
         assert "lets unknown fields through" not in text
     assert "strict rules" not in rendered(TRIALS["probe"], "text")
     findings = json.loads(rendered(TRIALS["prove"], "json"))["findings"]
@@ -318,7 +318,7 @@ def test_a_test_that_failed_shows_what_was_sent_and_answered() -> None:
     (case,) = [case for suite in suites for case in suite if case.name == "wrong_type find_book"]
     (failure,) = case.result
     assert failure.message == "an object for `title`: answered as if it were right"
-    assert 'sent {"name": "find_book"}, answered {"result": {}}' in failure.text
+    assert 'request {"name": "find_book"}, response {"result": {}}' in failure.text
 
 
 def test_the_findings_of_fuzzing_are_tests_as_ever() -> None:
@@ -336,7 +336,7 @@ def test_the_page_shows_a_square_for_each_cell_with_its_symbol_and_its_word() ->
     assert len(squares) == len(prove_report().matrix)
     assert [each.text for each in squares[:5]] == ["✓proven", "✗broken promise", "○open", "○open", "✓?proven doubtful"]
     assert squares[1].attributes["title"] == "type: broken promise; an object for `title`: accepted"
-    assert page.one("p", name="headline").text == "of 9 promises, 3 kept (1 of them in doubt), 3 broken, 3 not tested"
+    assert page.one("p", name="headline").text == "9 promises: 3 kept (1 doubtful), 3 broken, 3 not tested"
     assert page.one("svg", name="proportions").attributes["aria-label"] == "3 kept, 3 broken, 3 not tested"
 
 
@@ -363,20 +363,20 @@ def test_the_page_of_fuzzing_has_each_failure_with_its_command() -> None:
 
 def test_the_verdict_of_a_page_says_what_fails() -> None:
     verdict = page_of(TRIALS["prove"]).one("ul", name="reasons").text
-    assert verdict == "\nfailed 4 findings of the level error in what the server did (--fail-on broken)\n"
+    assert verdict == "\nfailed 4 findings at level error in the server's behaviour (--fail-on broken)\n"
     clean = page_of(TRIALS["prove-clean"]).one("ul", name="reasons").text
-    assert clean == "\npassed no finding of the level error in what the server did (--fail-on broken)\n"
+    assert clean == "\npassed no findings at level error in the server's behaviour (--fail-on broken)\n"
 
 
 def test_the_card_of_a_grade_says_what_fails() -> None:
     said = grade_card._verdict(prove_report(), Style())
-    assert said == "failed  4 findings of the level error in what the server did (--fail-on broken)\n"
+    assert said == "failed  4 findings at level error in the server's behaviour (--fail-on broken)\n"
 
 
 def test_a_summary_of_a_job_shows_the_picture_and_the_sentence() -> None:
     page = refuse_markup(rendered(TRIALS["prove"], "markdown"), COLUMNS)
     assert ["find_book", "✓", "✗", "○", "○"] in page.rows
-    assert page.text.index("of 9 promises") < page.text.index("4 errors")
+    assert page.text.index("9 promises") < page.text.index("4 errors")
 
 
 # --- stored runs --------------------------------------------------------------------------------------------------

@@ -280,7 +280,7 @@ def test_an_impossible_resource_or_prompt_test_is_explained(others: dict[str, An
 def test_test_names_are_unique_across_servers() -> None:
     names = UniqueNames()
     servers = [server_of([SEARCH], names, name) for name in ("one", "two: #")]
-    servers.append(FirstServer("three", "three", [], trouble="no answer\nwithin 2 seconds"))
+    servers.append(FirstServer("three", "three", [], trouble="no response\nwithin 2 seconds"))
     suite = first_suite(servers, "mcproof run")
     tests = read(suite.text).tests
     assert [test.name for test in tests if test.block == "tools"] == ["search responds", "search responds (2)"]

@@ -1,15 +1,15 @@
-"""How CI systems name a file: by its path in the repository, with forward slashes."""
+"""Paths as CI systems name files: from the repository root, with forward slashes."""
 
 from __future__ import annotations
 
 import os
 
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
-"""Where CI systems say that the repository is; elsewhere it is the working directory."""
+"""Environment variables that hold the repository root in CI; elsewhere it is the working directory."""
 
 
 def repository_path(file: str) -> str:
-    """A file as its path from the repository's root; as an absolute one where it lies outside."""
+    """Return the path of a file from the repository root, or an absolute path if it is outside."""
     if file.startswith("<"):
         return file.strip("<>")
     if "://" in file:
@@ -22,7 +22,7 @@ def repository_path(file: str) -> str:
 
 
 def relative_path(file: str, line: int | None) -> str:
-    """The same for what must not be absolute where it is no file: the name of a live server, which has no line."""
+    """Return a path that is never absolute for a live server, whose name is not a file and has no line."""
     if line is not None:
         return repository_path(file)
     return "/".join(step for step in file.split("/") if step not in ("", os.curdir, os.pardir))

@@ -1,4 +1,4 @@
-"""The formats there are: what each is for, what it needs, and how a run report becomes one."""
+"""The formats: the purpose of each, the detail it needs, and its renderer."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """A way to write down a run report."""
+    """A way to write a result."""
 
     name: str
     summary: str
     extensions: tuple[str, ...] = ()
     lines: bool = False
-    """Whether it shows the lines that findings are about."""
+    """Whether it shows the lines of findings."""
     identities: bool = False
-    """Whether it needs fingerprints, or fixes as edits of the file."""
+    """Whether it needs fingerprints, or fixes as edits."""
     scores: bool = False
     """Whether it shows the grade and the tokens."""
     is_text: bool = False
-    """Whether people read it as it comes: then what cannot be done is told on standard error."""
+    """Whether people read it as it is printed; errors then go to standard error."""
 
 
 FORMATS = {
@@ -38,7 +38,7 @@ FORMATS = {
     for each in (
         Format(
             "text",
-            "people: a frame with the offending line, a caret, what to do",
+            "people: a frame with the offending line, a caret and advice",
             (".txt",),
             lines=True,
             is_text=True,
@@ -51,87 +51,76 @@ FORMATS = {
         Format("github", "GitHub Actions: annotations, and the job summary", lines=True, scores=True),
         Format("gitlab", "GitLab: a code quality report", identities=True),
         Format("markdown", "a pull-request comment", (".md", ".markdown"), scores=True),
-        Format("html", "a person: one page that needs nothing else", (".html", ".htm"), lines=True, scores=True),
+        Format("html", "people: one self-contained page", (".html", ".htm"), lines=True, scores=True),
     )
 }
 
 
 _HARMLESS = ("json", "sarif", "junit", "github", "gitlab")
-"""Formats that escape what a terminal or a CI runner could take for a command, each in its own way."""
+"""Formats that escape terminal and workflow commands in their own way."""
 
 
 def harmless(run: RunResult, format: str, style: Style) -> Iterable[str]:
-    """A run report in a format, in pieces of which no terminal and no CI runner takes one for a command."""
+    """Render a result in a format, in pieces that no terminal or CI runner takes for a command."""
     pieces = render(run, format, style)
     return pieces if format in _HARMLESS else harmless_lines(pieces)
 
 
 def render(run: RunResult, format: str, style: Style) -> Iterable[str]:
-    """A run report in a format, in pieces."""
+    """Render a result in a format, in pieces."""
     if FORMATS[format].is_text:
         return _texts(run, format, style)
-    if format == "json":
-        module, name = _DOCUMENTS[run.kind]
-    else:
-        module, name = format, "document"
-    pieces: Iterable[str] = getattr(import_module(f"mcproof.report.{module}"), name)(run)
+    module = import_module(f"mcproof.report.{_MODULES.get(format, format)}")
+    pieces: Iterable[str] = module.document(run)
     return pieces
 
 
-_DOCUMENTS: dict[Kind, tuple[str, str]] = {
-    "lint": ("documents", "lint_document"),
-    "diff": ("documents", "diff_document"),
-    "grade": ("documents", "grade_document"),
-    "probe": ("proof_records", "probe_document"),
-    "prove": ("proof_records", "prove_document"),
-    "fuzz": ("proof_records", "fuzz_document"),
-    "suite": ("suite_tests", "run_tests_document"),
-}
-"""The module and function that write the JSON document of each kind of run."""
+_MODULES = {"json": "json_documents", "html": "html.page"}
+"""The modules whose `document` renders a format, where their names differ."""
 
 
 def _texts(run: RunResult, format: str, style: Style) -> Iterator[str]:
-    for report in run.targets:
-        if report.trouble is not None:
-            yield f"mcproof: {style.text(str(report.trouble))}\n"
+    for result in run.targets:
+        if result.trouble is not None:
+            yield f"mcproof: {style.text(str(result.trouble))}\n"
         else:
-            yield from render_target(report, format, style, is_single=run.is_single)
+            yield from render_target(result, format, style, is_single=run.is_single)
     for notice in run.notices:
         yield f"mcproof: {style.text(str(notice))}\n"
 
 
-def render_target(report: TargetResult, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
+def render_target(result: TargetResult, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
     """Render one target as text, as soon as its result is there."""
-    kind = report.payload.kind
-    if kind == "grade" and format == "text" and not is_single:
-        from mcproof.report.grade_card import row
-
-        return row(report, style)
-    module, name = (_CONCISE if format == "concise" else _TEXTS)[kind]
-    pieces: Iterable[str] = getattr(import_module(f"mcproof.report.{module}"), name)(report, style)
+    kind = result.payload.kind
+    if format == "concise":
+        module, name = _CONCISE.get(kind, ("frames", "concise"))
+    elif kind == "grade" and not is_single:
+        module, name = "grade_card", "row"
+    else:
+        module, name = _TEXTS[kind]
+    pieces: Iterable[str] = getattr(import_module(f"mcproof.report.terminal.{module}"), name)(result, style)
     return pieces
 
 
 _TEXTS: dict[Kind, tuple[str, str]] = {
-    "lint": ("text", "frames"),
+    "lint": ("frames", "frames"),
     "grade": ("grade_card", "card"),
-    "diff": ("diff_text", "changes_text"),
-    "probe": ("proof_text", "probe_text"),
-    "prove": ("proof_text", "prove_text"),
-    "fuzz": ("fuzz_text", "fuzz_text"),
-    "suite": ("suite_tests", "tests_text"),
+    "diff": ("changes", "changes_text"),
+    "probe": ("probe_grid", "probe_text"),
+    "prove": ("probe_grid", "prove_text"),
+    "fuzz": ("fuzz_bars", "fuzz_text"),
+    "suite": ("test_list", "tests_text"),
 }
 """The module and function that render the text of each kind of run."""
 
 _CONCISE: dict[Kind, tuple[str, str]] = {
-    **dict.fromkeys(_TEXTS, ("text", "concise")),
-    "diff": ("diff_text", "changes_concise"),
-    "suite": ("suite_tests", "tests_concise"),
+    "diff": ("changes", "changes_concise"),
+    "suite": ("test_list", "tests_concise"),
 }
 
 
 def render_failure(error: McproofError, command: str, format: str) -> Iterable[str]:
-    """What a machine format says where the job could not be done at all. Raises LookupError for no format."""
+    """Render an error that prevented the whole run, for a machine format. Raise LookupError if unknown."""
     from mcproof import __version__
     from mcproof.results.payloads import empty_payload
     from mcproof.results.run import RunResult, TargetResult, Trouble
@@ -141,20 +130,20 @@ def render_failure(error: McproofError, command: str, format: str) -> Iterable[s
 
 
 class Output(NamedTuple):
-    """A file to write, and in which format."""
+    """A file to write, and its format."""
 
     format: str
     file: str
 
 
 def parse_output(word: str) -> Output:
-    """What `--output` asks for: `FORMAT:FILE`, or a file whose extension tells the format."""
+    """Parse a value of `--output`: `FORMAT:FILE`, or a file whose extension determines the format."""
     prefix, colon, rest = word.partition(":")
     if colon and prefix in FORMATS:
         if not rest:
             raise UsageError(f"`--output {word}` names no file")
         return Output(prefix, rest)
-    if colon and len(prefix) > 1 and prefix.isalpha():  # a single letter is a drive of Windows
+    if colon and len(prefix) > 1 and prefix.isalpha():  # a single letter is a Windows drive
         hint = nearest(prefix, list(FORMATS))
         raise UsageError(f"unknown format `{prefix}`{hint}; there are {', '.join(FORMATS)}")
     name = os.path.basename(word).lower()
@@ -163,6 +152,6 @@ def parse_output(word: str) -> Output:
         if name.endswith(extension):
             return Output(extensions[extension], word)
     raise UsageError(
-        f"`--output {word}`: the format is not known by its extension ({', '.join(sorted(extensions))}); "
+        f"`--output {word}`: unknown extension (known: {', '.join(sorted(extensions))}); "
         f"write `FORMAT:{word}`, with one of {', '.join(FORMATS)}"
     )

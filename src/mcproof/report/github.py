@@ -1,4 +1,4 @@
-"""Workflow commands of GitHub Actions: annotations beside the lines that they are about."""
+"""Workflow commands of GitHub Actions: annotations on lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.console import safe, without_commands
 from mcproof.linting.finding import LEVELS
 from mcproof.report.ci_paths import repository_path
-from mcproof.report.suite_tests import told_once
+from mcproof.report.sentences import merge_unrun
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
@@ -21,18 +21,18 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def document(run: RunResult) -> Iterator[str]:
-    """An annotation for each finding, the most serious first: GitHub shows ten of a kind."""
+    """Write an annotation for each finding, the most serious first: GitHub shows ten of a kind."""
     annotations = [*_troubles(run), *_notices(run), *_tests(run)]
-    annotations += [_annotation(group) for report in run.targets for group in group_by_fault(report.findings)]
+    annotations += [_annotation(group) for result in run.targets for group in group_by_fault(result.findings)]
     for level, command in sorted(annotations, key=lambda each: LEVELS.index(each[0])):
         yield f"::{_COMMANDS[level]} {command}\n"
 
 
 def _troubles(run: RunResult) -> Iterator[tuple[Level, str]]:
-    for trouble in (report.trouble for report in run.targets):
+    for trouble in (result.trouble for result in run.targets):
         if trouble is not None:
-            place = {"line": trouble.line, "col": trouble.column}
-            yield "error", _command(trouble.file, place, "mcproof", trouble.message)
+            location = {"line": trouble.line, "col": trouble.column}
+            yield "error", _command(trouble.file, location, "mcproof", trouble.message)
 
 
 def _notices(run: RunResult) -> Iterator[tuple[Level, str]]:
@@ -41,7 +41,7 @@ def _notices(run: RunResult) -> Iterator[tuple[Level, str]]:
 
 
 def _tests(run: RunResult) -> Iterator[tuple[Level, str]]:
-    for test in (test for report in run.targets for test in told_once(report.tests)):
+    for test in (test for result in run.targets for test in merge_unrun(result.tests)):
         for each in test.failures:
             lines = [each.sentence, *each.difference]
             yield "error", _command(test.file, {"line": each.line or test.line}, test.label, *lines)
@@ -52,16 +52,16 @@ def _tests(run: RunResult) -> Iterator[tuple[Level, str]]:
 
 def _annotation(group: FindingGroup) -> tuple[Level, str]:
     shown = group.shown
-    place = {"line": shown.line, "col": shown.column, "endColumn": shown.end_column}
+    location = {"line": shown.line, "col": shown.column, "endColumn": shown.end_column}
     title = ", ".join((shown.rule.id, *group.also))
     advice = [f"help: {shown.rule.fix}"] if shown.rule.fix else []
-    file = shown.file if shown.line is not None else None  # a live server is no file
-    return shown.level, _command(file, place, title, shown.sentence, *advice)
+    file = shown.file if shown.line is not None else None  # a live server is not a file
+    return shown.level, _command(file, location, title, shown.sentence, *advice)
 
 
-def _command(file: str | None, place: dict[str, int | None], title: str, *lines: str) -> str:
-    """The part of a workflow command after its name."""
-    properties: dict[str, object] = {} if file is None else {"file": repository_path(file), **place}
+def _command(file: str | None, location: dict[str, int | None], title: str, *lines: str) -> str:
+    """Return the part of a workflow command after its name."""
+    properties: dict[str, object] = {} if file is None else {"file": repository_path(file), **location}
     properties["title"] = title
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value is not None)
     return f"{listed}::{'%0A'.join(map(_data, lines))}"

@@ -1,4 +1,4 @@
-"""GitLab's code quality report: a list of issues."""
+"""GitLab's code quality result: a list of issues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 
 def document(run: RunResult) -> Iterator[str]:
-    """One issue for each finding, each notice and each target that could not be checked, one a line."""
+    """Write an issue for each finding, notice and target that could not be checked, one a line."""
     yield "["
     seen: dict[str, int] = {}
     for number, (identity, issue) in enumerate(_issues(run)):
@@ -29,19 +29,19 @@ def document(run: RunResult) -> Iterator[str]:
 
 
 def _issues(run: RunResult) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each issue, after what it is known by from run to run."""
-    for report in run.targets:
-        if report.trouble is not None:
-            trouble = report.trouble
-            file = trouble.file or report.target
+    """Return each issue, with an identity that is stable between runs."""
+    for result in run.targets:
+        if result.trouble is not None:
+            trouble = result.trouble
+            file = trouble.file or result.target
             path = repository_path(file)
             yield path, _issue("mcproof", "blocker", trouble.message, path, trouble.line)
-        for test in report.tests:
+        for test in result.tests:
             if test.is_bad:
-                path = repository_path(test.file or report.target)
+                path = repository_path(test.file or result.target)
                 issue = _issue("mcproof-test", "critical", f"{test.label}: {test.message}", path, test.first_line)
                 yield f"{path}\0{test.block}\0{test.name}", issue
-        for each in report.findings:
+        for each in result.findings:
             path = relative_path(each.file, each.line)
             identity = f"{path}\0{each.fingerprint}"
             yield identity, _issue(each.rule.id, _SEVERITIES[each.level], each.sentence, path, each.line)

@@ -11,7 +11,7 @@ from mcproof.report.ci_paths import repository_path
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.as_tests import Check, Outcome, Suite
+    from mcproof.report.as_tests import Check, CheckSuite, Outcome
     from mcproof.results.run import RunResult
 
 _ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"}
@@ -19,7 +19,7 @@ _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
 def document(run: RunResult) -> Iterator[str]:
-    """A test suite a target; a test a rule without findings, a finding and a gate."""
+    """Write a test suite for each target, and a test case for each check."""
     suites = suites_of(run)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites{_attributes(name=f'mcproof {run.command}', **_counts(suites))}>\n"
@@ -31,7 +31,7 @@ def document(run: RunResult) -> Iterator[str]:
     yield "</testsuites>\n"
 
 
-def _counts(suites: list[Suite]) -> dict[str, str]:
+def _counts(suites: list[CheckSuite]) -> dict[str, str]:
     def total(outcome: Outcome) -> str:
         return str(sum(suite.count(outcome) for suite in suites))
 
@@ -40,20 +40,20 @@ def _counts(suites: list[Suite]) -> dict[str, str]:
 
 
 def _test(check: Check, suite: str) -> str:
-    place = {} if check.file is None else {"file": repository_path(check.file)}
+    location = {} if check.file is None else {"file": repository_path(check.file)}
     if check.line is not None:
-        place["line"] = str(check.line)
+        location["line"] = str(check.line)
     time = {} if check.seconds is None else {"time": f"{check.seconds:.3f}"}
-    head = f"    <testcase{_attributes(classname=f'{suite}.{check.group}', name=check.name, **place, **time)}"
+    head = f"    <testcase{_attributes(classname=f'{suite}.{check.group}', name=check.name, **location, **time)}"
     where = ":".join(str(part) for part in (check.file, check.line) if part is not None)
-    told = check.lines or (check.message, check.detail, check.exchange)
-    lines = [part for part in (*told, where) if part]
+    texts = check.lines or (check.message, check.detail, check.exchange)
+    lines = [part for part in (*texts, where) if part]
     element = _ELEMENTS.get(check.outcome)
     if element == "skipped":
         return f"{head}>\n      <skipped{_attributes(message=check.message)}/>\n    </testcase>\n"
     if element is not None:
-        said = _attributes(type=check.kind, message=check.message)
-        return f"{head}>\n      <{element}{said}>{_text(lines)}</{element}>\n    </testcase>\n"
+        attributes = _attributes(type=check.kind, message=check.message)
+        return f"{head}>\n      <{element}{attributes}>{_text(lines)}</{element}>\n    </testcase>\n"
     if check.message:
         printed = _text([f"{check.kind}: {lines[0]}", *lines[1:]])
         return f"{head}>\n      <system-out>{printed}</system-out>\n    </testcase>\n"

@@ -9,10 +9,17 @@ from mcproof.console import plural, safe
 from mcproof.linting.finding import LEVELS
 from mcproof.report.as_tests import SUPPRESSED
 from mcproof.report.ci_paths import repository_path
-from mcproof.report.grade_card import gate_sentence
-from mcproof.report.proof import split_static, static_sentence, summary_sentence, told_by_failures
-from mcproof.report.suite_tests import sentence_of, told_once
-from mcproof.report.text import scope_of
+from mcproof.report.probe_rules import covered_by_failures
+from mcproof.report.sentences import (
+    CHANGE_WORDS,
+    gate_sentence,
+    merge_unrun,
+    scope_of,
+    split_static,
+    static_sentence,
+    summary_sentence,
+    tests_sentence,
+)
 from mcproof.results.findings import group_by_fault
 from mcproof.results.payloads import CALLING
 
@@ -24,31 +31,30 @@ if TYPE_CHECKING:
     from mcproof.results.run import RunResult, TargetResult
 
 MARK = "<!-- mcproof -->"
-"""What a workflow finds its own comment by, to write it anew instead of adding another."""
+"""Marks the comment, so that a workflow can update it instead of adding another."""
 
 MOST_CHARACTERS = 60_000
 """A comment on GitHub holds 65,536."""
 
 MOST_OF_A_TEXT = 300
-"""How much of a name or a message is shown, so that no single one fills the comment."""
+"""The length at which a name or a message is truncated, so that no single one fills the comment."""
 
 _SIGNS = {"error": "🔴", "warning": "🟡", "note": "🔵"}
-_CHANGES = {"error": "breaking", "warning": "cannot tell", "note": "compatible"}
 _PUNCTUATION = re.compile(r"([\\`*_\[\]#|<>~&$])")
-"""What is markup within a line; no line starts with text from outside."""
+"""Markup within a line; no line starts with untrusted text."""
 _LINKS = re.compile(r"(@|#|GH-|www|://)(?=\S)", re.IGNORECASE)
 _FOLD, _UNFOLD = "<details>", "</details>"
 _NOTHING = "&#8203;"
-"""A space of no width: what it divides names nobody and links nowhere."""
+"""A zero-width space: breaks mentions and links."""
 
 
 def document(run: RunResult) -> Iterator[str]:
-    """A table of findings for each target, as much of it as fits into a comment."""
+    """Write a table of findings for each target, truncated to the size of a comment."""
     room = MOST_CHARACTERS
     folded = 0
     for piece in _pieces(run):
         if len(piece) > room:
-            yield f"\n{_UNFOLD}\n" * folded + "\nThe rest does not fit here; the other formats have it.\n"
+            yield f"\n{_UNFOLD}\n" * folded + "\nTruncated: the rest does not fit into a comment.\n"
             return
         room -= len(piece)
         folded += piece.startswith(f"\n{_FOLD}") - piece.startswith(f"\n{_UNFOLD}")
@@ -58,114 +64,114 @@ def document(run: RunResult) -> Iterator[str]:
 def _pieces(run: RunResult) -> Iterator[str]:
     yield f"{MARK}\n\n# mcproof {escaped(run.command)}: {_verdict(run)}\n"
     for notice in run.notices:
-        place = code(_place(notice.file, notice.line))
+        place = code(_location(notice.file, notice.line))
         yield f"\n{_SIGNS[notice.level]} {place} {escaped(notice.message)}\n"
-    for report in run.targets:
-        if report.trouble is not None:
-            yield f"\n## {escaped(report.target)}\n\n🔴 {escaped(str(report.trouble))}\n"
+    for result in run.targets:
+        if result.trouble is not None:
+            yield f"\n## {escaped(result.target)}\n\n🔴 {escaped(str(result.trouble))}\n"
         else:
-            yield from _target(report, run)
-    if any(report.findings for report in run.targets) and run.kind != "diff":
-        yield "\n`mcproof explain RULE` says why a rule exists and what to do.\n"
+            yield from _target(result, run)
+    if any(result.findings for result in run.targets) and run.kind != "diff":
+        yield "\n`mcproof explain RULE` explains a rule and its fix.\n"
 
 
 def _verdict(run: RunResult) -> str:
-    return {0: "passed", 1: "failed", 130: "interrupted"}.get(run.exit_code, "could not do the job")
+    return {0: "passed", 1: "failed", 130: "interrupted"}.get(run.exit_code, "incomplete")
 
 
-def _target(report: TargetResult, run: RunResult) -> Iterator[str]:
+def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
     if run.kind == "suite":
-        yield from _tests(report)
+        yield from _tests(result)
         return
-    findings, static = split_static(report.findings) if run.kind in CALLING else (report.findings, 0)
+    findings, static = split_static(result.findings) if run.kind in CALLING else (result.findings, 0)
     groups = group_by_fault(findings)
-    sentence = summary_sentence(report)
+    sentence = summary_sentence(result)
     first = f"**{escaped(sentence)}**\n\n" if sentence else ""
-    yield f"\n## {escaped(report.title)}\n\n{first}{_summary(report, groups, run)}\n"
+    yield f"\n## {escaped(result.title)}\n\n{first}{_summary(result, groups, run)}\n"
     if run.kind in CALLING:
-        from mcproof.report.proof_markdown import trial_sections
+        from mcproof.report.markdown_probes import call_sections
 
-        yield from trial_sections(report)
-    if report.scores.grade is not None and report.scores.grade.gains and report.scores.grade.score < 100:
-        helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in report.scores.grade.gains[:3]]
+        yield from call_sections(result)
+    if result.scores.grade is not None and result.scores.grade.gains and result.scores.grade.score < 100:
+        helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in result.scores.grade.gains[:3]]
         yield f"\nWhat would help most: {', '.join(helps)}.\n"
-    if report.scores.polish is not None:
-        yield f"\nPolish score: {report.scores.polish} of 100.\n"
-    for gate in report.gates:
+    if result.scores.polish is not None:
+        yield f"\nPolish score: {result.scores.polish} of 100.\n"
+    for gate in result.gates:
         yield f"\n{'✅' if gate.passed else '🔴'} {escaped(gate_sentence(gate))}\n"
-    told = told_by_failures(report.payload.fuzzing.failures) if report.payload.kind == "fuzz" else set()
-    untold = [group for group in groups if (group.shown.tool, group.shown.rule.id) not in told]
+    covered = covered_by_failures(result.payload.fuzzing.failures) if result.payload.kind == "fuzz" else set()
+    shown = [group for group in groups if (group.shown.tool, group.shown.rule.id) not in covered]
     for level in LEVELS:
-        yield from _table(level, [group for group in untold if group.shown.level == level], run)
+        yield from _table(level, [group for group in shown if group.shown.level == level], run)
     if static:
         yield f"\n{escaped(static_sentence(static))}\n"
     if run.kind in CALLING:
-        from mcproof.report.proof_markdown import untested_section
+        from mcproof.report.markdown_probes import untested_section
 
-        yield from untested_section(report)
-    if report.suppressed:
-        yield f"\n{_FOLD}<summary>{plural(len(report.suppressed), 'finding')} suppressed</summary>\n\n"
+        yield from untested_section(result)
+    if result.suppressed:
+        yield f"\n{_FOLD}<summary>{plural(len(result.suppressed), 'finding')} suppressed</summary>\n\n"
         yield "| rule | where | why |\n| --- | --- | --- |\n"
-        for each in report.suppressed:
+        for each in result.suppressed:
             if each.suppression is not None:
                 by, reason, file, line = each.suppression
-                said = f"{SUPPRESSED[by]} {code(_place(file, line))}"
-                said += f": {escaped(reason)}" if reason else ""
-                yield f"| {code(each.rule.id)} | {_where(each)} | {said} |\n"
+                why = f"{SUPPRESSED[by]} {code(_location(file, line))}"
+                why += f": {escaped(reason)}" if reason else ""
+                yield f"| {code(each.rule.id)} | {_where(each)} | {why} |\n"
         yield f"\n{_UNFOLD}\n"
 
 
 _OUTCOMES = {"passed": "✅", "failed": "🔴", "error": "❗"}
 
 
-def _tests(report: TargetResult) -> Iterator[str]:
-    """The tests that did not pass, one row each, and the others folded away."""
-    yield f"\n## {escaped(report.target)}\n\n**{escaped(sentence_of(report.tests))}**\n"
-    bad = [test for test in told_once(report.tests) if test.is_bad]
-    others = [test for test in report.tests if not test.is_bad]
+def _tests(result: TargetResult) -> Iterator[str]:
+    """Write the tests that did not pass, one row each, and the others folded."""
+    yield f"\n## {escaped(result.target)}\n\n**{escaped(tests_sentence(result.tests))}**\n"
+    bad = [test for test in merge_unrun(result.tests) if test.is_bad]
+    others = [test for test in result.tests if not test.is_bad]
     if bad:
         yield "\n| | test | where | why |\n| --- | --- | --- | --- |\n"
     for test in bad:
         lines = [each.sentence for each in test.failures] or [test.message, *test.detail.splitlines()]
-        told = "<br>".join(map(escaped, lines))
-        where = code(_place(test.file, test.first_line)) if test.file is not None else ""
-        yield f"| {_OUTCOMES[test.outcome]} | {escaped(test.label)} | {where} | {told} |\n"
+        why = "<br>".join(map(escaped, lines))
+        where = code(_location(test.file, test.first_line)) if test.file is not None else ""
+        yield f"| {_OUTCOMES[test.outcome]} | {escaped(test.label)} | {where} | {why} |\n"
     if others:
         yield f"\n{_FOLD}<summary>{plural(len(others), 'other test')}</summary>\n\n"
         for test in others:
-            said = f": {escaped(test.message)}" if test.message else ""
-            yield f"- {_OUTCOMES.get(test.outcome, '➖')} {escaped(test.label)}{said}\n"
+            message = f": {escaped(test.message)}" if test.message else ""
+            yield f"- {_OUTCOMES.get(test.outcome, '➖')} {escaped(test.label)}{message}\n"
         yield f"\n{_UNFOLD}\n"
 
 
-def _summary(report: TargetResult, groups: list[FindingGroup], run: RunResult) -> str:
+def _summary(result: TargetResult, groups: list[FindingGroup], run: RunResult) -> str:
     parts = []
-    if report.scores.grade is not None:
-        parts.append(f"grade **{report.scores.grade.letter}** ({report.scores.grade.score} of 100)")
+    if result.scores.grade is not None:
+        parts.append(f"grade **{result.scores.grade.letter}** ({result.scores.grade.score} of 100)")
     levels = [group.shown.level for group in groups]
     counts = [_counted(levels.count(level), level, run) for level in LEVELS if level in levels]
-    parts.append(", ".join(counts) or ("no change" if run.kind == "diff" else "no findings"))
-    if report.suppressed:
-        parts.append(f"{len(report.suppressed):,} suppressed")
+    parts.append(", ".join(counts) or ("no changes" if run.kind == "diff" else "no findings"))
+    if result.suppressed:
+        parts.append(f"{len(result.suppressed):,} suppressed")
     if run.kind != "diff":
-        parts.append(scope_of(report))
-    if report.scores.tokens is not None:
-        parts.append(plural(report.scores.tokens.total, "token"))
-    if report.scores.grade is not None and report.scores.descriptions is not None and report.scores.descriptions.tools:
-        parts.append(f"descriptions {report.scores.descriptions.mean:.2f} of 1.00")
-    if report.payload.kind == "diff":
-        parts.append(f"from {code(repository_path(report.payload.compared_with))}")
-    if report.title != report.target:
-        parts.append(code(repository_path(report.target) if report.connection is None else report.target))
+        parts.append(scope_of(result))
+    if result.scores.tokens is not None:
+        parts.append(plural(result.scores.tokens.total, "token"))
+    if result.scores.grade is not None and result.scores.descriptions is not None and result.scores.descriptions.tools:
+        parts.append(f"descriptions {result.scores.descriptions.mean:.2f} of 1.00")
+    if result.payload.kind == "diff":
+        parts.append(f"from {code(repository_path(result.payload.compared_with))}")
+    if result.title != result.target:
+        parts.append(code(repository_path(result.target) if result.connection is None else result.target))
     return " · ".join(parts)
 
 
 def _counted(count: int, level: Level, run: RunResult) -> str:
-    return f"{count:,} {_CHANGES[level]}" if run.kind == "diff" else plural(count, level)
+    return f"{count:,} {CHANGE_WORDS[level]}" if run.kind == "diff" else plural(count, level)
 
 
 def _table(level: Level, groups: list[FindingGroup], run: RunResult) -> Iterator[str]:
-    """The findings of a level; notes are folded away."""
+    """Write the findings of a level; notes are folded."""
     if not groups:
         return
     word = _counted(len(groups), level, run)
@@ -183,18 +189,18 @@ def _table(level: Level, groups: list[FindingGroup], run: RunResult) -> Iterator
 
 
 def _where(each: ReportedFinding) -> str:
-    whose = f"{code(each.label)} " if each.label else ""
-    return whose + code(_place(each.file, each.line))
+    item = f"{code(each.label)} " if each.label else ""
+    return item + code(_location(each.file, each.line))
 
 
-def _place(file: str, line: int | None) -> str:
+def _location(file: str, line: int | None) -> str:
     return repository_path(file) + (f":{line}" if line is not None else "")
 
 
 def escaped(text: str) -> str:
-    """Text from outside as Markdown that shows it and does nothing: no markup, no link, no mention.
+    """Escape untrusted text: no markup, no links, no mentions.
 
-    What stands between backticks stays code, as the rules' messages mean it.
+    Text between backticks stays code, as in the rules' messages.
     """
     text = _shown(text)
     parts = text.split("`")
@@ -212,11 +218,11 @@ def _plain(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text in a code span, in which nothing is markup; what a span or a table cannot hold is shown without one."""
+    """Return text in a code span, or escaped if a span or a table cannot hold it."""
     text = _shown(text)
     return _plain(text) if "`" in text or "|" in text or not text.strip() else f"`{text}`"
 
 
 def _shown(text: str) -> str:
-    """Text from outside without what acts on its own, and no longer than a reader bears."""
+    """Return untrusted text truncated and without control characters."""
     return safe(text if len(text) <= MOST_OF_A_TEXT else text[:MOST_OF_A_TEXT] + "…")

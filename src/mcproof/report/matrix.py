@@ -1,4 +1,4 @@
-"""The contract matrix and the table of the probes as rows and marks, for every format that draws them."""
+"""The contract matrix and the probes as grids of marks, for every format that draws them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FAULTS = {
     "FAULT-SCHEMA-UNEXPECTED-FIELD": "extra",
     "FAULT-INPUT-OVERSIZED": "size",
 }
-"""The columns of the matrix, and what people call them."""
+"""The columns of the matrix, and their titles."""
 
 MEANINGS = {
-    "missing": "a required argument is left out",
-    "type": "an argument is of the wrong type",
-    "extra": "an argument is there that the tool does not know",
-    "size": "a text is longer than it may be",
+    "missing": "a required argument is missing",
+    "type": "an argument has the wrong type",
+    "extra": "an unknown argument is passed",
+    "size": "a text is too long",
 }
 
 PROBES = {
@@ -31,29 +31,29 @@ PROBES = {
     "extra_field": "extra",
     "oversized": "size",
 }
-"""The columns of the table of the probes that are sent to each tool."""
+"""The columns of the grid of probes, and their titles."""
 
 
 TITLES = {"prove": "Contract matrix", "probe": "Probes"}
-"""What the table of each command is called."""
+"""The heading of the grid, by kind of run."""
 
 
 class Mark(NamedTuple):
-    """How something is drawn: a symbol that needs no colour, and what it means."""
+    """A symbol that needs no colour, and its meaning."""
 
     word: str
     symbol: str
     ascii: str
     tone: str
-    """Such as `good`: a colour, where there are some."""
+    """Such as `good`; formats with colours choose one by it."""
     meaning: str = ""
 
     def words(self, count: int) -> str:
-        """The word for so many."""
+        """Return the word for a number of marks."""
         return f"{self.word}s" if count != 1 and self.word.endswith(("promise", "rule")) else self.word
 
 
-DOUBTFUL = Mark("doubtful", "?", "?", "fair", "the valid call fails as well, so that a refusal proves little")
+DOUBTFUL = Mark("doubtful", "?", "?", "fair", "the valid call fails too, so a rejection proves little")
 
 NOT_TESTED = "not tested"
 
@@ -62,36 +62,36 @@ VERDICTS = {
     for each in (
         Mark("proven", "✓", "+", "good", "promised and kept"),
         Mark("broken promise", "✗", "X", "bad", "promised and not kept"),
-        Mark("hidden rule", "◆", "*", "fair", "kept, though the schema does not say so"),
+        Mark("hidden rule", "◆", "*", "fair", "enforced, though the schema does not declare it"),
         Mark("open", "○", "o", "open", "neither promised nor kept"),
         Mark(NOT_TESTED, "·", ".", "none"),
-        Mark("not applicable", "–", "-", "none", "there is nothing to promise"),
+        Mark("not applicable", "–", "-", "none", "nothing to promise"),
     )
 }
 
 _PROBE_MARKS = {
     each.word: each
     for each in (
-        Mark("passed", "✓", "+", "good", "as it should be"),
+        Mark("passed", "✓", "+", "good", "as expected"),
         Mark("failed", "✗", "X", "bad"),
-        Mark("valid call refused", "!", "!", "fair", "the probes of this tool prove little"),
-        Mark("refused", "◆", "*", "fair", "though the schema does not say so"),
-        Mark("open", "○", "o", "open", "accepted, and the schema does not forbid it"),
+        Mark("valid call rejected", "!", "!", "fair", "the probes of this tool prove little"),
+        Mark("rejected", "◆", "*", "fair", "though the schema does not declare it"),
+        Mark("open", "○", "o", "open", "accepted, and the schema allows it"),
         Mark(NOT_TESTED, "·", ".", "none"),
-        Mark("not applicable", "–", "-", "none", "there is nothing to violate"),
+        Mark("not applicable", "–", "-", "none", "nothing to violate"),
     )
 }
 
 
-def mark_of(result: ProbeResult) -> Mark:
-    """How the result of a probe is drawn."""
-    if result.passed is not None:
-        return _PROBE_MARKS["passed" if result.passed else "failed"]
-    if result.outcome in ("not_tested", "not_applicable"):
-        return _PROBE_MARKS[result.outcome.replace("_", " ")]
-    if result.probe == "baseline":
-        return _PROBE_MARKS["passed" if result.outcome == "accepted" else "valid call refused"]
-    return _PROBE_MARKS["refused" if result.outcome == "rejected" else "open"]
+def mark_of(probe: ProbeResult) -> Mark:
+    """Return the mark of a probe."""
+    if probe.passed is not None:
+        return _PROBE_MARKS["passed" if probe.passed else "failed"]
+    if probe.outcome in ("not_tested", "not_applicable"):
+        return _PROBE_MARKS[probe.outcome.replace("_", " ")]
+    if probe.probe == "baseline":
+        return _PROBE_MARKS["passed" if probe.outcome == "accepted" else "valid call rejected"]
+    return _PROBE_MARKS["rejected" if probe.outcome == "rejected" else "open"]
 
 
 class Square(NamedTuple):
@@ -100,11 +100,11 @@ class Square(NamedTuple):
     mark: Mark
     reason: str = ""
     is_doubtful: bool = False
-    """Whether the valid call fails as well."""
+    """Whether the valid call fails too."""
 
 
 class Row(NamedTuple):
-    """A tool, and what there is of it in each column; None where there is nothing."""
+    """A tool and its square in each column, or None."""
 
     tool: str
     squares: list[Square | None]
@@ -117,26 +117,26 @@ class Row(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table of tools."""
+    """A grid of tools and their squares."""
 
     titles: list[str]
     rows: list[Row]
 
     def legend(self) -> list[tuple[Mark, int]]:
-        """The marks that occur and how often, the best news first, doubts last."""
+        """Return the marks that occur and how often, the best first, doubts last."""
         squares = [each for row in self.rows for each in row.squares if each is not None]
         return counted([each.mark for each in squares] + [DOUBTFUL for each in squares if each.is_doubtful])
 
 
 def counted(marks: list[Mark]) -> list[tuple[Mark, int]]:
-    """The marks that occur and how often, in the order in which a legend has them."""
+    """Return the marks that occur and how often, in the order of a legend."""
     known = dict.fromkeys((*VERDICTS.values(), *_PROBE_MARKS.values(), DOUBTFUL))
     ranked = sorted(known, key=lambda mark: (mark == DOUBTFUL, mark.tone == "none"))
     return [(mark, marks.count(mark)) for mark in ranked if mark in marks]
 
 
 def matrix_grid(matrix: Iterable[Cell]) -> Grid:
-    """The contract matrix."""
+    """Return the contract matrix as a grid."""
     squares = (
         (cell.tool, cell.fault, Square(VERDICTS[cell.verdict], cell.reason, cell.is_doubtful)) for cell in matrix
     )
@@ -144,7 +144,7 @@ def matrix_grid(matrix: Iterable[Cell]) -> Grid:
 
 
 def probe_grid(probes: Iterable[ProbeResult]) -> Grid:
-    """The probes that were sent to tools, with a column for each that occurs."""
+    """Return the probes of tools as a grid, with a column for each probe that occurs."""
     squares = [(each.tool, each.probe, Square(mark_of(each), each.reason)) for each in probes if each.tool is not None]
     occurring = dict.fromkeys(probe for _, probe, _ in squares)
     columns = [*(name for name in PROBES if name in occurring), *(name for name in occurring if name not in PROBES)]
@@ -152,12 +152,12 @@ def probe_grid(probes: Iterable[ProbeResult]) -> Grid:
 
 
 def server_probes(probes: Iterable[ProbeResult]) -> list[ProbeResult]:
-    """The probes that concern the server as a whole."""
+    """Return the probes of the server as a whole."""
     return [each for each in probes if each.tool is None]
 
 
 def _rows(squares: Iterable[tuple[str, str, Square]], columns: list[str]) -> list[Row]:
-    """A row a tool, in the order in which tools occur; two tools of one name have a row each."""
+    """Return a row for each tool, in order of occurrence; two tools of one name have a row each."""
     rows: list[Row] = []
     latest: dict[str, Row] = {}
     for tool, column, square in squares:

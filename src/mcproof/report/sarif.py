@@ -15,26 +15,25 @@ from mcproof.results.records import encode, listed, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.findings import FixFacts, ReportedFinding, RuleFacts
+    from mcproof.results.findings import ReportedFinding, RuleFacts, TextEdit
     from mcproof.results.run import RunResult
     from mcproof.results.suite_tests import TestResult
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 HOME = "https://github.com/mcproof/mcproof"
-"""Where the documentation is read."""
+"""The repository, for links to the documentation."""
 
 MOST_RESULTS = 25_000
-"""What code scanning takes in one run; a file with more is refused as a whole."""
+"""The limit of code scanning for one run; it rejects a file with more."""
 
-_SAID = {
+_JUSTIFICATIONS = {
     IGNORED: "ignored by the configuration",
     ACCEPTED: "accepted by the baseline",
     COMMENTED: "ignored by a comment",
 }
-_TESTED = ("failed", "error")
 _TEST_RULE = {
     "id": "mcproof-test",
-    "shortDescription": {"text": "A test of a suite does not pass."},
+    "shortDescription": {"text": "A test of a suite failed or could not run."},
     "helpUri": f"{HOME}/blob/main/docs/suites.md",
     "defaultConfiguration": {"level": "error"},
 }
@@ -42,12 +41,12 @@ _LOGICAL_KINDS = {"tool": "function", "resource": "resource", "template": "resou
 
 
 def document(run: RunResult) -> Iterator[str]:
-    """The run as a SARIF log, one result a line."""
-    reported = [each for report in run.targets for each in (*report.findings, *report.suppressed)]
+    """Write the run as a SARIF log, one result a line."""
+    reported = [each for result in run.targets for each in (*result.findings, *result.suppressed)]
     results = sorted(reported, key=lambda each: LEVELS.index(each.level))[:MOST_RESULTS] if _too_many(run) else reported
     rules = {rule.id: rule for rule in (*run.rules, *(each.rule for each in results))}
     numbers = {name: number for number, name in enumerate(rules)}
-    tests = [test for report in run.targets for test in report.tests if test.outcome in _TESTED]
+    tests = [test for result in run.targets for test in result.tests if test.is_bad]
     driver = {"name": "mcproof", "version": run.version, "semanticVersion": run.version, "informationUri": HOME}
     yield f'{{"$schema": "{SCHEMA}",\n"version": "2.1.0",\n"runs": [{{\n'
     yield f'"tool": {{"driver": {printable(encode(driver))[:-1]},\n'
@@ -63,13 +62,13 @@ def document(run: RunResult) -> Iterator[str]:
 
 
 def _too_many(run: RunResult) -> bool:
-    return sum(len(report.findings) + len(report.suppressed) for report in run.targets) > MOST_RESULTS
+    return sum(len(result.findings) + len(result.suppressed) for result in run.targets) > MOST_RESULTS
 
 
 def _rule(rule: RuleFacts) -> dict[str, Any]:
     tags = [tag for tag in (rule.ruleset, rule.category, rule.fault) if tag]
     why, fix = sentence(rule.why), sentence(rule.fix)
-    # A name that is the id again tells nothing, and validators complain of it.
+    # A name equal to the id is redundant, and validators complain about it.
     named = {} if rule.name == rule.id else {"name": rule.name}
     return {
         "id": rule.id,
@@ -87,21 +86,21 @@ def _rule(rule: RuleFacts) -> dict[str, Any]:
 
 
 _SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
-"""What code scanning calls the levels."""
+"""The levels as code scanning names them."""
 
 
 def help_uri(rule: RuleFacts) -> str:
-    """The page of a rule, or the one about changes."""
+    """Return the URL of the page of a rule, or of the page about changes."""
     page = f"changes.md#{rule.id}" if rule.ruleset == "diff" else f"rules/{rule.id}.md"
     return f"{HOME}/blob/main/docs/{page}"
 
 
 def _invocation(run: RunResult, left_out: int) -> dict[str, Any]:
     invocation: dict[str, Any] = {"executionSuccessful": run.exit_code in (0, 1), "exitCode": run.exit_code}
-    troubles = [report.trouble for report in run.targets if report.trouble is not None]
+    troubles = [result.trouble for result in run.targets if result.trouble is not None]
     failures = [_notification("error", each.message, each.file, each.line) for each in troubles]
     if left_out:
-        what = f"{left_out:,} findings are left out, the least serious: code scanning takes {MOST_RESULTS:,} at most"
+        what = f"{left_out:,} of the least serious findings left out: code scanning accepts at most {MOST_RESULTS:,}"
         failures.append(_notification("warning", what, None, None))
     if failures:
         invocation["toolExecutionNotifications"] = failures
@@ -113,7 +112,7 @@ def _invocation(run: RunResult, left_out: int) -> dict[str, Any]:
 
 
 def _message(text: str) -> dict[str, str]:
-    """A message in which nothing reads as a link, which viewers would make of `[text](address)`."""
+    """Return a message without links: viewers turn `[text](address)` into one."""
     return {"text": safe(text).replace("](", "] (")}
 
 
@@ -137,7 +136,7 @@ def _artifact(path: str) -> dict[str, str]:
 
     try:
         uri = quote(path.encode("utf-8", "surrogateescape"))
-    except UnicodeEncodeError:  # no name of a file; only a stored report can say so
+    except UnicodeEncodeError:  # not a file name; only from a stored report
         uri = quote(safe(path))
     if path.startswith("/"):
         return {"uri": f"file://{uri}"}
@@ -156,11 +155,13 @@ def _result(each: ReportedFinding, numbers: dict[str, int]) -> dict[str, Any]:
         "properties": {"subject": each.subject, "pointer": each.pointer, "severity": each.rule.severity},
     }
     if each.fix is not None and each.fix.edit is not None:
-        result["fixes"] = [_fix(each.file, each.fix)]
+        result["fixes"] = [_fix(each.file, each.fix.key, each.fix.edit)]
     if each.suppression is not None:
         by, reason = each.suppression.by, each.suppression.reason
         kind = "inSource" if by == COMMENTED else "external"
-        result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": safe(reason or _SAID[by])}]
+        result["suppressions"] = [
+            {"kind": kind, "status": "accepted", "justification": safe(reason or _JUSTIFICATIONS[by])}
+        ]
     return result
 
 
@@ -198,11 +199,15 @@ def _location(each: ReportedFinding) -> dict[str, Any]:
     return location
 
 
-def _fix(file: str, fix: FixFacts) -> dict[str, Any]:
-    line, column, end_line, end_column, text = fix.edit  # type: ignore[misc]
-    region = {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
-    change = {"deletedRegion": region, "insertedContent": {"text": text}}
+def _fix(file: str, key: str, edit: TextEdit) -> dict[str, Any]:
+    region = {
+        "startLine": edit.line,
+        "startColumn": edit.column,
+        "endLine": edit.end_line,
+        "endColumn": edit.end_column,
+    }
+    change = {"deletedRegion": region, "insertedContent": {"text": edit.text}}
     return {
-        "description": {"text": f"set `{fix.key}`"},
+        "description": {"text": f"set `{key}`"},
         "artifactChanges": [{"artifactLocation": _artifact(repository_path(file)), "replacements": [change]}],
     }

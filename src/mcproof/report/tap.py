@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def document(run: RunResult) -> Iterator[str]:
-    """A test point for each rule without findings, each finding and each gate."""
+    """Write a test point for each check."""
     points = [(suite.name, check) for suite in suites_of(run) for check in suite.checks]
     yield "TAP version 14\n"
     if run.trouble is not None:
@@ -50,5 +50,5 @@ def _point(number: int, suite: str, check: Check) -> Iterator[str]:
 
 
 def _words(text: str) -> str:
-    """A description on one line, in which nothing reads as a directive."""
+    """Return a description on one line, without directives."""
     return safe(text).replace("\\", "\\\\").replace("#", "\\#")

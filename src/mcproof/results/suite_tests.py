@@ -82,9 +82,9 @@ class TestResult(NamedTuple):
         return self.failures[-1].line or self.line if self.failures else self.line
 
 
-def count_outcomes(tests: Iterable[TestResult]) -> dict[TestOutcome, int]:
+def count_outcomes(tests: Iterable[TestResult]) -> dict[str, int]:
     """Return the number of tests of each outcome, zeros included."""
-    counts = dict.fromkeys(OUTCOMES, 0)
+    counts: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
     for test in tests:
         counts[test.outcome] += 1
     return counts

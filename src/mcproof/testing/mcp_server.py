@@ -123,14 +123,14 @@ class McpServer:
         """Send a request and return its result. Raises McpError and ServerError."""
         __tracebackhide__ = True
         sent = _json(params)
-        reply = self.run(lambda: self._ask(method, sent, timeout))
-        if reply.outcome not in ("accepted", "rejected") or reply.message is None:
-            raise ServerError(self._shown(f"{_subject(method, sent)}: {_failure(reply)}"))
-        error = reply.message.error
+        response = self.run(lambda: self._send(method, sent, timeout))
+        if response.outcome not in ("accepted", "rejected") or response.message is None:
+            raise ServerError(self._shown(f"{_subject(method, sent)}: {_failure(response)}"))
+        error = response.message.error
         if error is None:
-            return reply.result
+            return response.result
         code, message = error.get("code"), error.get("message")
-        text = self._shown(f"{_subject(method, sent)}: {reply.message.description}")
+        text = self._shown(f"{_subject(method, sent)}: {response.message.description}")
         raise McpError(code if isinstance(code, int) else None, str(message), error.get("data"), text)
 
     def tools(self) -> list[Any]:
@@ -176,11 +176,11 @@ class McpServer:
             self._is_warned = True
             warn(self._shown(f"{self.caller.server.endpoint.label} {self.caller.server.noise}"), stacklevel=4)
 
-    async def _ask(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Response:
+    async def _send(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Response:
         async with self._turn:
-            reply, _ = await self.caller.ask(None, (method, params), timeout)
-            ended = await self.caller.server.crash_after_response() if reply.message is not None else None
-            return reply if ended is None else reply._replace(outcome="crash", why=f"after the response, {ended}")
+            response, _ = await self.caller.send(None, (method, params), timeout)
+            ended = await self.caller.server.crash_after_response() if response.message is not None else None
+            return response if ended is None else response._replace(outcome="crash", why=f"after the response, {ended}")
 
     def _listed(self, key: str) -> list[Any]:
         __tracebackhide__ = True
@@ -297,11 +297,11 @@ def _json(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return dict(params)
 
 
-def _failure(reply: Response) -> str:
+def _failure(response: Response) -> str:
     """Return why a response is missing or invalid."""
-    if not reply.arrived:
-        return f"the server had already ended: {reply.why}"
-    return no_response(reply) if reply.message is None else reply.why
+    if not response.arrived:
+        return f"the server had already ended: {response.why}"
+    return no_response(response) if response.message is None else response.why
 
 
 def _subject(method: str, params: dict[str, Any] | None) -> str:

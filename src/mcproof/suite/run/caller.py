@@ -44,7 +44,7 @@ class Caller:
         self._last_was_batch = False
         self._can_batch = True
 
-    async def ask(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Response, float]:
+    async def send(self, test: SuiteTest | None, request: Request, limit: float | None) -> tuple[Response, float]:
         """Send a request; return the response and the seconds it took. `test` is None for steps.
 
         If the server had ended before, the last test is blamed and the request is sent again; without a last test, this
@@ -53,23 +53,23 @@ class Caller:
         session = self.server.session
         await self.server.connect()
         start = perf_counter()
-        reply = await session.send(*request, limit)
-        if reply.outcome == "crash" and session.can_restart:
-            if not reply.arrived and (self._last is not None or test is None):
-                self._blame_last(reply.why)
+        response = await session.send(*request, limit)
+        if response.outcome == "crash" and session.can_restart:
+            if not response.arrived and (self._last is not None or test is None):
+                self._blame_last(response.why)
                 await self.server.connect()
                 start = perf_counter()
-                reply = await session.send(*request, limit)
+                response = await session.send(*request, limit)
             elif self._last is not None:
-                reply = await self._find_cause(self._last, test, request, reply, limit)
+                response = await self._find_cause(self._last, test, request, response, limit)
         seconds = perf_counter() - start
-        self.crashes += reply.outcome in ("crash", "hang")
+        self.crashes += response.outcome in ("crash", "hang")
         # A late response must not be taken for the response to the next test.
-        if reply.outcome == "hang" or (reply.outcome == "malformed" and session.can_restart):
+        if response.outcome == "hang" or (response.outcome == "malformed" and session.can_restart):
             await session.close(at_once=True)
-        self._last = _LastCall(test, request) if test is not None and reply.message is not None else None
+        self._last = _LastCall(test, request) if test is not None and response.message is not None else None
         self._last_was_batch = False
-        return reply, seconds
+        return response, seconds
 
     async def _find_cause(
         self, last: _LastCall, test: SuiteTest | None, request: Request, crash: Response, limit: float | None
@@ -87,7 +87,7 @@ class Caller:
         await self.server.connect()
         return await session.send(*request, limit)
 
-    async def ask_together(self, tests: list[SuiteTest], requests: list[Request]) -> Batch:
+    async def send_together(self, tests: list[SuiteTest], requests: list[Request]) -> Batch:
         """Send requests concurrently.
 
         On failure the caller retries each request alone, and batching is off for this server.

@@ -77,11 +77,11 @@ async def execute_part(test: SuiteTest, part: str, caller: Caller, store: Snapsh
     return _assessed(test, part, assessment, perf_counter() - start)
 
 
-def check_reply(
-    test: SuiteTest, reply: Response, seconds: float, server: ServerUnderTest, store: SnapshotStore
+def check_response(
+    test: SuiteTest, response: Response, seconds: float, server: ServerUnderTest, store: SnapshotStore
 ) -> TestResult:
     """Return the result of a call whose response is known already."""
-    assessment = _assess_reply(test, reply, seconds, server, _checker(server, store))
+    assessment = _assess_response(test, response, seconds, server, _checker(server, store))
     return _assessed(test, test.block, assessment, seconds)
 
 
@@ -125,8 +125,8 @@ async def _assess(test: SuiteTest, part: str, caller: Caller, checker: Expectati
     if part == "tool_quality":
         return await _quality(test, caller.server, checker)
     limit = test.timeout_ms / 1000 if test.timeout_ms is not None else None
-    reply, seconds = await caller.ask(test, request_of(test), limit)
-    return _assess_reply(test, reply, seconds, caller.server, checker)
+    response, seconds = await caller.send(test, request_of(test), limit)
+    return _assess_response(test, response, seconds, caller.server, checker)
 
 
 # Calls
@@ -143,22 +143,22 @@ def request_of(test: SuiteTest) -> tuple[str, dict[str, Any] | None]:
     return method, {key: test.subject, **({"arguments": arguments} if test.arguments is not None else {})}
 
 
-def _assess_reply(
-    test: SuiteTest, reply: Response, seconds: float, server: ServerUnderTest, checker: ExpectationChecker
+def _assess_response(
+    test: SuiteTest, response: Response, seconds: float, server: ServerUnderTest, checker: ExpectationChecker
 ) -> Assessment:
-    if reply.outcome not in ("accepted", "rejected") or reply.message is None:
-        return Assessment([checker.failure("", no_response(reply))])
-    facts: dict[str, Any] = {"error": reply.message.error, "duration_ms": round(seconds * 1000)}
-    if reply.message.error is None:
-        facts["result"] = reply.message.result
-    reasons = {"result.isError": _content_text(reply)} if reply.outcome == "rejected" else {}
+    if response.outcome not in ("accepted", "rejected") or response.message is None:
+        return Assessment([checker.failure("", no_response(response))])
+    facts: dict[str, Any] = {"error": response.message.error, "duration_ms": round(seconds * 1000)}
+    if response.message.error is None:
+        facts["result"] = response.message.result
+    reasons = {"result.isError": _content_text(response)} if response.outcome == "rejected" else {}
     failures = checker.check(test.expect or call_default(test.block), facts, reasons)
     if test.expect is None and failures:
-        return Assessment([checker.failure("", f"the call failed: {failure_message(reply)}")])
-    if test.block == "tools" and reply.outcome == "accepted" and not _expects(test, _STRUCTURED):
-        violation = server.output_violation(test.subject, reply.result)
+        return Assessment([checker.failure("", f"the call failed: {failure_message(response)}")])
+    if test.block == "tools" and response.outcome == "accepted" and not _expects(test, _STRUCTURED):
+        violation = server.output_violation(test.subject, response.result)
         if violation is not None:
-            got = shown(reply.result["structuredContent"]) if "structuredContent" in reply.result else "nothing"
+            got = shown(response.result["structuredContent"]) if "structuredContent" in response.result else "nothing"
             message = f"violates the tool's outputSchema: {violation}"
             failures.append(checker.failure(_STRUCTURED, message, "a value valid for the outputSchema", got))
     return Assessment(failures)
@@ -169,26 +169,26 @@ def _expects(test: SuiteTest, path: str) -> bool:
     return test.expect is not None and any(each.path.text == path for each in test.expect.assertions)
 
 
-def no_response(reply: Response) -> str:
+def no_response(response: Response) -> str:
     """Return why there is no valid response."""
-    before = "the server ended or closed the connection: " if reply.outcome == "crash" else ""
-    return f"{before}{reply.why or reply.outcome}"
+    before = "the server ended or closed the connection: " if response.outcome == "crash" else ""
+    return f"{before}{response.why or response.outcome}"
 
 
-def failure_message(reply: Response) -> str:
+def failure_message(response: Response) -> str:
     """Return why a call failed, quoting the server."""
-    message = reply.message
-    if message is None or reply.outcome not in ("accepted", "rejected"):
-        return no_response(reply)
+    message = response.message
+    if message is None or response.outcome not in ("accepted", "rejected"):
+        return no_response(response)
     if message.error is not None:
         return message.description
-    text = _content_text(reply)
+    text = _content_text(response)
     return f"isError is true: {text}" if text else "isError is true"
 
 
-def _content_text(reply: Response) -> str:
+def _content_text(response: Response) -> str:
     """Return the text content of a result, cropped."""
-    content = reply.result.get("content")
+    content = response.result.get("content")
     texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
     return " ".join(text for text in texts if isinstance(text, str))[:300]
 
@@ -308,7 +308,7 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     failures = []
     for each in fuzzed.failures:
         if each.judgement.outcome != "accepted":
-            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.what or each.case.description
+            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.problem or each.case.description
             failures.append(checker.failure("", f"{outcome} at {as_json(each.case.arguments)}: {why}"))
     failures += [checker.failure("", f"crash: {crash}") for crash in crashes]
     if not facts["gate_passed"] and not failures:

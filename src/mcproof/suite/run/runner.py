@@ -16,7 +16,7 @@ from mcproof.client.session import Batch
 from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.run.batching import batches, is_untimed, read_only_tests
 from mcproof.suite.run.caller import CALLED
-from mcproof.suite.run.execute_test import check_reply, parts_of, request_of, result_of
+from mcproof.suite.run.execute_test import check_response, parts_of, request_of, result_of
 from mcproof.suite.run.server_under_test import CannotRunError
 from mcproof.suite.run.suite_runtime import SuiteRuntime
 
@@ -169,7 +169,7 @@ class _SuiteRunner:
             group = tests[start : start + CALLS_AT_ONCE]
             caller = self.runtime.callers[group[0].server]
             try:
-                batch = await caller.ask_together(group, [request_of(test) for test in group])
+                batch = await caller.send_together(group, [request_of(test) for test in group])
             except (CannotRunError, ConnectError):  # each call reports this on its own
                 batch = Batch(None)
             if batch.responses is None:
@@ -179,9 +179,9 @@ class _SuiteRunner:
                 if batch.problem and crashes == caller.crashes:
                     self._failed_teardown.append(_concurrent_failure(group, caller.server.hide(batch.problem)))
                 continue
-            for test, (reply, seconds) in zip(group, batch.responses, strict=True):
+            for test, (response, seconds) in zip(group, batch.responses, strict=True):
                 self._show_progress(test)
-                first = check_reply(test, reply, seconds, caller.server, self.runtime.store)
+                first = check_response(test, response, seconds, caller.server, self.runtime.store)
                 self._done[test.number, test.block] = await self._confirm(test, first)
 
     async def _confirm(self, test: SuiteTest, first: TestResult) -> TestResult:

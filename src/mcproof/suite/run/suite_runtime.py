@@ -75,12 +75,12 @@ class SuiteRuntime:
         caller = self.callers[step.server]
         params = {"name": step.tool, "arguments": dict(step.arguments)}
         try:
-            reply, _ = await caller.ask(None, ("tools/call", params), step.timeout_ms / 1000)
+            response, _ = await caller.send(None, ("tools/call", params), step.timeout_ms / 1000)
         except CannotRunError as error:
             return str(error)
         except ConnectError as error:
             return caller.server.hide(error.message)
-        return None if reply.outcome == "accepted" else caller.server.hide(failure_message(reply))
+        return None if response.outcome == "accepted" else caller.server.hide(failure_message(response))
 
     async def run_part(self, test: SuiteTest, part: str) -> TestResult:
         """Execute a part of a test, with retries."""

@@ -1,4 +1,4 @@
-"""What a server that was tried came to, in Markdown: the picture as a table, failures with how to replay them."""
+"""Probes, the contract matrix and fuzzing in Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mcproof.console import plural
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.markdown import code, escaped
 from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.proof import probe_sentence, shown_arguments
+from mcproof.report.sentences import arguments_text, probe_sentence
 from mcproof.results.proof import predictions
 
 if TYPE_CHECKING:
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from mcproof.results.run import TargetResult
 
 NAMES = 6
-"""How many tools a sentence names; the rest is counted."""
+"""How many tools a sentence names; the rest are counted."""
 
 
-def trial_sections(report: TargetResult) -> Iterator[str]:
-    """What stands between the summary and the findings."""
-    kind = report.payload.kind
-    if report.payload.kind == "fuzz":
-        yield from _fuzzing(report.payload.fuzzing)
+def call_sections(result: TargetResult) -> Iterator[str]:
+    """Write the sections between summary and findings of a server that was called."""
+    kind = result.payload.kind
+    if result.payload.kind == "fuzz":
+        yield from _fuzzing(result.payload.fuzzing)
     else:
         if kind == "prove":
-            yield f"\n{escaped(probe_sentence(report.probes))}\n"
-        grid = matrix_grid(report.matrix) if kind == "prove" else probe_grid(report.probes)
+            yield f"\n{escaped(probe_sentence(result.probes))}\n"
+        grid = matrix_grid(result.matrix) if kind == "prove" else probe_grid(result.probes)
         if grid.rows:
             yield f"\n### {TITLES[kind]}\n\n"
             yield from _table(grid)
-        yield from _server(server_probes(report.probes))
-        for rules, fault, tools in predictions(report.matrix):
-            said = f"predicted it for {plural(len(tools), 'tool')}: {_names(tools)}"
-            yield f"\n{FAULTS[fault]}: {', '.join(map(code, rules))} {said}\n"
+        yield from _server(server_probes(result.probes))
+        for rules, fault, tools in predictions(result.matrix):
+            warned = f"warned about {plural(len(tools), 'tool')}: {_names(tools)}"
+            yield f"\n{FAULTS[fault]} not enforced: {', '.join(map(code, rules))} {warned}\n"
 
 
 def _table(grid: Grid) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _meaning(mark: Mark, count: int) -> str:
 
 
 def _server(probes: list[ProbeResult]) -> Iterator[str]:
-    """What concerns no tool."""
+    """Write the probes of the server as a whole."""
     if not probes:
         return
     yield "\n### The server as a whole\n\n| probe | result | what |\n| --- | --- | --- |\n"
@@ -76,18 +76,18 @@ def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
     yield f"\n| {titles} |\n|{' --- |' * len(CASE_OUTCOMES)}\n| {counts} |\n"
     if not fuzzing.failures:
         return
-    yield "\n### Cases that failed\n\n| outcome | tool | what | arguments | replay |\n| --- | --- | --- | --- | --- |\n"
+    yield "\n### Failed cases\n\n| outcome | tool | what | arguments | replay |\n| --- | --- | --- | --- | --- |\n"
     for each in fuzzing.failures:
         times = f" ({plural(each.times, 'case')})" if each.times > 1 else ""
-        whose = "the server" if each.tool is None else code(each.tool)
+        tool = "the server" if each.tool is None else code(each.tool)
         outcome = each.outcome.replace("_", " ")
-        arguments, replay = code(shown_arguments(each)), code(each.replay)
-        yield f"| {outcome} | {whose} | {escaped(each.what)}{times} | {arguments} | {replay} |\n"
+        arguments, replay = code(arguments_text(each)), code(each.replay)
+        yield f"| {outcome} | {tool} | {escaped(each.what)}{times} | {arguments} | {replay} |\n"
 
 
-def untested_section(report: TargetResult) -> Iterator[str]:
-    """What was not tested, by the reason."""
-    reasons = report.untested_reasons()
+def untested_section(result: TargetResult) -> Iterator[str]:
+    """Write what was not tested, by reason."""
+    reasons = result.untested_reasons()
     if reasons:
         yield "\n### Not tested\n\n| what | why |\n| --- | --- |\n"
     for why, whats in reasons:
@@ -95,6 +95,6 @@ def untested_section(report: TargetResult) -> Iterator[str]:
 
 
 def _names(names: list[str]) -> str:
-    """Some names, and how many more there are."""
+    """Return the first names, and the number of the others."""
     listed = ", ".join(map(code, names[:NAMES]))
     return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed

@@ -1,4 +1,4 @@
-"""What probes and proofs came to, for a terminal: a picture of the server, and below it what is to be said."""
+"""The probes and the contract matrix on a terminal."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural
 from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.proof import probe_sentence, promise_sentence, split_static, static_sentence
-from mcproof.report.text import frame, scope_of
+from mcproof.report.sentences import probe_sentence, promise_sentence, scope_of, split_static, static_sentence
+from mcproof.report.terminal.frames import frame
 from mcproof.results.findings import group_by_fault
 from mcproof.results.proof import predictions
 
@@ -21,40 +21,40 @@ if TYPE_CHECKING:
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
 NAME_WIDTH = 48
-"""How much of a tool's name a table shows."""
+"""The most columns that a tool's name takes in a table."""
 
 NAMES = 6
-"""How many tools a sentence names; the rest is counted."""
+"""How many tools a sentence names; the rest are counted."""
 
 
-def prove_text(report: TargetResult, style: Style) -> Iterator[str]:
-    """The contract matrix, and below it what is to be said of it."""
-    heading = f"{TITLES['prove']}: what the schemas promise, and what the server keeps"
-    yield from _text(report, heading, matrix_grid(report.matrix), style)
-    yield style.paint(promise_sentence(report.matrix), "bold") + "\n"
-    yield from _sum(report, style)
+def prove_text(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render the contract matrix, then the findings and the totals."""
+    heading = f"{TITLES['prove']}: what the schemas promise and the server keeps"
+    yield from _text(result, heading, matrix_grid(result.matrix), style)
+    yield style.paint(promise_sentence(result.matrix), "bold") + "\n"
+    yield from _totals(result, style)
 
 
-def probe_text(report: TargetResult, style: Style) -> Iterator[str]:
-    """The probes of each tool, and below them what is to be said of them."""
-    heading = f"{TITLES['probe']}: what the server must refuse, and whether it does"
-    yield from _text(report, heading, probe_grid(report.probes), style)
-    yield from _sum(report, style)
+def probe_text(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render the probes of each tool, then the findings and the totals."""
+    heading = f"{TITLES['probe']}: bad requests, and whether the server rejects them"
+    yield from _text(result, heading, probe_grid(result.probes), style)
+    yield from _totals(result, style)
 
 
-def _text(report: TargetResult, heading: str, grid: Grid, style: Style) -> Iterator[str]:
-    """A picture first; then what is wrong, what was predicted and what is not known."""
+def _text(result: TargetResult, heading: str, grid: Grid, style: Style) -> Iterator[str]:
+    """Render the grid, then what is wrong, what was predicted and what was not tested."""
     if grid.rows:
         yield style.paint(style.fitting(heading, style.width), "bold") + "\n\n"
-        yield from _drawn(grid, style)
-    yield from _server(server_probes(report.probes), style)
-    yield from findings_text(report.findings, style)
-    yield from _predicted(report, style)
-    yield from untested_text(report, style)
+        yield from _grid(grid, style)
+    yield from _server(server_probes(result.probes), style)
+    yield from findings_text(result.findings, style)
+    yield from _predicted(result, style)
+    yield from untested_text(result, style)
 
 
-def _drawn(grid: Grid, style: Style) -> Iterator[str]:
-    """One row a tool, one column a fault, and a legend."""
+def _grid(grid: Grid, style: Style) -> Iterator[str]:
+    """Draw one row a tool, one column a fault, and a legend."""
     left = style.width - 4 - sum(map(len, grid.titles))
     gap = 2 if left >= 2 * len(grid.titles) + 12 else 1
     widths = [len(title) + gap for title in grid.titles]
@@ -66,13 +66,13 @@ def _drawn(grid: Grid, style: Style) -> Iterator[str]:
     for row, name in zip(grid.rows, names, strict=True):
         padded = name + " " * (column - display_width(name))
         shown = style.paint(padded, "dim") if row.was_left_out else padded
-        yield f"  {shown}  {_squares(row, widths, style)}\n"
+        yield f"  {shown}  {_row(row, widths, style)}\n"
     yield "\n"
     yield from _legend(grid.legend(), style)
 
 
-def _squares(row: Row, widths: list[int], style: Style) -> str:
-    """The marks of a row, each at the left of its column; none needs its colour to be understood."""
+def _row(row: Row, widths: list[int], style: Style) -> str:
+    """Draw the marks of a row, each at the left of its column; the symbols are distinct without colour."""
     drawn = []
     for square, width in zip(row.squares, widths, strict=True):
         symbol = "" if square is None else _symbol(square.mark, style) + ("?" if square.is_doubtful else "")
@@ -91,7 +91,7 @@ def _symbol(mark: Mark, style: Style) -> str:
 
 
 def _legend(marks: list[tuple[Mark, int]], style: Style) -> Iterator[str]:
-    """What the marks mean, and how often each occurs."""
+    """Render what the marks mean, and how often each occurs."""
     digits = max((len(f"{count:,}") for _, count in marks), default=0)
     longest = max((len(mark.words(count)) for mark, count in marks), default=0)
     for mark, count in marks:
@@ -102,7 +102,7 @@ def _legend(marks: list[tuple[Mark, int]], style: Style) -> Iterator[str]:
 
 
 def _server(probes: list[ProbeResult], style: Style) -> Iterator[str]:
-    """What concerns no tool: one line a probe."""
+    """Render the probes of the server as a whole, one line each."""
     if not probes:
         return
     yield style.paint("The server as a whole", "bold") + "\n\n"
@@ -116,7 +116,7 @@ def _server(probes: list[ProbeResult], style: Style) -> Iterator[str]:
 
 
 def findings_text(findings: Iterable[ReportedFinding], style: Style) -> Iterator[str]:
-    """What the server did wrong, in frames; what its schemas alone are to blame for is counted."""
+    """Render the findings about behaviour as frames; findings of the strict rules are only counted."""
     shown, static = split_static(findings)
     for group in group_by_fault(shown):
         yield frame(group, style) + "\n"
@@ -124,21 +124,21 @@ def findings_text(findings: Iterable[ReportedFinding], style: Style) -> Iterator
         yield f"{static_sentence(static)}\n\n"
 
 
-def _predicted(report: TargetResult, style: Style) -> Iterator[str]:
-    found = predictions(report.matrix)
+def _predicted(result: TargetResult, style: Style) -> Iterator[str]:
+    found = predictions(result.matrix)
     if not found:
         return
-    yield style.paint("Open, as the schema said", "bold") + "\n\n"
+    yield style.paint("Not enforced, as predicted", "bold") + "\n\n"
     for each in found:
         rules = ", ".join(each.rules)
-        head = f"{FAULTS[each.fault]}: {rules} predicted it for {plural(len(each.tools), 'tool')}: "
+        head = f"{FAULTS[each.fault]}: {rules} warned about {plural(len(each.tools), 'tool')}: "
         yield from _wrapped(head + _names(each.tools, style), style)
     yield "\n"
 
 
-def untested_text(report: TargetResult, style: Style) -> Iterator[str]:
-    """What was not tested, by the reason."""
-    reasons = report.untested_reasons()
+def untested_text(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render what was not tested, by reason."""
+    reasons = result.untested_reasons()
     if not reasons:
         return
     yield style.paint("Not tested", "bold") + "\n\n"
@@ -148,32 +148,32 @@ def untested_text(report: TargetResult, style: Style) -> Iterator[str]:
 
 
 def _names(names: list[str], style: Style) -> str:
-    """Some names, and how many more there are."""
+    """Return the first names, and the number of the others."""
     listed = ", ".join(style.text(name, 60) for name in names[:NAMES])
     return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed
 
 
 def _wrapped(text: str, style: Style) -> list[str]:
-    """A sentence on as many lines as it needs."""
+    """Wrap a sentence into indented lines."""
     from textwrap import wrap
 
     lines = wrap(text, style.width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     return [f"{line}\n" for line in lines]
 
 
-def _sum(report: TargetResult, style: Style) -> Iterator[str]:
-    """The last lines: what became of the probes, and whether that is good enough."""
-    yield f"{style.paint(probe_sentence(report.probes), 'bold')}\n"
-    yield verdict_line(report, style)
+def _totals(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render the last lines: the totals of the probes, and the verdict."""
+    yield f"{style.paint(probe_sentence(result.probes), 'bold')}\n"
+    yield verdict_line(result, style)
 
 
-def verdict_line(report: TargetResult, style: Style) -> str:
-    """Whether a server that was tried has passed; what was not tested has not."""
-    scope = f"{scope_of(report)} of {style.text(report.target)}"
-    hidden = f" ({len(report.suppressed):,} suppressed)" if report.suppressed else ""
-    if not report.was_tested and not report.failing:
-        return f"{style.paint('nothing was tested', 'warning')}, which does not pass: {scope}{hidden}\n"
-    if not report.passed:
+def verdict_line(result: TargetResult, style: Style) -> str:
+    """Return whether the server passed; a server that was not tested has not."""
+    scope = f"{scope_of(result)} of {style.text(result.target)}"
+    hidden = f" ({len(result.suppressed):,} suppressed)" if result.suppressed else ""
+    if not result.was_tested and not result.failing:
+        return f"{style.paint('failed', 'warning')}: nothing was tested ({scope}){hidden}\n"
+    if not result.passed:
         failed = style.paint(f"{style.symbol('✗ ', '')}failed", "error")
-        return f"{failed}: {plural(report.failing, 'finding')} in {scope}{hidden}\n"
+        return f"{failed}: {plural(result.failing, 'finding')} in {scope}{hidden}\n"
     return f"{style.paint(style.symbol('✓ ', '') + 'passed', 'good')}: {scope}{hidden}\n"

@@ -1,0 +1,187 @@
+"""Render a result as one self-contained HTML page.
+
+Style sheet and script are part of the page, and its Content-Security-Policy allows only those two, by their hashes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.console import plural
+from mcproof.linting.finding import LEVELS
+from mcproof.report.html import probe_views, suite_views, wording
+from mcproof.report.html.environment import environment
+from mcproof.report.html.finding_views import count_levels, rules_used, rulesets_used
+from mcproof.report.html.suite_views import all_tests, by_outcome, tests_headline
+from mcproof.report.html.target_view import TargetView
+from mcproof.report.html.wording import GRADE_TONES, LOOKS, words_of
+from mcproof.report.matrix import FAULTS, MEANINGS, mark_of
+from mcproof.report.sentences import arguments_text
+from mcproof.results.proof import predictions
+from mcproof.results.suite_tests import OUTCOMES
+from mcproof.scores.grade import BONUS_LENGTH, LETTERS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from mcproof.results.run import RunResult
+
+OPEN_TARGETS = 3
+"""With at most this many targets, each is shown unfolded."""
+
+_ICON_COLOURS = {"good": "#1a6b3c", "fair": "#8a5300", "bad": "#b3261e"}
+
+_HELPERS = {
+    "BONUS_LENGTH": BONUS_LENGTH,
+    "FAULTS": FAULTS,
+    "MEANINGS": MEANINGS,
+    "arguments_text": arguments_text,
+    "duration": suite_views.duration,
+    "mark_of": mark_of,
+    "outcome_bars": probe_views.outcome_bars,
+    "outcome_tone": probe_views.outcome_tone,
+    "predictions": predictions,
+    "probes_of": probe_views.ProbeView,
+    "segments": wording.segments,
+    "square_title": probe_views.square_title,
+    "test_shares": suite_views.test_shares,
+}
+"""The functions and tables that templates use."""
+
+
+def document(run: RunResult) -> list[str]:
+    """Return the page."""
+    pages = environment()
+    pages.globals.update(_HELPERS)
+    return [pages.get_template("page.html").render(page=PageView(run), policy=_policy(pages))]
+
+
+def _policy(pages: Environment) -> str:
+    """Return the Content-Security-Policy: only this style sheet and this script."""
+    hashes = {name: _hashed(pages.get_template(name).render()) for name in ("report.css", "report.js")}
+    return (
+        f"default-src 'none'; style-src {hashes['report.css']}; script-src {hashes['report.js']}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hashed(content: str) -> str:
+    from base64 import b64encode
+    from hashlib import sha256
+
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+class PageView:
+    """A run as the page shows it."""
+
+    def __init__(self, run: RunResult) -> None:
+        self.run = run
+        self.words = words_of(run.kind)
+        self.targets = [TargetView(result, number, self.words) for number, result in enumerate(run.targets, 1)]
+        self.rules = rules_used(run)
+        self.rulesets = rulesets_used(self.rules)
+        self.silent_rules = [rule.id for rule in run.rules if rule.id not in self.rules]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether the page is about one target, and not a list of them."""
+        return self.run.is_single and len(self.run.targets) == 1
+
+    @property
+    def is_suite(self) -> bool:
+        return self.run.kind == "suite"
+
+    @property
+    def title(self) -> str:
+        command = self.run.command[:40]
+        if self.is_single:
+            (target,) = self.targets
+            grade = f"{target.grade.letter} · " if target.grade is not None else ""
+            return f"{grade}{target.result.title[:120]}: {target.headline} · mcproof"
+        tests = f": {tests_headline(all_tests(self.run))}" if self.is_suite else ""
+        return f"{plural(len(self.targets), self.words.target)}{tests} · mcproof {command}"
+
+    @property
+    def icon(self) -> str:
+        """A picture for the tab; it also keeps a browser from requesting one."""
+        from urllib.parse import quote
+
+        grade = self.targets[0].scores.grade if self.is_single else None
+        if grade is not None and grade.letter in LETTERS:
+            letter, tone = grade.letter, GRADE_TONES.get(grade.letter, "bad")
+        else:
+            letter, tone = ("✓", "good") if self.run.exit_code == 0 else ("✕", "bad")
+        picture = environment().get_template("icon.svg").render(colour=_ICON_COLOURS[tone], letter=letter)
+        return f"data:image/svg+xml,{quote(picture)}"
+
+    @property
+    def outcome(self) -> str:
+        """How the run ended, by its exit code."""
+        return {0: "passed", 1: "failed"}.get(self.run.exit_code, "incomplete")
+
+    @property
+    def stale(self) -> int:
+        """The number of stale baseline entries, which fail the run."""
+        return sum(notice.level == "error" for notice in self.run.notices) if self.run.is_single else 0
+
+    @property
+    def tally(self) -> str:
+        """How many targets passed, failed and could not be checked; for suites, the tests first."""
+        passed = sum(result.passed for result in self.run.targets)
+        broken = len(self.run.failed)
+        counts = [
+            (passed, "passed"),
+            (len(self.targets) - passed - broken, "failed"),
+            (broken, "could not be checked"),
+        ]
+        parts = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+        if self.is_suite:
+            return f"{tests_headline(all_tests(self.run))} · suites: {parts}"
+        letters = [result.scores.grade.letter for result in self.run.targets if result.scores.grade is not None]
+        grades = ", ".join(
+            f"{letters.count(letter):,}\N{NO-BREAK SPACE}{letter}" for letter in LETTERS if letter in letters
+        )
+        return parts + (f" · {grades}" if grades else "")
+
+    def starts_open(self, target: TargetView) -> bool:
+        """Whether a target is shown unfolded: if there are few, or if it is a suite that failed."""
+        return len(self.targets) <= OPEN_TARGETS or (self.is_suite and not target.result.passed)
+
+    @property
+    def levels(self) -> list[tuple[str, int]]:
+        """The levels that occur, each with the number of findings that are not suppressed."""
+        shown = count_levels(group for target in self.targets for group in target.findings.shown)
+        hidden = count_levels(group for target in self.targets for group in target.findings.suppressed)
+        return [(level, shown[level]) for level in LEVELS if shown[level] or hidden[level]]
+
+    @property
+    def suppressed(self) -> int:
+        return sum(len(target.findings.suppressed) for target in self.targets)
+
+    @property
+    def tests(self) -> list[suite_views.OutcomeGroup]:
+        """The tests of all suites, by outcome."""
+        return by_outcome(all_tests(self.run))
+
+    @property
+    def shares(self) -> list[wording.Share]:
+        return suite_views.test_shares(all_tests(self.run))
+
+    @property
+    def outcome_columns(self) -> list[tuple[str, wording.Look]]:
+        """The outcomes that occur, as columns of the overview of suites."""
+        occurring = {group.outcome for group in self.tests}
+        return [(outcome, LOOKS[outcome]) for outcome in OUTCOMES if outcome in occurring]
+
+    @property
+    def is_graded(self) -> bool:
+        return any(target.scores.grade is not None for target in self.targets)
+
+    @property
+    def is_priced(self) -> bool:
+        return any(target.scores.tokens is not None for target in self.targets)
+
+    @property
+    def is_timed(self) -> bool:
+        return any(target.took for target in self.targets)

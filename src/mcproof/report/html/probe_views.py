@@ -1,0 +1,92 @@
+"""Probes, the contract matrix and fuzzing as a page shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.exchange.probe_facts import CASE_OUTCOMES
+from mcproof.report.html.wording import bar_width
+from mcproof.report.matrix import DOUBTFUL, TITLES, matrix_grid, probe_grid, server_probes
+from mcproof.report.sentences import probe_sentence
+
+if TYPE_CHECKING:
+    from mcproof.report.matrix import Grid, Square
+    from mcproof.results.proof import Fuzzing, ProbeResult
+    from mcproof.results.run import TargetResult
+
+_TONES = {"clean": "good", "accepted": "fair"}
+
+
+class ToolEvidence(NamedTuple):
+    """The probes of one tool, and the anchor of its section."""
+
+    tool: str
+    anchor: str
+    probes: list[ProbeResult]
+
+
+class OutcomeBar(NamedTuple):
+    """The number of cases with one outcome."""
+
+    name: str
+    cases: int
+    tone: str
+    width: float
+
+
+class ProbeView:
+    """The probes of a target."""
+
+    def __init__(self, result: TargetResult, number: int) -> None:
+        self._result = result
+        self._number = number
+
+    @property
+    def title(self) -> str:
+        return TITLES[self._result.payload.kind]
+
+    @property
+    def gist(self) -> str:
+        """The totals of the probes beside the heading of the matrix."""
+        return probe_sentence(self._result.probes) if self._result.payload.kind == "prove" else ""
+
+    @property
+    def grid(self) -> Grid:
+        is_matrix = self._result.payload.kind == "prove"
+        return matrix_grid(self._result.matrix) if is_matrix else probe_grid(self._result.probes)
+
+    @property
+    def of_server(self) -> list[ProbeResult]:
+        return server_probes(self._result.probes)
+
+    @property
+    def of_tools(self) -> list[ToolEvidence]:
+        """The probes by tool; the anchors of several targets on a page differ."""
+        tools: dict[str, list[ProbeResult]] = {}
+        for each in self._result.probes:
+            if each.tool is not None:
+                tools.setdefault(each.tool, []).append(each)
+        return [ToolEvidence(name, f"e{self._number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
+
+    @property
+    def anchors(self) -> dict[str, str]:
+        return {each.tool: each.anchor for each in self.of_tools}
+
+
+def square_title(square: Square, column: str) -> str:
+    """Return the verdict, the reason and doubts of a square, for a tooltip."""
+    mark = square.mark
+    parts = [f"{column}: {mark.word}", square.reason or mark.meaning, DOUBTFUL.meaning if square.is_doubtful else ""]
+    return "; ".join(part for part in parts if part)
+
+
+def outcome_bars(fuzzing: Fuzzing) -> list[OutcomeBar]:
+    """Return the number of cases of each outcome, with bars."""
+    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES))
+    counts = {name: fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES}
+    return [OutcomeBar(name, count, outcome_tone(name), bar_width(count / widest)) for name, count in counts.items()]
+
+
+def outcome_tone(outcome: str) -> str:
+    """Return the tone of the outcome of a case."""
+    return _TONES.get(outcome, "bad")

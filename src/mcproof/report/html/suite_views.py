@@ -1,0 +1,92 @@
+"""Tests of suites as a page shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.console import plural
+from mcproof.report.html.wording import LOOKS, Look, Share
+from mcproof.results.suite_tests import OUTCOMES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcproof.results.run import RunResult
+    from mcproof.results.suite_tests import TestResult
+
+OPEN = 30
+"""A suite with at most this many tests shows them unfolded; a longer one folds those that passed or did not apply."""
+
+_LONGEST = 1_000_000
+"""Seconds; a longer duration comes from a stored report that is not credible."""
+
+
+class OutcomeGroup(NamedTuple):
+    """The tests with one outcome."""
+
+    outcome: str
+    look: Look
+    tests: list[TestResult]
+
+
+def by_outcome(tests: Sequence[TestResult]) -> list[OutcomeGroup]:
+    """Return the tests by outcome, the most urgent first; outcomes without tests are left out."""
+    groups: dict[str, list[TestResult]] = {outcome: [] for outcome in LOOKS}
+    for test in tests:
+        groups[test.outcome].append(test)
+    return [OutcomeGroup(outcome, LOOKS[outcome], members) for outcome, members in groups.items() if members]
+
+
+def tests_headline(tests: Sequence[TestResult]) -> str:
+    """Return the result of tests in a phrase that begins with what is wrong."""
+    counts = {group.outcome: len(group.tests) for group in by_outcome(tests)}
+    if not counts:
+        return "no tests"
+    if len(counts) == 1 and "passed" in counts:
+        return f"all {len(tests):,} tests passed" if len(tests) > 1 else "1 test passed"
+    if not counts.keys() & {"failed", "error", "passed"}:
+        parts = [f"none of {plural(len(tests), 'test')} ran"]
+    else:
+        first = next(outcome for outcome in ("failed", "error", "passed") if outcome in counts)
+        parts = [f"{counts.pop(first):,} of {plural(len(tests), 'test')} {LOOKS[first].word}"]
+        if first != "passed":
+            counts = {outcome: count for outcome, count in counts.items() if outcome == "error"}
+    return ", ".join([*parts, *(f"{count:,} {LOOKS[outcome].word}" for outcome, count in counts.items())])
+
+
+def test_shares(tests: Sequence[TestResult]) -> list[Share]:
+    """Return the number of tests of each outcome that occurs, for a bar."""
+    groups = {group.outcome: group for group in by_outcome(tests)}
+    return [
+        Share(
+            groups[outcome].look.tone,
+            groups[outcome].look.symbol,
+            len(groups[outcome].tests),
+            groups[outcome].look.word,
+        )
+        for outcome in OUTCOMES
+        if outcome in groups
+    ]
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words; empty if unknown."""
+    seconds = round(seconds, 4)  # as a stored report has it, so that its page is the same
+    if not 0 < seconds < _LONGEST:
+        return ""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms" if seconds >= 0.001 else "< 1 ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes:,} min {rest} s"
+
+
+def servers_of(tests: Sequence[TestResult]) -> list[str]:
+    """Return the servers of tests, in order of occurrence."""
+    return list(dict.fromkeys(test.server for test in tests if test.server))
+
+
+def all_tests(run: RunResult) -> list[TestResult]:
+    """Return the tests of all suites of a run."""
+    return [test for result in run.targets for test in result.tests]

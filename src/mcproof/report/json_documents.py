@@ -1,0 +1,175 @@
+"""The documents of `--format json`, one for each kind of run.
+
+Their schemas are in `mcproof/report/schemas`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.results.findings import IS_BREAKING
+from mcproof.results.proof import negative_path, promises
+from mcproof.results.records import (
+    SCHEMA_VERSION,
+    cell_record,
+    encode,
+    finding_line,
+    fuzzing_record,
+    listed,
+    notice_record,
+    printable,
+    probe_record,
+    summary_record,
+    test_record,
+)
+from mcproof.results.suite_tests import count_outcomes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mcproof.results.findings import ReportedFinding
+    from mcproof.results.payloads import Kind
+    from mcproof.results.records import Record
+    from mcproof.results.run import RunResult, TargetResult, Trouble
+
+
+def document(run: RunResult) -> Iterator[str]:
+    """Write the document of one target, or one that holds those of several."""
+    write = _DOCUMENTS[run.kind]
+    notices = {"notices": [notice_record(each) for each in run.notices]} if run.notices else {}
+    if run.is_single and run.targets:
+        (result,) = run.targets
+        yield from [_trouble_document(result.trouble)] if result.trouble is not None else write(result, notices)
+        yield "\n"
+        return
+    yield f'{{"schema_version": {SCHEMA_VERSION},\n"targets": [\n'
+    for number, result in enumerate(run.targets):
+        yield ",\n" if number else ""
+        if result.trouble is not None:
+            yield _trouble_document(result.trouble, result.target)
+        else:
+            yield from write(result, {})
+    yield "\n]" + _members(notices) + "}\n"
+
+
+def _trouble_document(trouble: Trouble, target: str | None = None) -> str:
+    record: Record = {"schema_version": SCHEMA_VERSION}
+    if target is not None:
+        record["target"] = target
+    return printable(encode({**record, "error": trouble._asdict()}))
+
+
+def _lint_document(result: TargetResult, notices: Record) -> Iterator[str]:
+    polish = {} if result.scores.polish is None else {"polish": result.scores.polish}
+    return _findings_document({}, result, {"summary": {**summary_record(result), **polish}, **notices})
+
+
+def _grade_document(result: TargetResult, notices: Record) -> Iterator[str]:
+    """Only findings of the `grade` ruleset count; the others are listed too."""
+    grade, tokens, descriptions, _ = result.scores
+    if grade is None or tokens is None:
+        raise ValueError("not a graded result")
+    head = {
+        "scheme": "grade",
+        "score": grade.score,
+        "grade": grade.letter,
+        "counts": {
+            "errors": grade.findings_of("error"),
+            "warnings": grade.findings_of("warning"),
+            "infos": grade.findings_of("info"),
+        },
+        "rules": {each.rule: each.times for each in sorted(grade.deductions)},
+        "tokens": {"total": tokens.total, "tools": tokens.tools},
+        **({} if descriptions is None else {"descriptions": descriptions.tools}),
+        "gates": [gate._asdict() for gate in result.gates],
+    }
+    return _findings_document(head, result, notices)
+
+
+def _diff_document(result: TargetResult, _: Record) -> Iterator[str]:
+    levels = result.levels()
+    summary = {"breaking": levels["error"], "compatible": levels["note"], "unknown": levels["warning"]}
+    yield f'{{"schema_version": {SCHEMA_VERSION},\n'
+    yield from listed("changes", map(_change_line, result.findings))
+    yield _members({"summary": summary}) + "}"
+
+
+def _change_line(each: ReportedFinding) -> str:
+    return encode(
+        {
+            "tool": each.tool,
+            "pointer": each.pointer,
+            "kind": each.rule.id,
+            "breaking": IS_BREAKING[each.rule.severity],
+            "message": each.message,
+            "subject": each.subject,
+            "file": each.file,
+            "line": each.line,
+            "column": each.column,
+        }
+    )
+
+
+def _probe_document(result: TargetResult, notices: Record) -> Iterator[str]:
+    """Serves `prove` too, which adds its matrix."""
+    lists = {"probes": [probe_record(each) for each in result.probes]}
+    members: Record = {"negative_path": negative_path(result.probes)._asdict()}
+    if result.payload.kind == "prove":
+        lists["matrix"] = [cell_record(each) for each in result.matrix]
+        members["promises"] = promises(result.matrix)._asdict()
+    return _calls_document(result, lists, members, notices)
+
+
+def _fuzz_document(result: TargetResult, notices: Record) -> Iterator[str]:
+    if result.payload.kind != "fuzz":
+        raise ValueError("not a result of fuzzing")
+    members = fuzzing_record(result.payload.fuzzing)
+    return _calls_document(result, {"failures": members.pop("failures")}, members, notices)
+
+
+def _calls_document(
+    result: TargetResult, lists: dict[str, list[Record]], members: Record, notices: Record
+) -> Iterator[str]:
+    """Write a document of a server that was called: the lists, then the numbers."""
+    lists = {**lists, "not_tested": [{"what": each.what, "why": each.why} for each in result.untested]}
+    lines: dict[str, Iterable[str]] = {key: map(encode, records) for key, records in lists.items()}
+    return _findings_document({}, result, {"summary": summary_record(result), **members, **notices}, lines)
+
+
+def _suite_document(result: TargetResult, notices: Record) -> Iterator[str]:
+    yield f'{{"schema_version": {SCHEMA_VERSION},\n"target": {printable(encode(result.target))},\n'
+    yield from listed("tests", (encode(test_record(test)) for test in result.tests))
+    summary = {"tests": len(result.tests), **count_outcomes(result.tests)}
+    yield f',\n"summary": {encode(summary)}{_members(notices)}}}'
+
+
+_DOCUMENTS: dict[Kind, Callable[[TargetResult, Record], Iterator[str]]] = {
+    "lint": _lint_document,
+    "grade": _grade_document,
+    "diff": _diff_document,
+    "probe": _probe_document,
+    "prove": _probe_document,
+    "fuzz": _fuzz_document,
+    "suite": _suite_document,
+}
+
+
+def _findings_document(
+    head: Record, result: TargetResult, tail: Record, lists: dict[str, Iterable[str]] | None = None
+) -> Iterator[str]:
+    """Write a document of one target in pieces, so that a long one is never in memory twice.
+
+    Further `lists`, one entry a line, follow the findings.
+    """
+    members = {"schema_version": SCHEMA_VERSION, "target": result.target, **head}
+    yield "{" + "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in members.items())
+    yield from listed("findings", map(finding_line, result.findings))
+    for key, lines in (lists or {}).items():
+        yield ",\n"
+        yield from listed(key, lines)
+    yield _members(tail) + "}"
+
+
+def _members(members: Record) -> str:
+    """Return members that follow others, each on a line."""
+    return "".join(f",\n{encode(key)}: {printable(encode(value))}" for key, value in members.items())

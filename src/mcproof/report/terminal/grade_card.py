@@ -1,0 +1,169 @@
+"""The grade on a terminal: a large letter, deductions, gains, and the tokens as bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.console import Style, display_width, plural, shell_word
+from mcproof.linting.finding import level_of
+from mcproof.report.sentences import failing_words, gate_sentence
+from mcproof.scores.grade import BONUS, BONUS_LENGTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.results.run import TargetResult
+    from mcproof.results.scores import Descriptions
+    from mcproof.scores.grade import Gain, Grade
+    from mcproof.scores.tokens import TokenCost
+
+LARGE = {
+    "A": (" ### ", "#   #", "#####", "#   #", "#   #"),
+    "B": ("#### ", "#   #", "#### ", "#   #", "#### "),
+    "C": (" ####", "#    ", "#    ", "#    ", " ####"),
+    "D": ("#### ", "#   #", "#   #", "#   #", "#### "),
+    "F": ("#####", "#    ", "#### ", "#    ", "#    "),
+}
+_COLOUR = {"A": "good", "B": "good", "C": "warning", "D": "warning", "F": "error"}
+BARS, BAR_WIDTH, NAME_WIDTH = 10, 24, 36
+
+
+def card(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render the grade of one catalog in full."""
+    grade, tokens = _graded(result)
+    sections = [
+        _headline(result, grade, tokens, style),
+        _deductions(result, grade, style),
+        _advice(grade, style),
+        _descriptions(result.scores.descriptions, style),
+        _bars(tokens, style),
+        _input_findings(result, style),
+        _verdict(result, style),
+    ]
+    yield "\n".join(section for section in sections if section)
+
+
+def row(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render the grade of one of several catalogs on one line."""
+    grade, tokens = _graded(result)
+    letter = style.paint(grade.letter, _COLOUR[grade.letter], "bold")
+    failed = "".join(f"  {gate_sentence(gate)}" for gate in result.gates if not gate.passed)
+    name = style.text(result.target)
+    yield f"{letter} {grade.score:>3}  {tokens.total:>8,} tokens  {name}{style.paint(failed, 'error')}\n"
+
+
+def _graded(result: TargetResult) -> tuple[Grade, TokenCost]:
+    if result.scores.grade is None or result.scores.tokens is None:
+        raise ValueError("not a graded result")
+    return result.scores.grade, result.scores.tokens
+
+
+def _headline(result: TargetResult, grade: Grade, tokens: TokenCost, style: Style) -> str:
+    beside = [
+        style.paint(style.text(result.title, 80), "bold"),
+        f"grade {style.paint(grade.letter, _COLOUR[grade.letter], 'bold')}, {grade.word}",
+        f"score {style.paint(str(grade.score), 'bold')} of 100",
+        f"{plural(result.counts.get('tools', 0), 'tool')}, {plural(tokens.total, 'token')}",
+        style.text(result.target) if result.title != result.target else "",
+    ]
+    block = style.symbol("█", "#")
+    lines = []
+    for drawn, text in zip(LARGE[grade.letter], beside, strict=True):
+        wide = "".join((block if mark == "#" else " ") * 2 for mark in drawn)
+        lines.append(f"  {style.paint(wide, _COLOUR[grade.letter])}   {text}".rstrip())
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def _deductions(result: TargetResult, grade: Grade, style: Style) -> str:
+    minus = style.symbol("−", "-")
+    lines = [style.paint("Deductions", "bold")]
+    for each in grade.deductions:
+        points = style.paint(f"{minus}{each.points}".rjust(6), level_of(each.severity))
+        lines.append(f"{points}  {each.rule:28} {plural(each.times, each.severity)}")
+    if grade.is_empty:
+        lines.append("  an empty server scores 0")
+    if grade.bonus:
+        bonus = style.paint(f"+{grade.bonus}".rjust(6), "good")
+        lines.append(f"{bonus}  every description has {BONUS_LENGTH} characters or more")
+    elif grade.short_descriptions:
+        short = plural(grade.short_descriptions, "description")
+        lines.append(f"    +0  no bonus of {BONUS}: {short} under {BONUS_LENGTH} characters")
+    if not grade.deductions:
+        lines.insert(1, "        none")
+    for by, words in (("ignore-for", "the configuration"), ("comment", "comments in the source")):
+        ignored = sum(each.suppression is not None and each.suppression.by == by for each in result.suppressed)
+        if ignored:
+            lines.append(f"    +0  {plural(ignored, 'finding')} ignored by {words}, at no cost")
+    return "\n".join(lines) + "\n"
+
+
+def _advice(grade: Grade, style: Style) -> str:
+    if not grade.gains or grade.score == 100:
+        return ""
+    lines = [style.paint("What would help most", "bold")]
+    if grade.gains[0].points == 0:
+        below = f"{-grade.unclamped} points below zero" if grade.unclamped < 0 else "at zero"
+        lines.append(f"  the score is {below}: no single fix raises it, so start with the costliest")
+    lines += [f"  {_gain(gain, grade, style)}" for gain in grade.gains[:3]]
+    return "\n".join(lines) + "\n"
+
+
+def _gain(gain: Gain, grade: Grade, style: Style) -> str:
+    """Return a line such as "describe 7 parameters: +35, C → A"."""
+    arrow = style.symbol("→", "->")
+    change = f", {grade.letter} {arrow} {gain.letter}" if gain.letter != grade.letter else ""
+    return f"{gain.remedy}: {style.paint(f'+{gain.points or gain.cost}', 'good')}{change}"
+
+
+def _descriptions(descriptions: Descriptions | None, style: Style) -> str:
+    """Render the mean score of the descriptions, and the weakest with the costliest flaw of each."""
+    if descriptions is None or not descriptions.tools:
+        return ""
+    lines = [style.paint("Descriptions", "bold") + f": {descriptions.mean:.2f} of 1.00 on average"]
+    names = [style.text(each.tool, NAME_WIDTH) for each in descriptions.weakest]
+    column = max(map(display_width, names), default=0)
+    for name, each in zip(names, descriptions.weakest, strict=True):
+        padding = " " * (column - display_width(name))
+        what, _, cost = style.text(each.reason, 80).rpartition("-")
+        lines.append(f"  {name}{padding}  {each.score:.2f}  {what}{style.symbol('−', '-')}{cost}")
+    return "\n".join(lines) + "\n"
+
+
+def _bars(tokens: TokenCost, style: Style) -> str:
+    """Render the tokens of each tool, the most expensive first."""
+    if not tokens.tools:
+        return ""
+    lines = [style.paint("Context cost", "bold") + f": {tokens.total:,} tokens in every request"]
+    ranked = sorted(tokens.tools.items(), key=lambda each: -each[1])
+    widest = max(1, ranked[0][1])
+    names = {label: style.text(label, NAME_WIDTH) for label, _ in ranked[:BARS]}
+    column = max(display_width(name) for name in names.values())
+    block = style.symbol("█", "#")
+    for label, count in ranked[:BARS]:
+        bar = block * max(1, round(BAR_WIDTH * count / widest))
+        padding = " " * (column - display_width(names[label]))
+        painted = style.paint(bar, "help") + " " * (BAR_WIDTH - len(bar))
+        lines.append(f"  {names[label]}{padding}  {painted} {count:>7,}")
+    if len(ranked) > BARS:
+        rest = sum(count for _, count in ranked[BARS:])
+        lines.append(f"  and {plural(len(ranked) - BARS, 'more tool')} with {rest:,} tokens")
+    return "\n".join(lines) + "\n"
+
+
+def _input_findings(result: TargetResult, style: Style) -> str:
+    """Mention problems with the input itself, which do not count for the grade."""
+    count = sum(each.rule.ruleset == "catalog" for each in result.findings)
+    if not count:
+        return ""
+    what = style.paint(plural(count, "problem"), "warning")
+    return f"{what} with the input itself; see: mcproof lint {shell_word(result.target)} --ruleset catalog\n"
+
+
+def _verdict(result: TargetResult, style: Style) -> str:
+    """Render the reasons for the exit code."""
+    passed, failed = style.paint("passed", "good"), style.paint("failed", "error")
+    lines = [f"{passed if gate.passed else failed}  {gate_sentence(gate)}\n" for gate in result.gates]
+    if result.failing:
+        serious = plural(result.failing, "finding")
+        lines.append(f"{failed}  {serious} {failing_words(result.fail_on)}\n")
+    return "".join(lines)

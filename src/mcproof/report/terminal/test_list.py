@@ -1,0 +1,62 @@
+"""The tests of a suite on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.report.sentences import merge_unrun, tests_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.console import Style
+    from mcproof.results.run import TargetResult
+    from mcproof.results.suite_tests import TestResult
+
+_MARKS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
+_COLOURS = {"passed": "good", "failed": "error", "error": "error"}
+
+
+def tests_text(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render a line for each test, with the reasons below those that did not pass; then the totals."""
+    yield style.paint(style.text(result.target), "bold") + "\n"
+    for test in merge_unrun(result.tests):
+        yield from _lines(test, style)
+    yield f"\n{style.paint(tests_sentence(result.tests), 'bold')}\n"
+
+
+def _lines(test: TestResult, style: Style) -> Iterator[str]:
+    mark = style.symbol(*_MARKS.get(test.outcome, ("-", "-")))
+    yield f"  {style.paint(mark, _COLOURS.get(test.outcome, 'dim'))} {style.text(test.label)}"
+    if test.message and not test.is_bad:
+        yield style.paint(f"  {style.text(test.message)}", "dim")
+    yield "\n"
+    for line in reasons(test, style):
+        yield f"      {line}\n"
+
+
+def reasons(test: TestResult, style: Style) -> Iterator[str]:
+    """Return why a test did not pass, line by line, and its location."""
+    if test.outcome == "error":
+        yield style.text(test.message, 1000)
+        yield from (style.paint(f"  {style.text(line, 400)}", "dim") for line in test.detail.splitlines())
+    for number, failure in enumerate(test.failures):
+        yield style.text(failure.sentence, 1000)
+        if failure.has_difference:
+            yield f"  {style.paint('expected', 'dim')} {style.text(failure.expected, 400)}"
+            yield f"  {style.paint('got', 'dim')}      {style.text(failure.got, 400)}"
+        following = test.failures[number + 1] if number + 1 < len(test.failures) else None
+        if following is not None and following.line != failure.line and failure.line is not None:
+            yield style.paint(style.text(f"{test.file}:{failure.line}"), "dim")
+    if test.is_bad and (line := test.last_line) is not None:
+        yield style.paint(style.text(f"{test.file}:{line}"), "dim")
+
+
+def tests_concise(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render one line for each test that did not pass."""
+    for test in merge_unrun(result.tests):
+        if test.is_bad:
+            line = test.first_line
+            location = f"{test.file}:{line}: " if line is not None else ""
+            word = style.paint(test.outcome, "error")
+            yield f"{style.text(location)}{word} {style.text(test.label)}: {style.text(test.message, 1000)}\n"
