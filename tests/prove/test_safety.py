@@ -141,7 +141,7 @@ def test_all_may_be_allowed_and_the_reason_stays(name: str) -> None:
     assert granted.is_granted
     assert not granted.is_presumed
     assert granted.reason.endswith("allowed by --allow-writes")
-    assert asked(name).reason.endswith("--allow-writes calls it")
+    assert asked(name).reason.endswith("--allow-writes allows it")
 
 
 @pytest.mark.parametrize("name", [None, "", 7])
@@ -170,9 +170,9 @@ def test_nothing_that_may_change_something_is_called(here: Path, name: str) -> N
     assert called(here / "called") == SAFE
     left_out = {each["what"]: each["why"] for each in document["not_tested"]}
     assert left_out == {
-        "tool add_book": "`add` in its name may change something; --allow-writes calls it",
-        "tool delete_book": "`destructiveHint` is true; --allow-writes calls it",
-        "tool archive": "`destructiveHint` is true; --allow-writes calls it",
+        "tool add_book": "`add` in its name may change something; --allow-writes allows it",
+        "tool delete_book": "`destructiveHint` is true; --allow-writes allows it",
+        "tool archive": "`destructiveHint` is true; --allow-writes allows it",
     }
 
 

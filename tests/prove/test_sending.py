@@ -57,7 +57,7 @@ def outcomes(session: Played, names: str, *, looks: bool) -> tuple[dict[str, str
     """What is said of each request in the end, and what no request explains."""
 
     async def play() -> tuple[dict[str, str], list[str]]:
-        sender = Sender(cast("Session", session), looks=looks)
+        sender = Sender(cast("Session", session), pings=looks)
         said: dict[str, str] = {}
         numbers: dict[int, str] = {}
         for name in names:

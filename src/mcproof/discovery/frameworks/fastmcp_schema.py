@@ -27,11 +27,11 @@ def inline_output(tool: Schema, unknown: set[str]) -> None:
     schema = tool.get("outputSchema")
     if not isinstance(schema, dict) or not isinstance(schema.get("$defs"), dict):
         return
-    inside = {place for place in unknown if place.startswith("/outputSchema/")}
-    moved = {place.removeprefix("/outputSchema") for place in inside}
+    inside = {pointer for pointer in unknown if pointer.startswith("/outputSchema/")}
+    moved = {pointer.removeprefix("/outputSchema") for pointer in inside}
     tool["outputSchema"] = inlined(schema, moved)
     unknown -= inside
-    unknown |= {f"/outputSchema{place}" for place in moved}
+    unknown |= {f"/outputSchema{pointer}" for pointer in moved}
 
 
 _STRUCTURE = frozenset(("type", "properties", "$ref", "items", "allOf", "oneOf", "anyOf", "required"))
@@ -120,9 +120,9 @@ def inlined(schema: Schema, unknown: set[str]) -> Schema:
         made: Schema = expand(schema, (), "")
     except RecursionError:
         return schema
-    for place in [each for each in unknown if each.startswith("/$defs/")]:
-        unknown.discard(place)
-        name, _, rest = place.removeprefix("/$defs/").partition("/")
+    for pointer in [each for each in unknown if each.startswith("/$defs/")]:
+        unknown.discard(pointer)
+        name, _, rest = pointer.removeprefix("/$defs/").partition("/")
         below = f"/{rest}" if rest else ""
         unknown.update(f"{at}{below}" for at in moved.get(unescape(name), ()))
     return made

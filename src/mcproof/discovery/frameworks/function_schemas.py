@@ -90,18 +90,18 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
             continue
         kind = _with_description(kind) if is_fastmcp else kind
         shown = generator.alias(kind, default, exposed.scope) or name
-        place = f"/properties/{escape(shown)}"
+        pointer = f"/properties/{escape(shown)}"
         if kind is MISSING:
-            entry = generator.field(shown, External("typing.Any"), default, exposed.scope, place)
+            entry = generator.field(shown, External("typing.Any"), default, exposed.scope, pointer)
             if not is_fastmcp:
                 entry = entry._replace(schema={**entry.schema, "title": name, "type": "string"})
         else:
-            entry = generator.field(shown, kind, default, exposed.scope, place)
+            entry = generator.field(shown, kind, default, exposed.scope, pointer)
         properties[shown] = entry.schema
         if each.node is not None:
             nodes[shown] = each.node
         if signature is not None and name in signature.doubtful:
-            generator.unknown |= {place, "/required"}
+            generator.unknown |= {pointer, "/required"}
         if entry.required:
             required.append(shown)
     made: Schema = {"properties": properties, "type": "object"}

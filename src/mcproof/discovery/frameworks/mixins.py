@@ -40,9 +40,8 @@ def marked(holder: Instance, registering: str, call: Call) -> Iterator[MarkedMet
         names = {name for each in holder.cls.ancestry() for name in each.body.names}
         for name in sorted(names):
             method = holder.cls.attribute(name)
-            if isinstance(method, Function) and isinstance(
-                decorator := method.attributes.get(f"<{kind}>"), ExternalCall
-            ):
+            decorator = method.attributes.get(f"<{kind}>") if isinstance(method, Function) else None
+            if isinstance(decorator, ExternalCall):
                 yield MarkedMethod(kind, method.bound(holder), _given(decorator, method, kind, prefix, separator))
 
 

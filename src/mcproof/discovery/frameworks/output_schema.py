@@ -65,7 +65,7 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
     )
     if made is None:
         return None, set()
-    if "" in generator.unknown or any(place.startswith("/properties/result") for place in generator.unknown):
+    if "" in generator.unknown or any(pointer.startswith("/properties/result") for pointer in generator.unknown):
         return None, {""}
     made = generator.qualify_names(made)
     return made, generator.unknown
@@ -80,9 +80,9 @@ _DETAILS = frozenset(
 )  # fmt: skip
 
 
-def _is_detail(place: str) -> bool:
+def _is_detail(pointer: str) -> bool:
     """Whether an unknown part is not a type."""
-    above, _, last = place.rpartition("/")
+    above, _, last = pointer.rpartition("/")
     return last in _DETAILS and not above.endswith(("/properties", "/$defs"))
 
 
@@ -156,7 +156,7 @@ def _mcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, framew
         if sort == "typed" and framework == "mcp1":
             sort = "typed hints"
         made = class_schema.object_schema(generator, kind, "", "hints" if made_of_hints else str(sort))
-        if made_of_hints and any(not _is_detail(place) for place in generator.unknown):
+        if made_of_hints and any(not _is_detail(pointer) for pointer in generator.unknown):
             return generator.unknown_at("")  # there is no schema at all if Pydantic does not support a type
         if generator.is_referenced(kind.name):
             generator.definitions.setdefault(kind.name, dict(made))
@@ -202,7 +202,7 @@ def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function) ->
     if not made.get("$defs", True):
         del made["$defs"]
     if target.get("type") != "object" and "properties" not in target:
-        if any(not place.startswith("/$defs/") for place in generator.unknown):
+        if any(not pointer.startswith("/$defs/") for pointer in generator.unknown):
             return generator.unknown_at("")
         made = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
         inner = {key: value for key, value in made.items() if key != "$defs"}

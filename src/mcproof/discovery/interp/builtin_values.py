@@ -235,9 +235,9 @@ def _contains(holder: Any, item: Any) -> Any:
     if items is None or not isinstance(item, PLAIN):
         return UNKNOWN
     plain_items = [unwrapped(each) for each in items]
-    places = [index for index, each in enumerate(plain_items) if isinstance(each, PLAIN) and each == item]
-    if places:
-        return True if not doubtful_positions(holder).issuperset(places) else UNKNOWN
+    positions = [index for index, each in enumerate(plain_items) if isinstance(each, PLAIN) and each == item]
+    if positions:
+        return True if not doubtful_positions(holder).issuperset(positions) else UNKNOWN
     if extent_of(holder) is not EXACT or not all(isinstance(each, (*PLAIN, Function, Class)) for each in plain_items):
         return UNKNOWN
     return False

@@ -78,13 +78,13 @@ def percent_format(text: str, value: Any) -> Any:
         return UNKNOWN
 
 
-def fits(text: str, places: int, pieces: Iterable[Any]) -> bool:
+def fits(text: str, fields: int, pieces: Iterable[Any]) -> bool:
     """Whether formatted text stays short, given its widths and the values that may be inserted."""
     numbers = _numbers_in(text)
     if any(len(digits) > WIDEST for digits in numbers):
         return False
     widest = max(map(int, numbers), default=0)
-    return len(text) + places * (widest + max(map(_size, pieces), default=0)) <= LONGEST
+    return len(text) + fields * (widest + max(map(_size, pieces), default=0)) <= LONGEST
 
 
 def _size(value: Any) -> int:

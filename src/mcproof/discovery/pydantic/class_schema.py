@@ -54,7 +54,7 @@ def reference(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
     kind = kind_of(cls)
     if kind is None or any(isinstance(cls.attribute(name), Function) for name in _OWN_SCHEMA):
         return generator.unknown_at(at)
-    return generator.defined(cls, cls.name, lambda place: definition(generator, cls, place))
+    return generator.defined(cls, cls.name, lambda pointer: definition(generator, cls, pointer))
 
 
 def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, ...], at: str, scope: Scope) -> Schema:
@@ -79,15 +79,15 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
     titled = f"{cls.name}[{', '.join(labels)}]" if is_model else cls.name
     bound = dict(zip(names, filled, strict=False))
 
-    def make(place: str) -> Schema:
-        made = definition(generator, cls, place, bound)
+    def make(pointer: str) -> Schema:
+        made = definition(generator, cls, pointer, bound)
         if is_model:
             made.pop("description", None)  # Pydantic's parametrized class has no docstring
         if made.get("title") == cls.name:
             made["title"] = titled
             if is_model and not labeller.is_titled:
                 del made["title"]
-                generator.unknown.add(f"{place}/title")
+                generator.unknown.add(f"{pointer}/title")
         return made
 
     return generator.defined(identity, generics.definition_name(cls.name, labels), make)
@@ -211,14 +211,14 @@ def object_schema(
             continue
         if is_skipped(annotation) or (generator.for_serialization and is_excluded(annotation, default)):
             continue
-        place = f"{at}/properties/{escape(shown)}"
+        pointer = f"{at}/properties/{escape(shown)}"
         with generator.type_context(bound[id(owner)], lengths):
-            entry = generator.field(shown, annotation, default, owner.body, place)
+            entry = generator.field(shown, annotation, default, owner.body, pointer)
         if "field_title_generator" in config and entry.schema.get("title") == title(shown):
             del entry.schema["title"]
-            generator.unknown.add(f"{place}/title")
+            generator.unknown.add(f"{pointer}/title")
         if each.name in changed:
-            entry = _serialized(generator, entry, shown, changed[each.name], owner, place)
+            entry = _serialized(generator, entry, shown, changed[each.name], owner, pointer)
         below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
         if each.name in below:
             entry.schema.setdefault("description", below[each.name])
@@ -257,9 +257,9 @@ def _compute(generator: SchemaGenerator, cls: Class, properties: SourceDict, at:
     """Add computed fields; return their names, which are always required."""
     found = serializers.computed_fields(generator, cls)
     for name, each in found.items():
-        place = f"{at}/properties/{escape(name)}"
+        pointer = f"{at}/properties/{escape(name)}"
         kind = serializers.computed_type(generator, each)
-        entry = generator.field(name, kind, serializers.computed_info(each), each.owner.scope, place)
+        entry = generator.field(name, kind, serializers.computed_info(each), each.owner.scope, pointer)
         properties[name] = {**entry.schema, "readOnly": True}
         properties.origins[name] = (each.owner.module, each.node, each.node)
     return list(found)

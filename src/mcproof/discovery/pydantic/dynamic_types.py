@@ -29,7 +29,7 @@ def reference(generator: SchemaGenerator, kind: ExternalCall, scope: Scope, at: 
     if not isinstance(name, str) or not kind.complete:
         return generator.unknown_at(at)
     if kind.func.last == "create_model":
-        return generator.defined(kind, name, lambda place: _model(generator, kind, name, scope, place))
+        return generator.defined(kind, name, lambda pointer: _model(generator, kind, name, scope, pointer))
     members = enum_members(kind)
     if members is None:
         return generator.unknown_at(at)

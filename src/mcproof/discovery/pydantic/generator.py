@@ -41,7 +41,10 @@ class Field(NamedTuple):
 
 
 class SchemaGenerator:
-    """Generates one schema; collects definitions and the pointers of unknown parts."""
+    """Generates one schema; collects definitions and the pointers of unknown parts.
+
+    Throughout this package, `at` is the JSON pointer of the schema that is being generated.
+    """
 
     def __init__(self, run: Interpreter, *, for_serialization: bool = False) -> None:
         self.run = run
@@ -107,7 +110,7 @@ class SchemaGenerator:
         if isinstance(kind, Class):
             return class_schema.reference(self, kind, at)
         if isinstance(kind, TypeAlias):
-            return self.defined(kind, kind.name, lambda place: self._alias(kind, place))
+            return self.defined(kind, kind.name, lambda pointer: self._alias(kind, pointer))
         if isinstance(kind, ExternalCall):
             return type_schemas.created(self, kind, scope, at)
         return self.unknown_at(at)
@@ -140,7 +143,7 @@ class SchemaGenerator:
                 renamed.update(full)
         if not renamed:
             return schema
-        self.unknown = {_renamed_place(place, renamed) for place in self.unknown}
+        self.unknown = {_renamed_pointer(pointer, renamed) for pointer in self.unknown}
         made: Schema = ordered(with_names(schema, renamed))
         return made
 
@@ -199,10 +202,10 @@ class SchemaGenerator:
         return len(arms) != 1 or self.has_title(arms[0], scope)
 
     def move_unknown(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
-        """Adapt the pointers of unknown parts to a definition that moves to another place."""
+        """Adapt the pointers of unknown parts to a definition that moves elsewhere."""
         below = f"/$defs/{escape(name)}"
-        found = {place for place in self.unknown if place == below or place.startswith(f"{below}/")}
-        self.unknown |= {f"{to}{place.removeprefix(below)}" for place in found}
+        found = {pointer for pointer in self.unknown if pointer == below or pointer.startswith(f"{below}/")}
+        self.unknown |= {f"{to}{pointer.removeprefix(below)}" for pointer in found}
         if not is_kept:
             self.unknown -= found
 
@@ -241,10 +244,10 @@ def _path_to(tree: ast.Module, wanted: ast.AST) -> list[str] | None:
     return None
 
 
-def _renamed_place(place: str, renamed: dict[str, str]) -> str:
-    if not place.startswith("/$defs/"):
-        return place
-    name, mark, rest = place.removeprefix("/$defs/").partition("/")
+def _renamed_pointer(pointer: str, renamed: dict[str, str]) -> str:
+    if not pointer.startswith("/$defs/"):
+        return pointer
+    name, mark, rest = pointer.removeprefix("/$defs/").partition("/")
     return f"/$defs/{escape(renamed.get(unescape(name), unescape(name)))}{mark}{rest}"
 
 

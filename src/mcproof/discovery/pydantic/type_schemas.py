@@ -205,7 +205,7 @@ def created(generator: SchemaGenerator, kind: ExternalCall, scope: Scope, at: st
     if name == "TypeVar":
         return generator.schema(variable_type(generator, kind), scope, at)
     if name == "TypeAliasType" and len(kind.args) > 1 and isinstance(kind.args[0], str):
-        return generator.defined(kind, kind.args[0], lambda place: generator.schema(kind.args[1], scope, place))
+        return generator.defined(kind, kind.args[0], lambda pointer: generator.schema(kind.args[1], scope, pointer))
     if dynamic_types.is_dynamic_type(kind):
         return dynamic_types.reference(generator, kind, scope, at)
     base = constraints.CONSTRAINED.get(name)

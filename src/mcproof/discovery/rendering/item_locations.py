@@ -72,10 +72,10 @@ def locate_parameters(item: RegisteredItem, parameters: dict[str, ast.arg], writ
         return
     module = item.function.exposed().module
     for name, node in parameters.items():
-        place = location_of(module, node)
-        if place is not None:
-            end = place.column + len(node.arg)
-            writer.locations[f"/inputSchema/properties/{escape(name)}"] = place._replace(end_column=end)
+        location = location_of(module, node)
+        if location is not None:
+            end = location.column + len(node.arg)
+            writer.locations[f"/inputSchema/properties/{escape(name)}"] = location._replace(end_column=end)
 
 
 def lines(item: RegisteredItem) -> tuple[tuple[str, int], ...]:

@@ -43,9 +43,9 @@ class JsonWriter:
 
     def locate(self, pointer: str, module: Module, node: ast.AST) -> None:
         """Record the location of a node."""
-        place = location_of(module, node)
-        if place is not None:
-            self.locations[pointer] = place
+        location = location_of(module, node)
+        if location is not None:
+            self.locations[pointer] = location
 
     def locate_value(self, pointer: str, value: Any, module: Module | None, node: ast.AST | None) -> None:
         """Record where a string or dictionary is written, or else where it is used."""

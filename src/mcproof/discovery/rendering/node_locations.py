@@ -27,14 +27,14 @@ def location_of(module: Module, node: Any) -> SourceLocation | None:
 
 def name_location(module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef) -> SourceLocation | None:
     """The location of a function's name."""
-    place = location_of(module, node)
-    if place is None:
+    location = location_of(module, node)
+    if location is None:
         return None
-    text = module.line(place.line)
-    start = text.find(node.name, place.column + 2)
+    text = module.line(location.line)
+    start = text.find(node.name, location.column + 2)
     if start < 0:
-        return place
-    return SourceLocation(module.file, place.line, start + 1, start + 1 + len(node.name))
+        return location
+    return SourceLocation(module.file, location.line, start + 1, start + 1 + len(node.name))
 
 
 def _characters(line: str, offset: int) -> int:
