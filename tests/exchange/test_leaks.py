@@ -1,4 +1,4 @@
-"""What an error message reveals, and what only looks like it."""
+"""Leaks in error messages, and false positives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with the answer of a tool, and what only looks like it."""
+"""Flaws of tool responses, and false positives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of trying servers out share."""
+"""Fixtures of the tests that probe servers."""
 
 from __future__ import annotations
 

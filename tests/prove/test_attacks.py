@@ -1,4 +1,4 @@
-"""Servers and files that are out to mislead: to hide a crash, to have another blamed, to get called, to be shown."""
+"""Hostile servers and files: hidden crashes, false blame, misleading names, injected output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is to blame: what ends or silences a server, and nothing that was asked before or after it."""
+"""Blame: only the request that ends or silences a server is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls with generated arguments: the same for the same seed, as many as asked for, and what they come to."""
+"""Fuzzing: seeds, numbers of cases, outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of each tool, what the answers come to, and which promises they prove."""
+"""The probes of each tool, their results, and the contract matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failures sent again: fixed, still failing, or nobody can tell; and what is stored of them, and what never is."""
+"""Replay: fixed, still failing, could not tell; and what is stored."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ Outcome = Literal["rejected", "accepted", "hang", "crash", "malformed"]
 """The outcome of a request: an error of the protocol or of the tool, a result, no response in time, the end of the
 server, or a response that is not JSON-RPC."""
 
-Expectation = Literal["success", "rejection", "answer", "nothing"]
+Expectation = Literal["success", "rejection", "response", "nothing"]
 """What the contract requires: a result, an error, any response, or, for an exploratory probe, nothing."""
 
 CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")

@@ -206,7 +206,7 @@ class _ProbeBuilder:
         return ProbeCase(
             "oversized",
             f"a string of {self._size:,} characters for `{'.'.join(map(str, path))}`",
-            "rejection" if is_promise else "answer",
+            "rejection" if is_promise else "response",
             arguments,
             declared=is_bounded,
             keyword="maxLength" if is_promise else "",

@@ -147,7 +147,7 @@ class _Evidence:
             records = [record for each in self._sent_to(item) if (record := self._record(each)) is not None]
             if item is self._catalog.server:
                 records += [
-                    ProbeRecord("calls", SEVERAL, "answer", end.outcome, response=self._text(end))
+                    ProbeRecord("calls", SEVERAL, "response", end.outcome, response=self._text(end))
                     for end in self._probing.unexplained
                 ]
             if records:

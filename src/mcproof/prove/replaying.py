@@ -1,4 +1,4 @@
-"""Replay a stored failure: it is fixed, still failing, or could not be told."""
+"""Replay a stored failure, and decide whether it is fixed."""
 
 from __future__ import annotations
 

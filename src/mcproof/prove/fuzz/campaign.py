@@ -149,7 +149,7 @@ class _FuzzRun:
             ends.setdefault(end.outcome, []).append(end)
         if ends:
             open_ends = [
-                ProbeRecord("fuzz", SEVERAL, "answer", outcome, response=listed[0].why, times=len(listed))
+                ProbeRecord("fuzz", SEVERAL, "response", outcome, response=listed[0].why, times=len(listed))
                 for outcome, listed in ends.items()
             ]
             item_probes.insert(0, ItemProbes(self._catalog.server, open_ends, revision))

@@ -1,4 +1,4 @@
-"""Nothing that may change the world is called unless somebody says so."""
+"""Tools that may change something are called only on request."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_destructive_word_is_enough(name: str) -> None:
     assert "is destructive" in asked(name).reason
 
 
-@pytest.mark.parametrize("name", ["create_user", "createUser", "user.update", "runQuery", "write", "sendMail"])
+@pytest.mark.parametrize("name", ["create_user", "createUser", "user.update", "runQuery", "write", "sendMail", "reply"])
 def test_a_mutating_word_is_enough_unless_the_tool_says_that_it_only_reads(name: str) -> None:
     assert not asked(name).is_granted
     assert "may change something" in asked(name).reason

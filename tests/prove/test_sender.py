@@ -1,4 +1,4 @@
-"""Which of several requests is blamed when a server ends between two of them."""
+"""Which of several requests is blamed if a server ends between two of them."""
 
 from __future__ import annotations
 
