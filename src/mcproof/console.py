@@ -1,4 +1,4 @@
-"""Text for a terminal: colours where they are wanted, and nothing from a server that could act on it."""
+"""Terminal output: colours, progress, and escaping of untrusted text."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "help": "36", "dim": "
 
 
 def safe(text: str) -> str:
-    """Text from outside with every control, escape and invisible character spelt out."""
-    return _UNSAFE.sub(lambda found: _spelt(found[0]), text) if _UNSAFE.search(text) else text
+    """Escape every control and invisible character of untrusted text."""
+    return _UNSAFE.sub(lambda found: _escaped(found[0]), text) if _UNSAFE.search(text) else text
 
 
-def _spelt(character: str) -> str:
+def _escaped(character: str) -> str:
     return character.encode("unicode-escape").decode()
 
 
 def shell_word(name: str) -> str:
-    """A file's name as one would type it; a hint must work when it is pasted."""
+    """Quote a file name for the shell, so that a hint works when pasted."""
     if name == "<stdin>":
         return "-"
     if re.fullmatch(r"[\w@%+=:,./-]+", name, re.ASCII):
@@ -39,11 +39,12 @@ def shell_word(name: str) -> str:
 
 
 def plural(count: int, word: str) -> str:
+    """Return a number with its noun, such as "2 tools"."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def display_width(text: str) -> int:
-    """How many columns a text takes on a terminal: ideographs take two, accents and joiners none."""
+    """Return the width of a text in terminal columns: ideographs take two, accents and joiners none."""
     if text.isascii():
         return len(text)
     from unicodedata import category, east_asian_width
@@ -53,33 +54,33 @@ def display_width(text: str) -> int:
 
 
 def without_commands(line: str) -> str:
-    """A line that no CI runner takes for a workflow command."""
+    """Escape workflow commands of CI runners in a line."""
     if "##" in line:
         line = re.sub(r"##(\w*)\[", r"##\1\\[", line)
     return line.replace("::", ":\\:", 1) if line.lstrip().startswith("::") else line
 
 
 def harmless_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """The lines of a text, each such that no CI runner acts on it."""
+    """Split a text into lines and escape workflow commands."""
     for piece in pieces:
         for line in piece.splitlines(keepends=True):
             yield without_commands(line)
 
 
 def print_lines(pieces: Iterable[str], stream: TextIO) -> None:
-    """Write whole lines to a stream, each harmless."""
+    """Write lines to a stream, with workflow commands escaped."""
     stream.writelines(harmless_lines(pieces))
 
 
 def tell(sentence: str) -> None:
-    """Say something on standard error, on one line; where nobody can hear it, the work goes on all the same."""
+    """Print a message on standard error, on one line; ignore a closed stream."""
     with suppress(OSError):
         sys.stderr.write(without_commands(f"mcproof: {safe(sentence)}\n"))
         sys.stderr.flush()
 
 
 def print_document(pieces: Iterable[str]) -> None:
-    """Print a document in one go, all of it or nothing, in the encoding that documents have wherever they are read."""
+    """Print a whole document at once, always in UTF-8."""
     encoded = [piece.encode("utf-8", "backslashreplace") for piece in pieces]
     sys.stdout.flush()
     sys.stdout.buffer.writelines(encoded)
@@ -87,12 +88,12 @@ def print_document(pieces: Iterable[str]) -> None:
 
 
 def discard_output() -> None:
-    """Let what is still to be printed go nowhere, once its reader has gone."""
+    """Redirect standard output to nowhere, after its reader has gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Style:
-    """How to write to one stream: in colour or not, with line drawing or plain ASCII."""
+    """The capabilities of a stream: colour, Unicode, width."""
 
     def __init__(self, *, colour: bool = False, unicode: bool = True, width: int = 120) -> None:
         self.colour = colour
@@ -101,7 +102,7 @@ class Style:
 
     @classmethod
     def of(cls, stream: TextIO) -> Style:
-        """What this stream and the user's environment ask for."""
+        """Return the style for a stream and the environment (`NO_COLOR`, `FORCE_COLOR`, `TERM`)."""
         wanted = stream.isatty() and os.environ.get("TERM") != "dumb"
         if os.environ.get("NO_COLOR"):
             wanted = False
@@ -119,14 +120,14 @@ class Style:
         return f"\x1b[{';'.join(_COLOURS[colour] for colour in colours)}m{text}\x1b[0m"
 
     def text(self, text: str, limit: int = 300) -> str:
-        """Text from outside as it can be shown here: harmless, of bearable length, in letters that the stream has."""
+        """Escape and truncate untrusted text, in characters that the stream supports."""
         if len(text) > limit:
             text = text[:limit] + self.symbol("…", "...")
         text = safe(text)
         return text if self.unicode else text.encode("ascii", "backslashreplace").decode()
 
     def fitting(self, text: str, room: int) -> str:
-        """Text from outside as it can be shown here, in no more columns than there is room for."""
+        """Escape untrusted text and truncate it to a number of columns."""
         text = self.text(text, max(1, room))
         if display_width(text) <= room:
             return text

@@ -113,7 +113,7 @@ def test_no_line_of_a_file_is_a_command_to_a_runner_that_prints_it(folder: Path)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["report.bin"], "not known by its extension"),
+        (["report.bin"], "unknown extension"),
         (["report"], "FORMAT:report"),
         (["sarf:report"], "did you mean `sarif`?"),
         (["json:"], "names no file"),

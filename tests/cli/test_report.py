@@ -145,7 +145,7 @@ def test_a_damaged_report_is_refused_in_one_line(folder: Path, stored: Any, case
     DAMAGE[case](stored)
     path = folder / "damaged.json"
     path.write_text(json.dumps(stored))
-    assert "a damaged run report: " in fails("report", "damaged.json", cwd=folder)
+    assert "invalid run report: " in fails("report", "damaged.json", cwd=folder)
     error = error_of("report", "damaged.json", "--format", "json", cwd=folder)
     assert error["file"] == "damaged.json"
 
@@ -153,20 +153,20 @@ def test_a_damaged_report_is_refused_in_one_line(folder: Path, stored: Any, case
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no run report: not JSON"),
-        ("{", "no run report: not JSON"),
-        ("NaN", "no run report: not JSON"),
-        ("\x00\xff", "no run report: not JSON"),
+        ("", "not a run report: not JSON"),
+        ("{", "not a run report: not JSON"),
+        ("NaN", "not a run report: not JSON"),
+        ("\x00\xff", "not a run report: not JSON"),
         ("[" * 100_000, "nested too deeply"),
-        ("7", "no run report"),
-        ("[]", "no run report"),
-        ("{}", "no run report"),
-        ('{"schema_version": 1, "kind": "baseline", "entries": []}', "no run report"),
-        ('{"tools": []}', "no run report"),
+        ("7", "not a run report"),
+        ("[]", "not a run report"),
+        ("{}", "not a run report"),
+        ('{"schema_version": 1, "kind": "baseline", "entries": []}', "not a run report"),
+        ('{"tools": []}', "not a run report"),
         ('{"schema_version": 2, "kind": "run"}', "newer mcproof"),
         ('{"schema_version": 999999, "kind": "run", "targets": {}}', "newer mcproof"),
-        ('{"schema_version": null, "kind": "run"}', "damaged"),
-        ('{"schema_version": "\\u001b[31m", "kind": "run"}', "damaged"),
+        ('{"schema_version": null, "kind": "run"}', "invalid run report"),
+        ('{"schema_version": "\\u001b[31m", "kind": "run"}', "invalid run report"),
     ],
     ids=str,
 )

@@ -1,4 +1,4 @@
-"""How the tests reach servers, and how they say what came of it."""
+"""Helpers: capture test servers and inspect the captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which era a server speaks is found out without a long wait, or settled by whoever asks."""
+"""The era of a server is detected without a long wait, or set by the caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a review by attack found: servers that serve a part, stray answers, secrets in disguise, daemons."""
+"""Hard cases: partial catalogs, stray responses, encoded secrets, daemons."""
 
 from __future__ import annotations
 

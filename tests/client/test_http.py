@@ -1,4 +1,4 @@
-"""Servers over HTTP, each with one fault, on both transports: what is understood, and what is said about it."""
+"""Servers over both HTTP transports, each with one fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that a server lists, page by page, and what it promises and does not serve."""
+"""Listing: pages, cursors, limits, and capabilities that are not served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON-RPC with servers that do not keep to it: what is understood, what is noted, and who is told."""
+"""JSON-RPC with servers that violate it: matched responses, anomalies, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing is left running: not after success, failure or timeouts, and not after an interrupt."""
+"""No process is left running: after success, failures, timeouts and interrupts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Good servers, built with the official SDK: the same lists over every transport and in both eras, and no anomalies."""
+"""Servers built with the official SDK: the same catalog over every transport and in both eras, without anomalies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report may say about a command or a URL, and what it never repeats."""
+"""Redaction of secrets in commands, URLs and texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one request of a session comes to: refused, accepted, never answered, the end of the server, or no JSON-RPC."""
+"""The outcome of a request: rejected, accepted, hang, crash, malformed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server-sent events: the same events however the bytes are cut, and never more than the limit."""
+"""Server-sent events: the same events for all chunk boundaries, and the size limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers on standard input and output, each with one fault: what is understood, and what is said about it."""
+"""Servers over stdio, each with one fault."""
 
 from __future__ import annotations
 

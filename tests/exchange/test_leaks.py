@@ -1,4 +1,4 @@
-"""What an error text gives away, and what only looks like it."""
+"""Leaks in error messages, and false positives."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_path_of_source_code_is_a_leak(text: str) -> None:
 def test_a_secret_is_a_leak_of_which_nothing_is_repeated_but_how_it_begins(text: str, seen: str) -> None:
     leak = leak_in(text, "")
     assert leak is not None
-    assert leak.kind == "what looks like a secret"
+    assert leak.kind == "a possible secret"
     assert leak.seen == seen
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the answer of a tool, and what only looks like it."""
+"""Flaws of tool responses, and false positives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcproof.client.secrets import plain_secrets
 from mcproof.client.session import Response
 from mcproof.exchange.probe_facts import ResponseFlaw
 from mcproof.exchange.responses import OutputContract, error_text, flaws_of
-from mcproof.prove.fuzz.outcomes import judged
+from mcproof.prove.fuzz.outcomes import judge
 
 NEW, OLD = "2025-11-25", "2024-11-05"
 NOTHING = OutputContract(None)
@@ -214,12 +214,12 @@ def test_what_breaks_a_schema_is_told_in_a_few_words_however_large_it_is() -> No
     [
         ("12 books", "is a string"),
         ({"text": "12 books"}, "has no `type`"),
-        ({"type": 5}, "has a number as its type"),
-        ({"type": "hologram"}, 'is of the type "hologram", which does not exist'),
+        ({"type": 5}, "has a number as its `type`"),
+        ({"type": "hologram"}, 'has the unknown type "hologram"'),
         ({"type": "text"}, "(`text`) has no `text`"),
         ({"type": "text", "text": 12}, "(`text`) has a number as its `text`"),
         ({"type": "image", "data": "R0lG"}, "(`image`) has no `mimeType`"),
-        ({"type": "resource"}, "(`resource`) has no resource in it"),
+        ({"type": "resource"}, "(`resource`) has no `resource` object"),
         ({"type": "resource", "resource": {"text": "a"}}, "(`resource`) has no `uri` in its resource"),
         (
             {"type": "resource", "resource": {"uri": "a:b"}},
@@ -254,9 +254,9 @@ def test_a_block_that_is_younger_than_the_revision_is_not_allowed() -> None:
 @pytest.mark.parametrize("arguments", [{"query": "{}"}, {"filter": [{"query": "{}"}]}, {"{}": 1}])
 def test_what_was_sent_may_be_repeated_though_json_spells_it_otherwise(text: str, arguments: Any) -> None:
     sent = json.loads(json.dumps(arguments).replace('"{}"', json.dumps(text)))
-    judgement = judged(refusal(f"invalid: {text}"), sent, is_valid=False, revision=NEW, output=NOTHING)
+    judgement = judge(refusal(f"invalid: {text}"), sent, is_valid=False, revision=NEW, output=NOTHING)
     assert judgement.leak is None
-    assert judged(refusal(f"invalid: {text}"), {}, is_valid=False, revision=NEW, output=NOTHING).leak is not None
+    assert judge(refusal(f"invalid: {text}"), {}, is_valid=False, revision=NEW, output=NOTHING).leak is not None
 
 
 def test_a_setting_is_no_secret_that_an_error_text_must_not_have() -> None:

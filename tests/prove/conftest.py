@@ -1,4 +1,4 @@
-"""What the tests of trying servers out share."""
+"""Fixtures of the tests that probe servers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time is given to servers that end some time after an answer; for tests in which none does."""
     monkeypatch.setattr(blame, "SETTLE", 0.0)
-    monkeypatch.setattr(protocol_probes, "_MOMENT", 0.05)
+    monkeypatch.setattr(protocol_probes, "_SETTLE", 0.05)
 
 
 @pytest.fixture

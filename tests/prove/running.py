@@ -1,4 +1,4 @@
-"""How the tests start servers that break their contract, and have them tried out."""
+"""Helpers: start servers that break their contract, and run commands on them."""
 
 from __future__ import annotations
 

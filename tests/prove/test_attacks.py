@@ -1,4 +1,4 @@
-"""Servers and files that are out to mislead: to hide a crash, to have another blamed, to get called, to be shown."""
+"""Hostile servers and files: hidden crashes, false blame, misleading names, injected output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mcproof.client.secrets import hiding
 from mcproof.client.session import Response
 from mcproof.errors import InputError
 from mcproof.prove.failure_store import StoredFailure, store
-from mcproof.prove.fuzz.shrinking import shrunk
+from mcproof.prove.fuzz.shrinking import shrink
 from mcproof.prove.permission import permission
 from servers import spiteful
 
@@ -59,7 +59,7 @@ def test_a_crash_of_a_server_that_never_starts_again_is_a_crash_all_the_same(nam
     ((blamed, message),) = crashes(tried(name, *PATIENT, *server("dies-once"), code=1))
     assert blamed is None
     assert "exited with code 6" in message
-    assert "cannot be started again" in message
+    assert "cannot be restarted" in message
 
 
 def test_a_tool_is_not_blamed_for_what_the_tool_before_it_has_done() -> None:
@@ -165,7 +165,7 @@ def test_no_failure_is_made_smaller_when_the_time_is_up(minutes: int) -> None:
     session = Counting()
     arguments = {"a": "long enough", "b": [1, 2, 3]}
     smaller = asyncio.run(
-        shrunk(
+        shrink(
             cast("Session", session),
             "read",
             arguments,
@@ -227,7 +227,7 @@ def test_a_stored_failure_goes_by_the_name_of_its_file() -> None:
 def test_a_stored_failure_has_an_outcome_that_there_is() -> None:
     store([FAILURE._replace(outcome="\x1b[31m\n::error::mine")])
     assert mcproof("replay").output == ""
-    assert "`outcome` is none that there is" in refused("replay", FAILURE.id)
+    assert "unknown `outcome`" in refused("replay", FAILURE.id)
 
 
 @pytest.mark.parametrize("link", [".mcproof", ".mcproof/failures", ".mcproof/.gitignore", STORED])
@@ -239,7 +239,7 @@ def test_nothing_is_stored_through_a_link(link: str, here: Path) -> None:
     else:
         elsewhere.write_text("mine")
     (here / link).symlink_to(elsewhere)
-    with pytest.raises(InputError, match="is a link"):
+    with pytest.raises(InputError, match="is a symbolic link"):
         store([FAILURE])
     assert list(elsewhere.iterdir()) == [] if elsewhere.is_dir() else elsewhere.read_text() == "mine"
 
@@ -249,7 +249,7 @@ def test_a_pipe_among_the_stored_failures_is_not_waited_for() -> None:
     os.unlink(STORED)
     os.mkfifo(STORED)
     assert mcproof("replay").output == ""
-    assert "not a file" in refused("replay", FAILURE.id)
+    assert "not a regular file" in refused("replay", FAILURE.id)
 
 
 @pytest.mark.parametrize("name", ["\ud800", "\x00", 5, ["HOME"]])

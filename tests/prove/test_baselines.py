@@ -1,4 +1,4 @@
-"""Baselines of what was tried: accepted, kept by narrower runs, and taken out by an update that has looked."""
+"""Baselines of probe findings: accepted, kept by narrower runs, removed by updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""That the good server is good, that each fault is one, and that no server outlives its test."""
+"""The test servers themselves: the good one is good, each fault is one, and none outlives its test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every fault of the servers that have one: found by the rules that are meant to, blamed on the right tool."""
+"""Every fault of the test servers is found by the intended rules, on the right tool."""
 
 from __future__ import annotations
 

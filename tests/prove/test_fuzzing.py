@@ -1,4 +1,4 @@
-"""Calls with generated arguments: the same for the same seed, as many as asked for, and what they come to."""
+"""Fuzzing: seeds, numbers of cases, outcomes."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_time_is_a_limit_too() -> None:
     document = tried("fuzz", *words, "--", *command("good"), code=0)
     assert 0 < document["cases"] < 1_000_000
     (why,) = [each["why"] for each in document["not_tested"]]
-    assert why == f"the time was up after {document['cases']:,} cases"
+    assert why == f"time limit reached after {document['cases']:,} cases"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_tool_that_breaks_again_and_again_is_left_alone(fault: str, outcome: s
     assert document["cases"] < 200
     assert {
         "what": "tool find_book, in part",
-        "why": f"stopped after {document['cases']:,} cases, as it crashes or hangs again and again",
+        "why": f"stopped after {document['cases']:,} cases: repeated crashes or hangs",
     } in document["not_tested"]
 
 
@@ -194,7 +194,7 @@ def test_a_tool_that_refuses_every_valid_call_was_never_reached() -> None:
     (left_out,) = document["not_tested"]
     assert left_out["what"] == "the logic of tool read"
     assert left_out["why"].startswith("all ")
-    assert left_out["why"].endswith(" valid calls were refused, so it was never reached")
+    assert left_out["why"].endswith(" valid calls were rejected, so it was never reached")
 
 
 @pytest.mark.usefixtures("hurried")
@@ -210,7 +210,7 @@ def test_a_tool_without_valid_calls_is_said_to_have_none() -> None:
     document = tried("fuzz", *small_server([impossible], "refuses-everything"))
     (left_out,) = document["not_tested"]
     assert left_out["what"] == "the logic of tool read"
-    assert left_out["why"].startswith("no valid call could be made: ")
+    assert left_out["why"].startswith("no valid call could be generated: ")
 
 
 @pytest.mark.usefixtures("hurried")

@@ -1,4 +1,4 @@
-"""What is asked of each tool, what the answers come to, and which promises they prove."""
+"""The probes of each tool, their results, and the contract matrix."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_list_is_sent_for_a_number() -> None:
 
 def test_the_large_text_is_as_large_as_asked_for() -> None:
     document = tried("probe", "--tool", "find_book", "--oversize", "5000", *GOOD)
-    assert "a text of 5,000 characters" in row(document, "oversized", "find_book")["reason"]
+    assert "a string of 5,000 characters" in row(document, "oversized", "find_book")["reason"]
     assert "is not a number of bytes from 1 to" in refused("probe", "--oversize", "0", *GOOD)
 
 
@@ -112,8 +112,8 @@ def test_what_has_nothing_to_violate_is_not_applicable_with_the_reason() -> None
     document = tried("probe", *small_server([tool(limit={"type": "integer"}, anything={})]), code=1)
     assert {probe: row(document, probe)["reason"] for probe in FIVE[1:] if probe != "wrong_type"} == {
         "missing_required": "no argument is required",
-        "extra_field": "the schema does not forbid other arguments",
-        "oversized": "no argument is a text",
+        "extra_field": "the schema allows additional arguments",
+        "oversized": "no argument is a string",
     }
     document = tried("probe", *small_server([tool(anything={})]), code=0)
     assert row(document, "wrong_type")["reason"] == "no argument has a type"
@@ -283,7 +283,7 @@ def test_cells_are_doubtful_where_the_valid_call_fails_too() -> None:
     assert judged
     assert all(each["doubtful"] for each in judged)
     assert "proves little" in row(document, "extra_field")["reason"]
-    assert "the valid call is refused" in row(document, "baseline")["reason"]
+    assert "the valid call is rejected" in row(document, "baseline")["reason"]
     assert [each["what"] for each in document["not_tested"]] == ["tool read, in part"]
 
 
@@ -437,7 +437,7 @@ def test_of_two_tools_with_one_name_the_second_is_not_called() -> None:
 def test_a_tool_without_a_name_is_not_called() -> None:
     nameless = {"description": "Read.", "inputSchema": {"type": "object"}}
     document = tried("prove", *small_server([nameless, tool()]))
-    assert {"what": "tool tools[0]", "why": "it has no name to call it by"} in document["not_tested"]
+    assert {"what": "tool tools[0]", "why": "it has no name"} in document["not_tested"]
     assert row(document, "baseline")["outcome"] == "accepted"
 
 
@@ -466,8 +466,8 @@ def test_a_schema_that_admits_nothing_has_no_valid_call() -> None:
     assert set(cells(document).values()) == {(True, None, "not tested")}
     (left_out,) = document["not_tested"]
     assert left_out["what"] == "tool read"
-    assert left_out["why"].startswith("no valid call could be made: ")
-    assert left_out["why"].endswith("--args gives one")
+    assert left_out["why"].startswith("no valid call could be generated: ")
+    assert left_out["why"].endswith("pass one with --args")
 
 
 def test_a_hand_made_call_makes_up_for_a_schema_that_admits_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Failures sent again: fixed, still failing, or nobody can tell; and what is stored of them, and what never is."""
+"""Replay: fixed, still failing, could not tell; and what is stored."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_call_that_the_schema_allows_now_is_fixed() -> None:
     number = next(each.id for each in stored() if "maxLength" in each.what)
     assert replayed(number)["verdict"] == "still failing"
     document = replayed(number, *small_server([tool(text={"type": "string"})], "refuses-objects"))
-    assert (document["verdict"], document["reason"]) == ("fixed", "the schema allows this call now")
+    assert (document["verdict"], document["reason"]) == ("fixed", "the schema now allows this call")
 
 
 def test_over_http_a_failure_is_sent_to_the_same_address_or_another() -> None:
@@ -147,7 +147,7 @@ def test_a_tool_that_has_gone_cannot_be_judged() -> None:
     document = replayed(number, *small_server([tool("other")]))
     assert (document["verdict"], document["reason"]) == (
         "could not tell",
-        "there is no tool `find_book` any more",
+        "tool `find_book` no longer exists",
     )
 
 
@@ -179,11 +179,11 @@ def test_people_get_the_verdict_what_was_sent_and_the_answer() -> None:
     number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
     done = mcproof("replay", number)
     assert done.code == 1
-    assert done.output.startswith(f"{number}: still failing: accepted: an invalid call is answered as a success\n")
+    assert done.output.startswith(f"{number}: still failing: accepted: an invalid call is accepted\n")
     assert "  sent: find_book: without the required `query`\n" in done.output
     assert "  answer: " in done.output
     assert done.errors.startswith("mcproof: sends tools/call to ")
-    assert mcproof("replay", number, "--", *command("good")).output.startswith(f"{number}: fixed: it is refused now\n")
+    assert mcproof("replay", number, "--", *command("good")).output.startswith(f"{number}: fixed: it is now rejected\n")
 
 
 def test_without_an_id_the_stored_failures_are_listed() -> None:
@@ -307,16 +307,16 @@ def test_an_id_depends_on_everything_that_makes_a_failure() -> None:
     "id", ["../../secrets", "..", "/etc/passwd", "0123456789ab/../x", "0123456789AB", "short", "0123456789abc", "\n"]
 )
 def test_what_is_no_id_is_refused_before_anything_is_read(id: str) -> None:
-    assert "is not the id of a failure" in refused("replay", id)
+    assert "is not a failure id" in refused("replay", id)
     with pytest.raises(InputError):
         load(id)
 
 
 def test_an_id_that_is_not_stored_is_told() -> None:
-    assert "there is no such failure; `mcproof replay` lists those that are stored" in refused("replay", "0" * 12)
+    assert "no such failure; `mcproof replay` lists the stored ones" in refused("replay", "0" * 12)
     done = mcproof("replay", "--format", "json", "0" * 12)
     assert done.code == 2
-    assert "there is no such failure" in done.document["error"]["message"]
+    assert "no such failure" in done.document["error"]["message"]
 
 
 def damaged(**changes: Any) -> bytes:
@@ -327,22 +327,22 @@ def damaged(**changes: Any) -> bytes:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no stored failure: not JSON"),
-        (b"{", "no stored failure: not JSON"),
-        (b"\xff\xfe", "no stored failure: not JSON"),
-        (b"[" * 100_000, "no stored failure: not JSON"),
-        (b"[]", "no stored failure"),
-        (b"{}", "no stored failure"),
-        (damaged(kind="baseline"), "no stored failure"),
-        (damaged(schema_version=2), "stored by another version of mcproof"),
-        (damaged(params=[]), "a damaged failure: `params`"),
-        (damaged(target="x"), "a damaged failure: `target`"),
-        (damaged(method=7), "a damaged failure: `method`"),
-        (damaged(max_call_ms="x"), "a damaged failure: `max_call_ms`"),
-        (damaged(max_call_ms=True), "a damaged failure: `max_call_ms`"),
-        (damaged(max_call_ms=0), "a damaged failure: `max_call_ms`"),
-        (damaged(max_call_ms=-5), "a damaged failure: `max_call_ms`"),
-        (damaged(is_valid="absent"), "a damaged failure: `is_valid`"),
+        (b"", "not a stored failure: not JSON"),
+        (b"{", "not a stored failure: not JSON"),
+        (b"\xff\xfe", "not a stored failure: not JSON"),
+        (b"[" * 100_000, "not a stored failure: not JSON"),
+        (b"[]", "not a stored failure"),
+        (b"{}", "not a stored failure"),
+        (damaged(kind="baseline"), "not a stored failure"),
+        (damaged(schema_version=2), "unsupported `schema_version`"),
+        (damaged(params=[]), "damaged failure: `params`"),
+        (damaged(target="x"), "damaged failure: `target`"),
+        (damaged(method=7), "damaged failure: `method`"),
+        (damaged(max_call_ms="x"), "damaged failure: `max_call_ms`"),
+        (damaged(max_call_ms=True), "damaged failure: `max_call_ms`"),
+        (damaged(max_call_ms=0), "damaged failure: `max_call_ms`"),
+        (damaged(max_call_ms=-5), "damaged failure: `max_call_ms`"),
+        (damaged(is_valid="absent"), "damaged failure: `is_valid`"),
         (damaged(target={}), "does not name its server"),
         (damaged(target={"command": [7]}), "does not name its server"),
         (damaged(target={"url": 7}), "does not name its server"),

@@ -18,7 +18,7 @@ from mcproof.errors import InputError
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix import matrix_grid
-from mcproof.report.sentences import promise_sentence
+from mcproof.report.phrases import promise_sentence
 from mcproof.report.terminal import grade_card
 from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises
@@ -416,17 +416,17 @@ def test_every_value_comes_back() -> None:
         {"fuzzing": {**stored(TRIALS["fuzz"])["targets"][0]["fuzzing"], "outcomes": {}}},
     ],
 )
-def test_a_damaged_trial_is_refused(change: Any) -> None:
+def test_an_invalid_report_of_probes_is_rejected(change: Any) -> None:
     document = stored(run_of("prove", prove_report()))
     document["targets"][0].update(change)
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(InputError, match="invalid run report"):
         read(document)
 
 
-def test_fuzzing_that_came_to_nothing_is_refused() -> None:
+def test_a_report_of_fuzzing_without_its_result_is_rejected() -> None:
     document = stored(TRIALS["fuzz"])
     document["targets"][0]["fuzzing"] = None
-    with pytest.raises(InputError, match="does not say what that came to"):
+    with pytest.raises(InputError, match="no `fuzzing`"):
         read(document)
 
 

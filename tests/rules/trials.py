@@ -39,7 +39,7 @@ OF_SERVER = ("unknown_tool", *protocol_probes.NAMES)
 """The probes that are of no tool."""
 REQUESTS = {
     "unknown_tool": ("a tool that does not exist", "tools/call", {"name": NO_SUCH_TOOL, "arguments": {}}),
-    **{each.name: (each.what, each.method, each.params) for each in protocol_probes.PROBES},
+    **{each.name: (each.description, each.method, each.params) for each in protocol_probes.PROBES},
 }
 
 
@@ -124,7 +124,7 @@ async def _tried(
 ) -> ItemProbes:
     session = ScriptedSession(answer, revision)
     method = method or METHODS.get(probe, "tools/call")
-    special = next((each.ask for each in protocol_probes.PROBES if each.name == probe), None)
+    special = next((each.send for each in protocol_probes.PROBES if each.name == probe), None)
     if special is not None:
         with mock.patch.object(protocol_probes, "open_transport", return_value=_opened(session.transport)):
             case, response = await special(session)
@@ -144,7 +144,7 @@ async def _tried(
         called._count(1, generated, response, Sender(session))
         return ItemProbes(item, called.records(), revision)
     expects = expects or ("success" if probe == "baseline" else "rejection")
-    case = ProbeCase(probe, what, expects, arguments, keyword=keyword, pointer=pointer, place=place)
+    case = ProbeCase(probe, what, expects, arguments, keyword=keyword, schema_pointer=place)
     return ItemProbes(item, [record_of(item, case, response, method, revision)], revision)
 
 

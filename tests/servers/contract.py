@@ -1,9 +1,9 @@
-"""A server that breaks its contract in one place, named by the first argument; `good` keeps all of it.
+"""A server with one fault, named by the first argument; `good` has none.
 
-It is started as `python -I -S contract.py FAULT [--http] [--era handshake|stateless]` and needs the standard library
-only. Over HTTP it prints its port, and in either transport it ends when its input is closed. A fault of one era is
-started in that era unless told otherwise. The environment variable CALLED names a file to which the name of every
-tool that is called is appended. `contract_faults.py` has the faults, and what must be found in each.
+Usage: `python -I -S contract.py FAULT [--http] [--era handshake|stateless]`. It needs only the standard library. Over
+HTTP it prints its port; over both transports it exits when its stdin is closed. The default era is that of the fault.
+The environment variable CALLED names a file to which the name of every called tool is appended. `contract_faults.py`
+defines the faults and the expected findings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A program that asks servers as mcproof does, and says what came of it and what is left: for tests of signals.
+"""A program that captures servers as mcproof does, for tests of signals.
 
-Its arguments are how long a server may take to end, a folder with a named pipe for each server, the faults of
-`raw.py`, and a marker for the command lines. It prints each outcome, and then the children that are left.
+Its arguments: the grace period of a server, a folder with a named pipe for each server, the faults of `raw.py`, and a
+marker for the command lines. It prints each outcome, and then the remaining child processes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""A good server of either era: what it says of itself, what it promises, and that it keeps to it.
+"""A correct server for both eras, independent of the transport: bytes of a message in, a reply out.
 
-It knows nothing of the transport: a message comes in as bytes, and a reply goes out. `contract.py` serves it, and
-`contract_faults.py` breaks it, each time in one place.
+`contract.py` serves it, and each class of `contract_faults.py` adds one fault.
 """
 
 from __future__ import annotations

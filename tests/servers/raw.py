@@ -1,6 +1,6 @@
-"""A server on standard input and output that does one thing wrong, named by its first argument.
+"""A stdio server with one protocol fault, named by its first argument.
 
-It needs the standard library only and starts in a moment; every fault is a class of a few lines.
+It needs only the standard library and starts quickly; every fault is a short class.
 """
 
 from __future__ import annotations

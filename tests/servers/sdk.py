@@ -1,6 +1,6 @@
-"""A good server, built with the official SDK: on standard input and output, or over both transports of HTTP.
+"""A correct server built with the official SDK, over stdio or over both HTTP transports.
 
-Over HTTP it prints the port of each, Streamable HTTP first, and listens before it does.
+Over HTTP it prints both ports, Streamable HTTP first, once it listens.
 """
 
 from __future__ import annotations

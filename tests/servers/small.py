@@ -1,11 +1,10 @@
-"""A server with the tools that its first argument lists, and the habits that the others name.
+"""A server with given tools and habits: `python -I -S small.py TOOLS [HABIT...]`.
 
-It is started as `python -I -S small.py TOOLS [HABIT...]` and answers every call with a success, except for what a habit
-says: `refuses-everything`, `refuses-empty` (a call without arguments), `refuses-objects` (an argument that is an
-object), `refuses-unknown` (an argument that no schema has), `refuses-long` (a text of more than 1,000 characters),
-`dies-of-full` (it ends at a call with every argument of the schema), `shows-secret` (an error has the variable SECRET
-in it), `no-tools` (it does not offer any), `no-list` (it ends where it is to list them). The environment variable
-CALLED names a file to which every call is appended, a line each.
+Every call succeeds, except for these habits: `refuses-everything`, `refuses-empty` (a call without arguments),
+`refuses-objects` (an object as an argument), `refuses-unknown` (an undeclared argument), `refuses-long` (a string of
+more than 1,000 characters), `dies-of-full` (it crashes on a call with every argument of the schema), `shows-secret` (an
+error contains the variable SECRET), `no-tools` (it offers no tools), `no-list` (it crashes when it has to list them).
+The environment variable CALLED names a file to which every call is appended as a line.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A server that is out to have the wrong one blamed, started as `python -I -S spiteful.py HABIT FILE`.
+"""A server that makes blame difficult: `python -I -S spiteful.py HABIT FILE`.
 
-The habits: `dies-once` (it ends at a text that is none, and never starts again once FILE is there),
-`dies-later` (its first tool ends it a second after the first call of it, while its second tool takes two),
-`dies-after-accepting` (it accepts what no schema has, and ends a moment later), `dies-of-late-types` (it accepts
-everything, but ends at a wrong type of the last of its many arguments), `sleeps` (a call is never answered, and FILE
-tells the number of its process).
+The habits: `dies-once` (it crashes on a value that is not a string, and does not start again once FILE exists),
+`dies-later` (its first tool crashes it a second after the first call, while its second tool takes two seconds),
+`dies-after-accepting` (it accepts undeclared arguments and crashes shortly after), `dies-of-late-types` (it accepts
+everything, but crashes on a wrong type of the last of its many arguments), `sleeps` (a call gets no response, and FILE
+holds its process id).
 """
 
 from __future__ import annotations

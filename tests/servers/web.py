@@ -1,6 +1,6 @@
-"""A server over HTTP that does one thing wrong, in a thread of its own, on a port of its own.
+"""An HTTP server with one protocol fault, in its own thread and on its own port.
 
-It writes its answers byte by byte, so that there is nothing that it could not get wrong.
+It writes raw bytes, so every kind of fault is possible.
 """
 
 from __future__ import annotations

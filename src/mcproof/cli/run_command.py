@@ -47,20 +47,27 @@ class ConsoleListener:
 
     def __init__(self) -> None:
         self._counter = Counter()
+        self._shows_progress = False
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, TargetStarted):
             if event.total > 1:
-                self._counter.step(event.number, event.total, event.name[-60:])
+                self._show_progress(event.number, event.total, event.name[-60:])
         elif isinstance(event, ProgressMade):
-            self._counter.step(event.done, event.total, event.label)
+            self._show_progress(event.done, event.total, event.label)
         else:
             self.clear()
             self._show(event)
 
     def clear(self) -> None:
         """Clear the line that shows progress."""
-        self._counter.clear()
+        if self._shows_progress:
+            self._counter.clear()
+            self._shows_progress = False
+
+    def _show_progress(self, done: int, total: int, label: str) -> None:
+        self._counter.step(done, total, label)
+        self._shows_progress = True
 
     def _show(self, event: Event) -> None:
         if isinstance(event, MessageSent):

@@ -203,8 +203,8 @@ class Peer:
         self._check_version(message, raw)
         if "id" not in message:
             return
-        asked = self._pending.get(message["id"]) if isinstance(message["id"], int) else None
-        if asked is not None and asked[0] == message["method"]:
+        sent = self._pending.get(message["id"]) if isinstance(message["id"], int) else None
+        if sent is not None and sent[0] == message["method"]:
             self.fail(ConnectError("not an MCP server: it echoes its input"))
             return
         self._respond(message["id"], message["method"])
@@ -235,18 +235,18 @@ class Peer:
 
     def _resolve(self, message: dict[str, Any], raw: bytes) -> None:
         given = message.get("id")
-        asked = given if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= self._last_id else None
-        if asked is not None and self.awaits(asked):
-            self._settle(asked, message, raw)
+        known = given if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= self._last_id else None
+        if known is not None and self.awaits(known):
+            self._settle(known, message, raw)
             return
-        if asked is not None and self._was_given_up(asked):  # it was on its way when we gave up
-            self._abandoned.discard(asked)
-            self._pending.pop(asked, None)
+        if known is not None and self._was_cancelled(known):  # a late response to a cancelled request
+            self._abandoned.discard(known)
+            self._pending.pop(known, None)
             return
         if not ("result" in message or "error" in message) or not ("jsonrpc" in message or "id" in message):
-            self.note("not-an-object", _shown(raw))  # such as a line of a log, which may well have an `error`
+            self.note("not-an-object", _shown(raw))  # such as a log line, which may have an `error`
             return
-        number = self._guess(given, message) if asked is None else None
+        number = self._guess(given, message) if known is None else None
         if number is not None and given is not None and given != str(number) and number != self._expected:
             self._settle_later(number, message, raw)
             return
@@ -254,11 +254,11 @@ class Peer:
             self._check_version(message, raw)
             self.note("unmatched-id", _shown(raw))
             return
-        if given is not None or "result" in message:  # an error may have no id where none could be read
+        if given is not None or "result" in message:  # an error needs no id if the request had no readable one
             self.note("wrong-id", f"{_quoted(given)} for the request {number}", self._pending[number][0])
         self._settle(number, message, raw)
 
-    def _was_given_up(self, number: int) -> bool:
+    def _was_cancelled(self, number: int) -> bool:
         """Whether a request was cancelled; its task may not have run since."""
         return number in self._abandoned or (number in self._pending and self._pending[number][1].cancelled())
 

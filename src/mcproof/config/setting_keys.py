@@ -60,7 +60,7 @@ class ConfigFile(NamedTuple):
         return ConfigError(message, file=self.file, line=line, column=column)
 
     def mistyped(self, path: Path, value: Any, expected: str) -> ConfigError:
-        return self.error(f"`{_spelt(path)}` is {_kind_of(value)}; it must be {expected}", path)
+        return self.error(f"`{_dotted(path)}` is {_kind_of(value)}; it must be {expected}", path)
 
     def unknown(self, what: str, word: str, known: Iterable[str], path: Path) -> ConfigError:
         listed = list(known)
@@ -68,10 +68,10 @@ class ConfigFile(NamedTuple):
         return self.error(f"unknown {what} `{word}`{nearest(word, listed)}; there are {', '.join(listed)}", path)
 
 
-def _spelt(path: Path) -> str:
+def _dotted(path: Path) -> str:
     """A path as users write it: `ignore-for[0].rules`."""
-    spelt = "".join(f"[{part}]" if isinstance(part, int) else f".{_short(part)}" for part in path)
-    return spelt.removeprefix(".")
+    dotted = "".join(f"[{part}]" if isinstance(part, int) else f".{_short(part)}" for part in path)
+    return dotted.removeprefix(".")
 
 
 def _short(word: str) -> str:
@@ -127,7 +127,7 @@ def _text(source: ConfigFile, path: Path, value: Any, expected: str) -> str:
     if not isinstance(value, str):
         raise source.mistyped(path, value, expected)
     if not value.strip():
-        raise source.error(f"`{_spelt(path)}` is blank; it must be {expected}", path)
+        raise source.error(f"`{_dotted(path)}` is blank; it must be {expected}", path)
     return value
 
 
@@ -150,7 +150,7 @@ def _ignore(source: ConfigFile, key: str, value: Any) -> tuple[str, ...]:
 
 def _not_empty(source: ConfigFile, path: Path, words: list[str]) -> tuple[str, ...]:
     if not words:
-        raise source.error(f"`{_spelt(path)}` is empty; name at least one, or leave it out", path)
+        raise source.error(f"`{_dotted(path)}` is empty; name at least one, or leave it out", path)
     return tuple(words)
 
 
@@ -198,7 +198,7 @@ def _one_of(
     if fold(value) not in known:
         word = _short(value)
         hint = nearest(word, list(known))
-        raise source.error(f"`{_spelt(path)}` cannot be `{word}`{hint}; it must be one of {listed}", path)
+        raise source.error(f"`{_dotted(path)}` cannot be `{word}`{hint}; it must be one of {listed}", path)
     return fold(value)
 
 
@@ -214,7 +214,7 @@ def _path(source: ConfigFile, path: Path, value: Any, expected: str) -> str:
     """A path in the configuration, made relative to the working directory."""
     text = _text(source, path, value, expected)
     if "\0" in text:
-        raise source.error(f"`{_spelt(path)}` is not a path: it contains a null character", path)
+        raise source.error(f"`{_dotted(path)}` is not a path: it contains a null character", path)
     # A file named `-` is not standard input.
     return os.path.join(source.directory or (os.curdir if text.startswith("-") else ""), text)
 
@@ -300,11 +300,11 @@ def _ignore_for(source: ConfigFile, at: Path, entry: Any, header: str) -> Ignore
         else:
             kind, glob = key, _text(source, (*at, key), value, "a name, or a pattern with `*`")
             if len(glob) > MAX_GLOB:
-                raise source.error(f"`{_spelt((*at, key))}` is longer than {MAX_GLOB} characters", (*at, key))
+                raise source.error(f"`{_dotted((*at, key))}` is longer than {MAX_GLOB} characters", (*at, key))
     if named is None:
-        raise source.error(f"`{_spelt(at)}` names no rules; it needs `rules = [...]`", at)
+        raise source.error(f"`{_dotted(at)}` names no rules; it needs `rules = [...]`", at)
     if kind is None and any(word.lower() == "all" for word in named):
-        raise source.error(f"`{_spelt(at)}` ignores everything; name rules, or a {', '.join(KINDS)}", at)
+        raise source.error(f"`{_dotted(at)}` ignores everything; name rules, or a {', '.join(KINDS)}", at)
     return IgnoreFor(kind, glob, _rule_ids(named), named, reason, source.location(*at))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.linting.finding import identity_of, level_of
 from mcproof.results.build import find_spans, snippet_at
 from mcproof.results.findings import CHANGE_SEVERITIES, ReportedFinding, RuleFacts
-from mcproof.results.source_locations import SourceLines, place_at
+from mcproof.results.source_locations import SourceLines, locate
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
@@ -38,7 +38,7 @@ def report_changes(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> 
         finding = _finding(located, fingerprint=identity_of(*key, str(seen[key])))
         seen[key] += 1
         if catalog.source is not None:
-            source = place_at(catalog, _document_pointer(change))
+            source = locate(catalog, _document_pointer(change))
             finding = finding._replace(
                 file=source.file,
                 line=source.line,

@@ -1,1 +1,1 @@
-"""What a live server did, as facts: its connection, its responses, and what came of each probe."""
+"""Facts about exchanges with a live server: connection facts, probe records, flaws of responses, leaks."""

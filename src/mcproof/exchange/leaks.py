@@ -1,7 +1,7 @@
-"""Whether an error text tells more than its reader should know: a stack trace, a source path, a secret.
+"""Detect leaks in error messages: stack traces, paths of source code, secrets.
 
-It must not cry wolf: what the caller has sent may be repeated to them, and a file name, a hash, an example or an
-address of documentation is no leak. So only shapes that nothing else has are looked for.
+To avoid false positives, only unmistakable shapes count, and never what the caller has sent: a file name, a hash, an
+example or a documentation URL is not a leak.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOOKED_AT = 20_000
-"""How much of a text is searched; a trace stands near its beginning."""
+"""How many characters are searched; a stack trace is near the beginning."""
 
 _SOURCES = "py|pyx|js|mjs|cjs|jsx|ts|mts|cts|tsx|go|rs|java|kt|scala|rb|php|cs|fs|c|cc|cpp|swift|ex|exs|lua"
 _FRAME = r"(?:\n|\\n)(?:[ \t]|\\t){1,12}at "
-"""The beginning of a line of a trace; inside JSON the end of the line before it is escaped."""
+"""The beginning of a line of a stack trace; in JSON the line break before it is escaped."""
 _TRACES = re.compile(
-    # Python; what has no file is code that the caller has sent.
+    # Python; a frame without a file is code from the caller.
     r'Traceback \(most recent call last\)(?!:(?:\s|\\n){1,12}File \\?"<)'
     r'|File \\?"(?P<file>[^"<\n][^"\n]{0,300}?)\\?", line \d{1,9}'
     # Node, JVM, .NET
@@ -42,11 +42,11 @@ _PATHS = re.compile(
     r"(?![\w?-]|\.\w)"
 )
 _INVENTED_PATH = re.compile(r"(?:(?:file://)?/|[A-Za-z]:\\{1,2})(?:absolute|full|path|your|some|my|example|foo)[/\\]")
-"""The beginning of a path in a manual."""
+"""The beginning of an example path."""
 _NO_FILE = re.compile(
     r"\b(?:(?i:e\.g\.?|example|such as|like|instance|url)|GET|POST|PUT|PATCH|DELETE|HEAD)[,:]?\s{0,2}[`\"'(]{0,2}$"
 )
-"""What comes before an example, and before the path of an address."""
+"""What precedes an example or the path of a URL."""
 _SECRETS = re.compile(
     r"-----BEGIN (?:[A-Z]{1,20} ){0,3}PRIVATE KEY-----"
     r"|(?<![\w-])(?P<token>(?:sk|rk)[-_](?:live|test|proj|ant|svcacct|or)[-_][A-Za-z0-9_-]{16,200}"
@@ -62,25 +62,25 @@ _SECRETS = re.compile(
 _INVENTED_WORD = re.compile(
     r"(?i)example|your|placeholder|redacted|hidden|x{4}|\.{3}|\*{3}|[<>{}]|^[\[$]|%[sd]|^my[-_]"
 )
-"""What no real secret has in it."""
+"""What no real secret contains."""
 _INVENTED_LOGIN = frozenset({"pass", "passwd", "password", "pwd", "secret", "host", "hostname"})
 _FEWEST = 6
-"""How many different characters a secret has, at least."""
+"""The minimum of different characters in a secret."""
 
 
 class Leak(NamedTuple):
-    """What an error text gives away."""
+    """What an error message reveals."""
 
     kind: str
     seen: str
-    """The part of it, cropped; nothing of a secret but how it begins."""
+    """The evidence, cropped; of a secret only the beginning."""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.seen}"
 
 
 def leak_in(text: str, sent: str, secrets: Sequence[str] = ()) -> Leak | None:
-    """What an error text gives away that the caller did not send; `secrets` are values that the server was given."""
+    """The first leak in a text; `sent` is what the caller sent, `secrets` are values passed to the server."""
     text = text[:LOOKED_AT]
     for value in secrets:
         if len(value) >= 8 and value in text and value not in sent:
@@ -89,17 +89,17 @@ def leak_in(text: str, sent: str, secrets: Sequence[str] = ()) -> Leak | None:
         if (trace["file"] or trace[0].strip()) not in sent:
             return Leak("a stack trace", cropped(" ".join(trace[0].replace("\\n", "\n").split())))
     for path in _PATHS.finditer(text):
-        # A file that the caller has named is theirs, wherever the server found it.
+        # A file that the caller named is not a leak, whatever its folder.
         if (path["name"] or path["windows"]) not in sent and not _is_example(text, path):
             return Leak("a path of source code", cropped(path[0]))
     for secret in _SECRETS.finditer(text):
         if (_value(secret) or secret[0]) not in sent and not _is_invented(secret):
-            return Leak("what looks like a secret", _beginning(secret))
+            return Leak("a possible secret", _beginning(secret))
     return None
 
 
 def _beginning(secret: re.Match[str]) -> str:
-    """As much of a secret as may be shown."""
+    """The part of a secret that may be shown."""
     value = _value(secret)
     if value is None:
         return secret[0]
@@ -107,12 +107,12 @@ def _beginning(secret: re.Match[str]) -> str:
 
 
 def _value(secret: re.Match[str]) -> str | None:
-    """What is secret of it; None for the first line of a private key, after which it only begins."""
+    """The secret part of a match; None for a private key, of which only the header matches."""
     return secret["token"] or secret["password"] or secret["value"] or secret["bearer"]
 
 
 def _is_example(text: str, path: re.Match[str]) -> bool:
-    """Whether a path names no file: one of a manual, one that is said to be an example, the end of an address."""
+    """Whether a path is an example or part of a URL."""
     return (
         _INVENTED_PATH.match(path[0]) is not None
         or _NO_FILE.search(text[max(0, path.start() - 20) : path.start()]) is not None
@@ -120,7 +120,7 @@ def _is_example(text: str, path: re.Match[str]) -> bool:
 
 
 def _is_invented(secret: re.Match[str]) -> bool:
-    """Whether a secret is only there to show where one belongs, or is hidden already."""
+    """Whether a secret is a placeholder or already redacted."""
     if (password := secret["password"]) is not None:
         names = {password.lower(), secret["host"].lower()}
         return len(set(password)) < 3 or bool(names & _INVENTED_LOGIN) or _INVENTED_WORD.search(password) is not None

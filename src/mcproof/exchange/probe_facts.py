@@ -1,8 +1,4 @@
-"""Facts: what a live server was asked on purpose, and what it did.
-
-A trial is one case that was sent. Whether the answer is right is for the rules to say; what they need to know about
-it is here.
-"""
+"""Probe facts: what was sent to a live server on purpose, and how it responded, for the rules to judge."""
 
 from __future__ import annotations
 
@@ -12,101 +8,96 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Item
 
 Outcome = Literal["rejected", "accepted", "hang", "crash", "malformed"]
-"""What came of a request: an error of either kind, a result, no answer in time, no server any more, no JSON-RPC."""
+"""The outcome of a request: an error of the protocol or of the tool, a result, no response in time, the end of the
+server, or a response that is not JSON-RPC."""
 
-Expectation = Literal["success", "rejection", "answer", "nothing"]
-"""What the contract asks for: a result, an error, any answer at all, or, for a question out of curiosity, nothing."""
+Expectation = Literal["success", "rejection", "response", "nothing"]
+"""What the contract requires: a result, an error, any response, or, for an exploratory probe, nothing."""
 
 CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
 """The five probes of the negative path, in the order in which they are sent."""
 
 CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
 CASE_OUTCOMES: tuple[CaseOutcome, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
-"""What a case of fuzzing can come to; a leak beside whatever else an answer is."""
+"""The outcomes that fuzzing counts; a leak is counted in addition to another outcome."""
+
+SERVER_LOST: tuple[Outcome, ...] = ("crash", "hang")
+"""The outcomes after which the server must be restarted."""
+FAILURE_OF: dict[Outcome, CaseOutcome] = {"crash": "crash", "hang": "hang", "malformed": "protocol_violation"}
+"""The outcomes that are failures whatever was sent, as fuzzing counts them."""
 
 SEVERAL = "several calls in a row"
-"""What was sent where no single request explains what became of the server."""
+"""The description of what was sent if no single request explains the end of the server."""
 
 LONGEST_EXCERPT = 400
-"""How many characters of a request or an answer a report keeps; many servers send a megabyte back."""
+"""How many characters of a request or a response a report shows; many servers echo a megabyte."""
 
 
 class ResponseFlaw(NamedTuple):
-    """Something in an answer that should not be there, or is missing."""
+    """Something wrong with the content of a response."""
 
     kind: str
-    """Such as `structured-missing`; each is the business of one rule."""
+    """Such as `structured-missing`; each kind belongs to one rule."""
     detail: str
-    """What was seen, cropped."""
+    """The evidence, cropped."""
 
 
 class ProbeRecord(NamedTuple):
-    """One case that was sent, and what the server made of it."""
+    """One case that was sent, and the response."""
 
     probe: str
-    """Which question it was: `missing_required`, `baseline`, `unknown_method`, `fuzz`."""
-    what: str
-    """What was sent, in words: "without the required `query`"."""
+    """`missing_required`, `baseline`, `unknown_method`, `fuzz`."""
+    description: str
+    """What was sent: "without the required `query`"."""
     expects: Expectation
     outcome: Outcome
     fault: str | None = None
-    """The fault that an acceptance would prove."""
+    """The fault that an acceptance proves."""
     keyword: str = ""
-    """The keyword of the schema that the arguments violate."""
-    pointer: str = ""
-    """The place inside the arguments."""
-    place: str = ""
-    """The place inside the tool where the promise stands, or should."""
+    """The schema keyword that the arguments violate."""
+    schema_pointer: str = ""
+    """The pointer, inside the tool, to the promise that is tested."""
     request: str = ""
-    """The parameters as they were sent, cropped."""
+    """The parameters, cropped."""
     response: str = ""
-    """The answer as it came, cropped; or why there is none."""
+    """The response, cropped; or why there is none."""
     code: int | None = None
     """The code of a JSON-RPC error."""
     flaws: tuple[ResponseFlaw, ...] = ()
     failure: str | None = None
-    """The id under which it is stored, to be sent again."""
+    """The id of the stored failure, for `mcproof replay`."""
     times: int = 1
-    """How many cases did the same."""
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the server did what the contract asks for."""
-        if self.expects == "success":
-            return self.outcome in ("accepted", "rejected")
-        if self.expects == "rejection":
-            return self.outcome == "rejected"
-        return self.outcome in ("accepted", "rejected")
+    """How many cases had this result."""
 
 
 class ItemProbes(NamedTuple):
-    """All that was tried on one tool, or on the server as a whole."""
+    """The probe records of one tool, or of the server as a whole."""
 
     item: Item
     records: list[ProbeRecord]
     revision: str | None
-    """The protocol revision that the server speaks, by which its answers are judged."""
+    """The protocol revision of the server, by which its responses are judged."""
 
 
-def excerpt(value: str) -> str:
-    """What was sent or came back, as much of it as a report keeps, with how much there was."""
-    if len(value) <= LONGEST_EXCERPT:
-        return value
-    return f"{value[:LONGEST_EXCERPT]}… ({len(value):,} characters)"
+def excerpt(text: str) -> str:
+    """The beginning of a text, with the length of the whole if it was cropped."""
+    if len(text) <= LONGEST_EXCERPT:
+        return text
+    return f"{text[:LONGEST_EXCERPT]}… ({len(text):,} characters)"
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON, as much of it as a report keeps."""
+    """A value as JSON, cropped."""
     import json
 
     try:
         return excerpt(json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
-        return "(nested too deeply to be excerpt)"
+        return "(nested too deeply to be shown)"
 
 
 def cropped_value(value: Any, depth: int = 6) -> Any:
-    """A value with its long texts and lists cropped, for a report."""
+    """A value with long strings and lists cropped."""
     if isinstance(value, str):
         return value if len(value) <= 200 else f"{value[:200]}… ({len(value):,} characters)"
     if isinstance(value, (dict, list)) and depth == 0:

@@ -1,6 +1,6 @@
-"""One answer of a tool: what in it is not as the protocol, or the tool's own schema, says.
+"""Find flaws in the result of a call, by the protocol and by the output schema of the tool.
 
-Only facts are collected here, a kind and what was seen; which of them is how serious, the rules say.
+Only facts are collected here; the rules decide how serious they are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcproof.generation.oracle import Oracle
 
 _SINCE = {"text": "", "image": "", "resource": "", "audio": "2025-03-26", "resource_link": "2025-06-18"}
-"""The kinds of content blocks, each with the first revision that has it."""
+"""The types of content blocks with the first revision that supports them."""
 STRUCTURED = "2025-06-18"
 """The first revision with structured content."""
 STATELESS = "2026-07-28"
@@ -30,37 +30,37 @@ _STRINGS = {
     "resource_link": ("uri", "name"),
     "resource": (),
 }
-"""What each block must have, as a text."""
+"""The required string members of each type."""
 
 _LONGEST_JSON = 100_000
 _LONGEST_FAILURE = 500
-"""How long a text is, at most, that tells in plain words what did not work; what is longer is about something."""
+"""The longest text that is taken for a plain error message; longer ones are content."""
 _MARK = r"\s{0,20}(?:[^\w\s]{1,4}\s{0,3})?"
-"""What may stand before it: a sign, the stars of Markdown."""
+"""What may precede an error message: a symbol or Markdown emphasis."""
 _NOTHING = r"(?:none|null|nil|no|ok|false|n/a|0|\"\"|\'\'|\[\]|\{\})\s{0,3}(?:[\n,;|]|$)|-?\d{1,9}\.\d"
-"""What stands after it where there was no error, or where it is a measure."""
-_SAYS_ERROR = re.compile(
+"""What follows `error:` if there was no error, or if it is a measured value."""
+_ERROR = re.compile(
     rf"{_MARK}(?:[\w.]{{0,80}}(?:Error|Exception)|ERROR|FATAL|error|fatal(?: error)?|Fatal error)"
     r"\s?(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,40}\)|-?\d{1,6})?"
     rf"[*_`]{{0,3}}\s?:\s{{0,3}}(?!(?i:{_NOTHING}))\S"
 )
-"""The beginning of a text that reports an error, as opposed to one that is about errors."""
-_DOING = (
+"""The beginning of an error message, as opposed to a text about errors."""
+_VERBS = (
     "access|add|call|connect|creat|delet|download|execut|fetch|find|gett?|initializ|list|load|open|pars|perform|"
     "process|query|read|retriev|runn?|sav|search|send|start|updat|upload|validat|writ"
 )
-_SAYS_FAILURE = re.compile(
-    rf"{_MARK}(?:Error (?:while |when |in )?(?:{_DOING})ing\b[^\n:]{{0,120}}:\s?\S"
-    rf"|(?:Failed|Unable) to (?:{_DOING})e?\b"
+_PLAIN_ERROR = re.compile(
+    rf"{_MARK}(?:Error (?:while |when |in )?(?:{_VERBS})ing\b[^\n:]{{0,120}}:\s?\S"
+    rf"|(?:Failed|Unable) to (?:{_VERBS})e?\b"
     r"|An? (?:\w{1,20} ){0,2}error (?:has )?occurred\b)"
 )
-"""The same in plain words, which only a short text means."""
+"""The beginning of an error message in plain words, if the text is short."""
 _LOG_LINE = re.compile(r"\n\s{0,8}\W?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\b")
 _TRACEBACK = "Traceback (most recent call last)"
 
 
 class OutputContract:
-    """What a tool promises about its structured content."""
+    """The output schema of a tool."""
 
     def __init__(self, schema: Any) -> None:
         self.is_declared = isinstance(schema, dict)
@@ -70,8 +70,8 @@ class OutputContract:
 
             self._oracle = Oracle(schema)
 
-    def breach(self, value: Any) -> str | None:
-        """Where a value breaks the schema, in words; None where it does not, or the schema is none."""
+    def violation(self, value: Any) -> str | None:
+        """How a value violates the schema; None if valid, or if the schema is invalid."""
         objection = self._oracle.rejection(value) if self._oracle is not None else None
         if objection is None:
             return None
@@ -80,7 +80,7 @@ class OutputContract:
 
 
 def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[ResponseFlaw]:
-    """What is wrong with the result of a call, by the revision that the server speaks."""
+    """The flaws of the result of a call in a protocol revision."""
     if not isinstance(result, dict):
         return [ResponseFlaw("malformed-content", f"the result is {kind_of(result)}")]
     revision = revision or ""
@@ -94,9 +94,9 @@ def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[
 
 
 def _content(result: dict[str, Any], revision: str) -> Iterator[str]:
-    """What is wrong with the blocks of content."""
+    """The problems of `content`, `isError` and `resultType`."""
     if revision >= STATELESS and result.get("resultType") not in ("complete", None):
-        return  # it is no result of the tool yet
+        return  # not the result of the tool yet
     if revision >= STATELESS and "resultType" not in result:
         yield "the result has no `resultType`"
     is_error = result.get("isError", False)
@@ -118,11 +118,11 @@ def _block(block: Any, revision: str) -> str | None:
         return "has no `type`"
     kind = block["type"]
     if not isinstance(kind, str):
-        return f"has {kind_of(kind)} as its type"
+        return f"has {kind_of(kind)} as its `type`"
     if kind not in _SINCE:
-        return f"is of the type {json.dumps(cropped(kind))}, which does not exist"
+        return f"has the unknown type {json.dumps(cropped(kind))}"
     if revision and revision < _SINCE[kind]:
-        return f"is of the type `{kind}`, which came with revision {_SINCE[kind]}; the server speaks {revision}"
+        return f"has the type `{kind}`, which revision {revision} does not support (since {_SINCE[kind]})"
     for key in _STRINGS[kind]:
         if not isinstance(block.get(key), str):
             return f"(`{kind}`) has {f'{kind_of(block[key])} as its' if key in block else 'no'} `{key}`"
@@ -133,7 +133,7 @@ def _block(block: Any, revision: str) -> str | None:
 
 def _resource(resource: Any) -> str | None:
     if not isinstance(resource, dict):
-        return "(`resource`) has no resource in it"
+        return "(`resource`) has no `resource` object"
     if not isinstance(resource.get("uri"), str):
         return "(`resource`) has no `uri` in its resource"
     if not isinstance(resource.get("text"), str) and not isinstance(resource.get("blob"), str):
@@ -142,7 +142,7 @@ def _resource(resource: Any) -> str | None:
 
 
 def structured_flaws(result: dict[str, Any], revision: str, output: OutputContract) -> Iterator[ResponseFlaw]:
-    """What is wrong with the structured content of a success; older revisions have none, whatever a tool declares."""
+    """The flaws of the structured content of a success; older revisions do not support it."""
     if revision < STRUCTURED or result.get("resultType", "complete") != "complete":
         return
     if "structuredContent" not in result:
@@ -150,34 +150,34 @@ def structured_flaws(result: dict[str, Any], revision: str, output: OutputContra
             yield ResponseFlaw("structured-missing", "the result has no `structuredContent`")
         return
     value = result["structuredContent"]
-    if (breach := output.breach(value)) is not None:
-        yield ResponseFlaw("structured-invalid", breach)
+    if (violation := output.violation(value)) is not None:
+        yield ResponseFlaw("structured-invalid", violation)
     elif revision < STATELESS and not isinstance(value, dict):
         yield ResponseFlaw("malformed-content", f"`structuredContent` is {kind_of(value)}")
 
 
 def _error_text(result: dict[str, Any]) -> str | None:
-    """The text of a result that says that it is an error, though nothing else does."""
+    """The text of a result that reports an error without `isError`."""
     blocks = result.get("content")
     if not isinstance(blocks, list) or len(blocks) != 1 or not isinstance(blocks[0], dict):
         return None
     text = blocks[0].get("text")
     if not isinstance(text, str):
         return None
-    if _reports_error(text):
+    if _is_error_message(text):
         return text
-    if text.lstrip().startswith("{") and len(text) <= _LONGEST_JSON and _tells_error(text):
+    if text.lstrip().startswith("{") and len(text) <= _LONGEST_JSON and _is_error_object(text):
         return text
     return None
 
 
-def _reports_error(text: str) -> bool:
-    """Whether a text is the report of an error, in the words that servers use for it."""
+def _is_error_message(text: str) -> bool:
+    """Whether a text is an error message, in the usual phrases of servers."""
     if text.lstrip().startswith(_TRACEBACK):
         return True
-    if len(text) <= _LONGEST_FAILURE and _SAYS_FAILURE.match(text):
+    if len(text) <= _LONGEST_FAILURE and _PLAIN_ERROR.match(text):
         return True
-    return _SAYS_ERROR.match(text) is not None and _LOG_LINE.search(text, 0, _LONGEST_JSON) is None
+    return _ERROR.match(text) is not None and _LOG_LINE.search(text, 0, _LONGEST_JSON) is None
 
 
 _ENVELOPE = frozenset(
@@ -198,13 +198,13 @@ _ENVELOPE = frozenset(
     | {"code", "statusCode", "status_code", "error_code", "errorCode", "error_type", "errorType", "type", "tool"}
     | {"data", "result", "results", "timestamp", "request_id", "requestId"}
 )
-"""The members of an object that reports how a call went, as opposed to one that was asked for."""
+"""Members of an object that reports success or failure, as opposed to requested data."""
 _RECORD = ("id", "uuid", "state", "data", "result", "results", "items")
-"""Members of an object that was asked for, and may well have an error of its own."""
+"""Members of requested data, which may have an `error` member of its own."""
 
 
-def _tells_error(text: str) -> bool:
-    """Whether a text is an object of JSON that says that the call failed."""
+def _is_error_object(text: str) -> bool:
+    """Whether a text is a JSON object that reports the failure of the call."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -216,12 +216,12 @@ def _tells_error(text: str) -> bool:
         return not any(value.get(name) for name in _RECORD)
     if value.get("errors") and "data" in value and value["data"] is None:  # GraphQL
         return True
-    says_no = value.get("status") == "error" or value.get("success") is False or value.get("ok") is False
-    return says_no and _ENVELOPE.issuperset(value)
+    is_failed = value.get("status") == "error" or value.get("success") is False or value.get("ok") is False
+    return is_failed and _ENVELOPE.issuperset(value)
 
 
 def error_text(envelope: dict[str, Any]) -> str:
-    """All that an error says to whoever called, of the protocol's kind or of the tool's."""
+    """The whole text of an error, of the protocol or of the tool."""
     error = envelope.get("error")
     if isinstance(error, dict):
         data = error.get("data")

@@ -76,7 +76,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
 
 def _failure(found: FoundFailure, stored: StoredFailure) -> Failure:
     """A failure for the result."""
-    what = f"{found.case.description}: {found.judgement.what}" if found.case.description else found.judgement.what
+    what = f"{found.case.description}: {found.judgement.problem}" if found.case.description else found.judgement.problem
     return Failure(
         id=stored.id,
         tool=stored.tool,

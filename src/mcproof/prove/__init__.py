@@ -1,1 +1,1 @@
-"""Whether a live server keeps what its schemas promise: probes, the contract matrix, fuzzing, replay."""
+"""Prove what schemas promise: permissions, probes, blame, the contract matrix, fuzzing and replay."""

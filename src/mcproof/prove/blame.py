@@ -1,7 +1,7 @@
-"""Requests that may do harm: sent one after the other, each with a look at whether the server is still there.
+"""Blame: send requests that may harm a server, and find out which one did.
 
-A crash is blamed on the request that caused it, and on no other: where it is not plain which one that was, the
-requests in question are sent again, each to a server that was started for it.
+A crash is attributed to the request that caused it and to no other. If it is not clear which one that was, each of the
+suspects is sent again to a fresh server.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.client.session import Response
-from mcproof.exchange.probe_facts import as_json
+from mcproof.exchange.probe_facts import SERVER_LOST, as_json
 
 if TYPE_CHECKING:
     from mcproof.client.session import Session
 
 SETTLE = 0.3
-"""How long a server is watched that may be about to end, in seconds."""
+"""Seconds to wait for the end of a server that may be about to end."""
 SUSPECTS = 25
-"""How many earlier requests are asked about when one crashed that does not crash alone."""
+"""How many earlier requests are tried when the server ended and the last request does not cause it alone."""
 AT_ONCE = 5
-"""How many of them at the same time."""
+"""How many of them are tried concurrently."""
 QUICK = 2.0
-"""How long a server may take to show that it still answers, after one request that it did not."""
-_HARM = ("crash", "hang")
-_NOT_AGAIN = "which request did that is not known, as the server cannot be started again"
+"""Seconds until a server must respond to a ping after a hang."""
+_CANNOT_RESTART = "the cause is unknown: the server cannot be restarted"
 
 
 class NumberedRequest(NamedTuple):
-    """One request, and which one it was."""
+    """A request with its position in the sequence."""
 
     number: int
     method: str
@@ -38,25 +37,25 @@ class NumberedRequest(NamedTuple):
 
 
 class Sender:
-    """Sends requests over a session and finds out which of them did harm."""
+    """Sends requests over a session and attributes harm to them."""
 
-    def __init__(self, session: Session, *, looks: bool = True) -> None:
+    def __init__(self, session: Session, *, pings: bool = True) -> None:
         self.session = session
-        self._looks = looks
-        """Whether it looks after every answer whether the server is still there, or only when something went wrong."""
+        self._pings = pings
+        """Whether to ping after every response, or only once something went wrong."""
         self.corrections: dict[int, Response] = {}
-        """What turned out later about requests that seemed to be answered."""
+        """Requests that got a response and turned out later to have ended the server, by number."""
         self.unexplained: list[Response] = []
-        """Ends of the server that no single request explains: how, and why it is not known which did it."""
+        """Ends of the server that no single request explains."""
         self._recent: deque[NumberedRequest] = deque(maxlen=SUSPECTS)
         self._is_own = not session.has_sent
-        """Whether all requests of this connection are among the recent ones; listing harms no server."""
+        """Whether all requests of this connection are among the recent ones; listing does not count."""
         self._last = 0
 
     async def send(self, method: str, params: dict[str, Any]) -> tuple[int, Response | None]:
-        """What came of a request, and its number; None where the server had gone before it arrived.
+        """Send a request; return its number and its response, or None if the server had ended before it arrived.
 
-        Raises ConnectError where the server cannot be reached any more.
+        Raises ConnectError if the server cannot be reached.
         """
         self._last += 1
         request = NumberedRequest(self._last, method, params)
@@ -64,115 +63,111 @@ class Sender:
             self._recent.clear()
             self._is_own = True
         response = await self.session.send(method, params)
-        if not response.arrived and not self._has_suspects:  # it ended after it was listed
+        if not response.arrived and not self._has_suspects:  # the server ended after it was listed
             response = await self.session.send(method, params)
         if response.outcome == "crash":
-            return request.number, await self._blamed(request, response)
+            return request.number, await self._explain_crash(request, response)
         if response.outcome == "hang":
-            gone = await self.session.ping_failure(QUICK)
+            failure = await self.session.ping_failure(QUICK)
             await self.session.close(at_once=True)
-            return request.number, await self._hung(request, response, is_gone=gone is not None)
-        if self._looks and (gone := await self.session.ping_failure()) is not None:
+            return request.number, await self._explain_hang(request, response, is_dead=failure is not None)
+        if self._pings and (failure := await self.session.ping_failure()) is not None:
             await self.session.close(at_once=True)
-            return request.number, await self._blamed(request, _after(response, gone))
+            return request.number, await self._explain_crash(request, _after_response(response, failure))
         self._recent.append(request)
         return request.number, response
 
     async def finish(self) -> None:
-        """Make sure that the server has outlived the last request, too."""
+        """Make sure that the server has survived the last request, too."""
         if not self.session.is_connected or not self._recent:
             return
         await asyncio.sleep(SETTLE)
-        if (gone := await self.session.ping_failure()) is not None:
-            await self._find_culprit(gone)
+        if (failure := await self.session.ping_failure()) is not None:
+            await self._find_culprit(failure)
 
-    async def _hung(self, request: NumberedRequest, response: Response, *, is_gone: bool) -> Response:
-        if not is_gone:
-            return response._replace(why=f"{response.why}; it still answers other requests")
+    async def _explain_hang(self, request: NumberedRequest, response: Response, *, is_dead: bool) -> Response:
+        if not is_dead:
+            return response._replace(why=f"{response.why}; other requests still get responses")
         if self._has_suspects and self.session.can_restart:
-            alone = await self._alone_after(request, response)
-            if alone.outcome not in _HARM:
+            alone = await self._retry_alone(request, response)
+            if alone.outcome not in SERVER_LOST:
                 await self._find_culprit(response)
                 return alone
-        return response._replace(why=f"{response.why}; it answers nothing any more")
+        return response._replace(why=f"{response.why}; the server no longer responds")
 
-    async def _blamed(self, request: NumberedRequest, response: Response) -> Response | None:
-        """Whether a request crashed the server, or one before it did."""
+    async def _explain_crash(self, request: NumberedRequest, response: Response) -> Response | None:
+        """Attribute a crash to the last request or to an earlier one."""
         if not self._has_suspects:
             return response
         if not self.session.can_restart:
             if not self._recent or response.arrived:
                 return response
-            self.corrections[self._recent[-1].number] = Response(
-                "crash", None, f"it was answered, and then {response.why}"
-            )
+            crash = Response("crash", None, f"after the response: {response.why}")
+            self.corrections[self._recent[-1].number] = crash
             self._recent.clear()
             return None
-        alone = await self._alone_after(request, response)
-        if alone.outcome in _HARM:
+        alone = await self._retry_alone(request, response)
+        if alone.outcome in SERVER_LOST:
             return alone
         await self._find_culprit(response)
         return alone
 
     @property
     def _has_suspects(self) -> bool:
-        """Whether another request than the last may have done harm."""
+        """Whether a request other than the last may have ended the server."""
         return bool(self._recent) or not self._is_own
 
-    async def _alone_after(self, request: NumberedRequest, end: Response) -> Response:
-        """What becomes of a server that is asked this alone, after another came to an end.
-
-        Raises ConnectError where none can be started any more; that one came to an end stays known.
-        """
+    async def _retry_alone(self, request: NumberedRequest, end: Response) -> Response:
+        """Send a request again, alone. Raises ConnectError, after it has recorded the end of the server."""
         try:
-            return await self.alone(request)
+            return await self.send_alone(request)
         except ConnectError:
-            self._leave_open(end, f"{_NOT_AGAIN}{_named(request)}")
+            self._leave_unexplained(end, f"{_CANNOT_RESTART}{_named(request)}")
             raise
 
     async def _find_culprit(self, end: Response) -> None:
-        """Correct what was said of the request that ended the server some time after it was answered."""
+        """Find the recent request that ended the server some time after its response, and correct its outcome."""
         suspects = list(self._recent)[::-1]
         self._recent.clear()
-        why = f"none of the last {len(suspects)} requests does that alone"
+        why = f"none of the last {len(suspects)} requests causes this alone"
         if not suspects:
-            why = "the request under way does not do that alone, and those before it were to other tools"
-        if self.session.can_restart and not self.unexplained:  # what no request explains once, none does twice
+            why = "the last request does not cause this alone, and earlier ones went to other tools"
+        if self.session.can_restart and not self.unexplained:  # an end that was unexplained once stays so
             for first in range(0, len(suspects), AT_ONCE):
-                asked = suspects[first : first + AT_ONCE]
-                responses = await asyncio.gather(*map(self.alone, asked), return_exceptions=True)
-                for request, response in zip(asked, responses, strict=True):
+                group = suspects[first : first + AT_ONCE]
+                responses = await asyncio.gather(*map(self.send_alone, group), return_exceptions=True)
+                for request, response in zip(group, responses, strict=True):
                     if isinstance(response, ConnectError):
-                        why = _NOT_AGAIN
+                        why = _CANNOT_RESTART
                     elif isinstance(response, BaseException):
                         raise response
-                    elif response.outcome in _HARM:
+                    elif response.outcome in SERVER_LOST:
                         self.corrections[request.number] = response
                         return
         last = _named(suspects[0]) if suspects else ""
-        self._leave_open(end, f"{why}{last}")
+        self._leave_unexplained(end, f"{why}{last}")
 
-    def _leave_open(self, end: Response, why: str) -> None:
+    def _leave_unexplained(self, end: Response, why: str) -> None:
         self.unexplained.append(Response(end.outcome, None, f"{end.why}; {why}"))
 
-    async def alone(self, request: NumberedRequest) -> Response:
-        """What becomes of a server that is started for this request and asked nothing else."""
+    async def send_alone(self, request: NumberedRequest) -> Response:
+        """Send a request to a fresh server, and wait whether it survives."""
         session = self.session.new_session()
         try:
             response = await session.send(request.method, request.params)
-            if response.outcome in _HARM:
+            if response.outcome in SERVER_LOST:
                 return response
             await asyncio.sleep(SETTLE)
-            gone = await session.ping_failure()
-            return response if gone is None else _after(response, gone)
+            failure = await session.ping_failure()
+            return response if failure is None else _after_response(response, failure)
         finally:
             await session.close(at_once=True)
 
 
 def _named(request: NumberedRequest) -> str:
-    return f"; the last was {request.method} with {as_json(request.params)}"
+    return f"; the last one was {request.method} with {as_json(request.params)}"
 
 
-def _after(response: Response, gone: Response) -> Response:
-    """The response to a request that was answered before the server went away."""
-    return Response(gone.outcome, response.message, f"it was answered, and then: {gone.why}")
+def _after_response(response: Response, failure: Response) -> Response:
+    """The outcome of a request that got a response before the server ended."""
+    return Response(failure.outcome, response.message, f"after the response: {failure.why}")

@@ -1,4 +1,4 @@
-"""The contract matrix: for one tool and one fault, what is declared against what is kept."""
+"""The contract matrix: for each tool and fault, whether the schema declares the promise and the server keeps it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _VERDICTS: dict[tuple[bool, bool], Verdict] = {
 }
 
 
-def cell_of(tool: Tool, result: ProbeResult, asked: ToolProbes, weakness: str | None) -> Cell:
-    """The cell of the matrix that a probe decides; `kept` means refused."""
+def cell_of(tool: Tool, result: ProbeResult, probes: ToolProbes, weakness: str | None) -> Cell:
+    """The cell that a probe decides; a promise is kept if its violation is rejected."""
     fault = result.fault or ""
-    declared = _declared(result.probe, asked)
+    declared = _declared(result.probe, probes)
     if result.outcome == "not_applicable":
         return Cell(tool.name, fault, declared, None, "not applicable", result.reason)
     if result.outcome == "not_tested" or declared is None:
@@ -35,21 +35,23 @@ def cell_of(tool: Tool, result: ProbeResult, asked: ToolProbes, weakness: str | 
     return Cell(tool.name, fault, declared, kept, _VERDICTS[declared, kept], result.reason, weakness is not None)
 
 
-def _declared(probe: str, asked: ToolProbes) -> bool | None:
-    """Whether the schema promises what a probe is about; None where there is nothing to promise."""
-    for case in asked.cases:
+def _declared(probe: str, probes: ToolProbes) -> bool | None:
+    """Whether the schema declares the promise that a probe tests; None if there is nothing to declare."""
+    for case in probes.cases:
         if case.probe == probe:
             return case.declared if isinstance(case, ProbeCase) or case.declared is not None else None
     return None
 
 
 def with_predictions(matrix: list[Cell], findings: Iterable[ReportedFinding]) -> list[Cell]:
-    """The matrix with the static rules that said, before anything was sent, what lies open."""
-    said: dict[tuple[str | None, str], dict[str, None]] = {}
+    """Add the static rules that predicted the open cells."""
+    predictions: dict[tuple[str | None, str], dict[str, None]] = {}
     for each in findings:
         if each.rule.fault is not None and each.rule.ruleset != "wire":
-            said.setdefault((each.tool, each.rule.fault), {})[each.rule.id] = None
+            predictions.setdefault((each.tool, each.rule.fault), {})[each.rule.id] = None
     return [
-        cell._replace(predicted_by=tuple(said.get((cell.tool, cell.fault), ()))) if cell.verdict == "open" else cell
+        cell._replace(predicted_by=tuple(predictions.get((cell.tool, cell.fault), ())))
+        if cell.verdict == "open"
+        else cell
         for cell in matrix
     ]

@@ -1,4 +1,4 @@
-"""Failures on disk, so that each can be sent again: one file a failure, in a folder that no repository takes in."""
+"""Stored failures, for `mcproof replay`: one JSON file each, in a folder that git ignores."""
 
 from __future__ import annotations
 
@@ -27,57 +27,87 @@ _LONGEST_CALL = 3_600_000
 
 
 class StoredFailure(NamedTuple):
-    """A request that went wrong, and all that it takes to send it again."""
+    """A failed request with everything needed to send it again; the fields are the keys of its file."""
 
     id: str
     target: dict[str, Any]
-    """Which server: its command or URL without secrets, the names of its variables, or the entry that names it."""
+    """The server: its command or URL without secrets and the names of its variables, or its configuration entry."""
     tool: str | None
     probe: str
-    """The probe that it was, or `fuzz`."""
+    """The name of the probe, or `fuzz`."""
     method: str
     params: dict[str, Any]
     outcome: str
     """`accepted`, `crash`, `hang`, `protocol_violation` or `leak`."""
     what: str
-    """What was sent, in words."""
+    """A description of what was sent."""
     is_valid: bool
     """Whether the schema allows it."""
     answer: str
-    """What came back, cropped."""
+    """The response, cropped."""
     max_call_ms: int
+
+    @classmethod
+    def of(
+        cls,
+        target: dict[str, Any],
+        *,
+        tool: str | None,
+        probe: str,
+        method: str,
+        params: dict[str, Any],
+        outcome: str,
+        what: str,
+        is_valid: bool,
+        answer: str,
+        limit: float,
+    ) -> StoredFailure:
+        """A failure with its id; `limit` is in seconds."""
+        return cls(
+            id=failure_id(target, tool, probe, outcome, params),
+            target=target,
+            tool=tool,
+            probe=probe,
+            method=method,
+            params=params,
+            outcome=outcome,
+            what=what,
+            is_valid=is_valid,
+            answer=answer,
+            max_call_ms=round(limit * 1000),
+        )
 
 
 def failure_id(target: dict[str, Any], tool: str | None, probe: str, outcome: str, params: Any) -> str:
-    """A name for a failure that is the same whenever it is."""
+    """An id that is stable across runs."""
     parts = (json.dumps(target, sort_keys=True), tool or "", probe, outcome, json.dumps(params, sort_keys=True))
     return identity_of(*parts)[:12]
 
 
 def described(source: Input) -> dict[str, Any]:
-    """How to find a server again; nothing of this is secret."""
+    """How to find a server again, without secrets."""
     server = source.server
     if source.origin is not None and source.origin.line is not None:
         return {"target": source.name}
     if isinstance(server, CommandEndpoint):
-        told: dict[str, Any] = {**server.described, "env": sorted(server.environment)}
-        told["complete"] = told["command"] == list(server.words)
-        return {**told, "cwd": server.directory} if server.directory is not None else told
+        found: dict[str, Any] = {**server.described, "env": sorted(server.environment)}
+        found["complete"] = found["command"] == list(server.words)
+        return {**found, "cwd": server.directory} if server.directory is not None else found
     if server is None:
         return {"target": source.name}
     return {**server.described, "headers": sorted(server.headers), "complete": server.described["url"] == server.url}
 
 
 def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
-    """Write each failure to a file of its own. Raises a McproofError where that is not possible."""
+    """Write each failure to its own file. Raises McproofError."""
     if not failures:
         return
     place = os.path.join(folder, "failures")
     ignore = os.path.join(folder, ".gitignore")
     files = [os.path.join(place, f"{each.id}.json") for each in failures]
     for name in (folder, place, ignore, *files):
-        if os.path.islink(name):  # a stranger's repository may have it lead to any file of ours
-            raise InputError("is a link, which is not followed; nothing was stored", file=name)
+        if os.path.islink(name):  # in an untrusted repository it may point to any file of the user
+            raise InputError("is a symbolic link; nothing was stored", file=name)
     try:
         os.makedirs(place, exist_ok=True)
         if not os.path.exists(ignore):
@@ -91,32 +121,32 @@ def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
 
 
 def load(id: str, folder: str = FOLDER) -> StoredFailure:
-    """A stored failure. Raises an InputError that says why there is none."""
+    """Load a stored failure. Raises InputError."""
     place = os.path.join(folder, "failures")
     if _ID.fullmatch(id) is None:
-        raise InputError(f"`{id}` is not the id of a failure, which has twelve digits and letters from a to f")
+        raise InputError(f"`{id}` is not a failure id, which has 12 hexadecimal digits")
     name = os.path.join(place, f"{id}.json")
     try:
-        if not stat.S_ISREG(os.stat(name).st_mode):  # a pipe would be waited for
-            raise InputError("no stored failure: not a file", file=name)
+        if not stat.S_ISREG(os.stat(name).st_mode):  # reading a pipe would block
+            raise InputError("not a stored failure: not a regular file", file=name)
         with open(name, "rb") as file:
             data = file.read(_LARGEST)
     except FileNotFoundError:
-        raise InputError("there is no such failure; `mcproof replay` lists those that are stored", file=name) from None
+        raise InputError("no such failure; `mcproof replay` lists the stored ones", file=name) from None
     except OSError as error:
         raise InputError(f"cannot be read: {reason_of(error)}", file=name) from None
-    return _read(data, name)._replace(id=id)  # whatever it calls itself
+    return _read(data, name)._replace(id=id)  # the file name counts
 
 
 def _read(data: bytes, name: str) -> StoredFailure:
     try:
         record = json.loads(data)
     except (ValueError, RecursionError):
-        raise InputError("no stored failure: not JSON", file=name) from None
+        raise InputError("not a stored failure: not JSON", file=name) from None
     if not isinstance(record, dict) or record.get("kind") != KIND:
-        raise InputError("no stored failure", file=name)
+        raise InputError("not a stored failure", file=name)
     if record.get("schema_version") != SCHEMA_VERSION:
-        raise InputError(f"stored by another version of mcproof than this, which reads {SCHEMA_VERSION}", file=name)
+        raise InputError(f"unsupported `schema_version`; this mcproof reads {SCHEMA_VERSION}", file=name)
     types: dict[str, Any] = {
         "target": dict,
         "tool": (str, type(None)),
@@ -126,17 +156,17 @@ def _read(data: bytes, name: str) -> StoredFailure:
     }
     for field in StoredFailure._fields:
         if not isinstance(record.get(field), types.get(field, str)):
-            raise InputError(f"a damaged failure: `{field}` is missing or of a wrong type", file=name)
+            raise InputError(f"damaged failure: `{field}` is missing or has a wrong type", file=name)
     if record["outcome"] not in CASE_OUTCOMES:
-        raise InputError("a damaged failure: `outcome` is none that there is", file=name)
+        raise InputError("damaged failure: unknown `outcome`", file=name)
     limit = record["max_call_ms"]
     if isinstance(limit, bool) or not 0 < limit <= _LONGEST_CALL:
-        raise InputError("a damaged failure: `max_call_ms` is no length of time", file=name)
-    return StoredFailure(*(record[field] for field in StoredFailure._fields))
+        raise InputError("damaged failure: `max_call_ms` is out of range", file=name)
+    return StoredFailure(**{field: record[field] for field in StoredFailure._fields})
 
 
 def stored(folder: str = FOLDER) -> list[StoredFailure]:
-    """Every failure that can be sent again, in the order of their ids; what cannot be read is passed over."""
+    """All stored failures in the order of their ids; unreadable ones are skipped."""
     place = os.path.join(folder, "failures")
     try:
         names = sorted(os.listdir(place))

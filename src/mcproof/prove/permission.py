@@ -1,8 +1,7 @@
-"""Which tools may be called: those that, by their annotations and names, change nothing.
+"""Permission: may a tool be called? Only if neither its annotations nor its name suggest that it changes something.
 
-The first match decides: a destructive hint or word, then what the hint says of whether a tool only reads, then a
-mutating word.
-Words are whole words of the name, however it is spelt: `deleteUser`, `delete_user`, `user.delete`, `delete2`.
+The first match decides: `destructiveHint` or a destructive word, then `readOnlyHint`, then a mutating word.
+Words are whole words of the name in any notation: `deleteUser`, `delete_user`, `user.delete`, `delete2`.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ MUTATING = _words(
     "increment init initialize inject insert install interact invite invoke join launch leave login logout lpop lpush "
     "manage merge migrate modify move mutate mute navigate notify opt patch pause pay persist populate post prepend "
     "press promote protect provision psubscribe publish pull purchase push put quit react rebase reconnect redeem "
-    "refund register reject rename reopen reorder replace replicate response reschedule reserve resize respond restart "
+    "refund register reject rename reopen reorder replace replicate reply reschedule reserve resize respond restart "
     "restore resume retry rotate rpop rpush run sadd save schedule sell send set share spawn start stash stop store "
     "submit subscribe swipe switch sync synthesize tap toggle trade transact transfer transition trigger tweet "
     "unarchive unlock unmute unpin unprotect update updater upgrade upload upsert vote withdraw write xack xadd "
     "xreadgroup zadd"
 )
-"""Verbs of tools that change something, or run what they are given; a word too many costs a tool its test, a word too
-few may cost somebody their data."""
+"""Verbs of tools that change something or execute their input. A word too many leaves a tool untested; a missing one
+may cost a user their data."""
 
 MUTATING_IN_FRONT = _words(
     "answer batch book build bulk call charge close comment compile complete convert design dial download draft email "
@@ -50,24 +49,24 @@ MUTATING_IN_FRONT = _words(
     "prompt queue receive record refresh release report request resolve say scroll select sign snapshot speak tag take "
     "touch track type void"
 )
-"""Words that are verbs only at the beginning of a name, or behind the name of a product and before what they are done
-to: `log_in` and `blog_log_in` do what `git_log` does not."""
+"""Words that are verbs only at the beginning of a name, or between a product name and an object: `log_in` and
+`blog_log_in`, but not `git_log`."""
 
 MUTATING_AT_THE_END = _words(
     "build call close design dial do hover lock open play print refresh say scroll select sign speak touch type"
 )
-"""Words that are verbs also where they stand alone behind the name of a product: `browser_type` does what `git_log` and
-`browser_snapshot` do not."""
+"""Words that are also verbs as the last word after a product name: `browser_type`, but not `git_log` or
+`browser_snapshot`."""
 
 MADE = _words("audio image images music song sound speech video voice")
-"""What a tool makes, for money or of a size, that has it behind `to`: `text_to_speech`."""
+"""Products, costly or large, of tools that name them after `to`: `text_to_speech`."""
 
 READING = _words("analyze check count describe fetch find get has is list lookup query read retrieve search show view")
-"""Words behind which another is none of what a tool does: `get_call_status`."""
+"""Reading verbs; words after them are nouns (`get_call_status`)."""
 
 
-HOW_TO_ALLOW = "; --allow-writes calls it"
-"""What the reason of a refusal ends with, where an option overrules it."""
+HOW_TO_ALLOW = "; --allow-writes allows it"
+"""The end of a refusal that an option can override."""
 
 
 class Permission(NamedTuple):
@@ -77,13 +76,13 @@ class Permission(NamedTuple):
     is_granted: bool
     reason: str
     is_presumed: bool = False
-    """Whether nothing but the lack of a mutating word says that it only reads."""
+    """Whether it is granted only because no word or annotation speaks against it."""
 
 
 def permission(tool: Tool, *, allow_writes: bool) -> Permission:
-    """Whether a tool may be called."""
+    """Decide whether a tool may be called."""
     if not tool.name:
-        return Permission(tool, False, "it has no name to call it by")
+        return Permission(tool, False, "it has no name")
     refusal = _refusal(tool)
     if refusal is None:
         hints = tool.fields.get("annotations")
@@ -96,11 +95,11 @@ def permission(tool: Tool, *, allow_writes: bool) -> Permission:
 
 
 def _refusal(tool: Tool) -> str | None:
-    """Why a tool may change the world; None where nothing says so."""
+    """Why a tool may change something; None if nothing suggests it."""
     given = tool.fields.get("annotations")
     hints = given if isinstance(given, dict) else {}
     words = words_of(tool.name)
-    if hints.get("destructiveHint"):  # "true" and 1 are no booleans, and mean it all the same
+    if hints.get("destructiveHint"):  # also "true" and 1, whose meaning is clear
         return "`destructiveHint` is true"
     if (word := _first(words, DESTRUCTIVE)) is not None:
         return f"`{word}` in its name is destructive"
@@ -114,20 +113,20 @@ def _refusal(tool: Tool) -> str | None:
     if found is not None:
         return f"`{found}` in its name may change something"
     made = next((each for before, each in pairwise(words) if before == "to" and each in MADE), None)
-    return f"`to {made}` in its name may make something" if made is not None else None
+    return f"`to {made}` in its name may create something" if made is not None else None
 
 
 def _verbs(words: list[str]) -> list[str]:
-    """The words of a name that stand where a verb does."""
+    """The words in the position of a verb."""
     has_prefix = len(words) > 2 and words[0] not in READING
     return words[:2] if has_prefix else words[:1]
 
 
 def _end(words: list[str]) -> list[str]:
-    """The last word of a name that has nothing but the name of a product before it."""
+    """The last word of a name with only a product name before it."""
     return words[1:] if len(words) == 2 and words[0] not in READING else []
 
 
 def _first(words: Iterable[str], known: frozenset[str]) -> str | None:
-    """The first word that is known, also where it is numbered: `delete2`."""
+    """The first known word, also with a number: `delete2`."""
     return next((word for word in words if word.strip("0123456789") in known), None)

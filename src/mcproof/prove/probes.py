@@ -1,4 +1,4 @@
-"""The probes_of_tool that a server is asked about one tool: each a call that breaks one promise of its schema."""
+"""The probes of one tool: calls that each break one promise of its schema."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from mcproof.schema.acceptance import KINDS, acceptance, accepts_anything, kinds
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcproof.catalog.model import Tool
     from mcproof.exchange.probe_facts import Expectation
     from mcproof.schema.tree import SchemaTree
 
-MEGABYTE = 1024 * 1024
 NO_SUCH_FIELD = "mcproof_unexpected"
-SCHEMA_CHECKS = ("missing_required", "wrong_type", "extra_field", "oversized")
-"""The probes of one tool: each breaks one promise of its schema."""
 FAULT_OF = {
     "unknown_tool": UNKNOWN_METHOD.id,
     "unknown_method": UNKNOWN_METHOD.id,
@@ -33,27 +30,26 @@ _WRONG: tuple[tuple[str, Any, str], ...] = (
     ("object", {"mcproof": "wrong type"}, "an object"),
     ("array", [["wrong type"]], "a list"),
 )
-"""Values that no server coerces to a text or a number, and what to call them."""
+"""Values that no server coerces to a string or a number, with their names."""
 
 
 class ProbeCase(NamedTuple):
-    """One call, what it is for, and what the contract asks for."""
+    """One call and what the contract requires of the response."""
 
     probe: str
-    what: str
+    description: str
     expects: Expectation
     arguments: Any
     declared: bool = False
-    """Whether the schema promises that it is refused."""
+    """Whether the schema promises the rejection."""
     keyword: str = ""
-    pointer: str = ""
-    place: str = ""
-    any_answer_passes: bool = False
-    """Whether it is enough that an answer comes, whatever the schema or the protocol would like it to be."""
+    schema_pointer: str = ""
+    any_response_passes: bool = False
+    """Whether any response will do, whether it accepts or rejects."""
 
     @property
     def fault(self) -> str | None:
-        """The fault that an acceptance would prove."""
+        """The fault that an acceptance proves."""
         return FAULT_OF.get(self.probe)
 
     @property
@@ -62,43 +58,43 @@ class ProbeCase(NamedTuple):
 
 
 class SkippedProbe(NamedTuple):
-    """A probe that is not sent, and why."""
+    """A probe that is not sent, with the reason."""
 
     probe: str
     reason: str
     is_applicable: bool
-    """Whether there would be something to test, if only one could."""
+    """Whether there is something to test, though it cannot be."""
     declared: bool | None = None
 
 
 class ToolProbes(NamedTuple):
-    """Everything that one tool is asked."""
+    """The probes of one tool."""
 
     tool: Tool
     baseline: ProbeCase | None
     cases: list[ProbeCase | SkippedProbe]
     problem: str = ""
-    """Why there is no valid call."""
+    """Why no valid call could be generated."""
 
 
 def probes_of_tool(
     tool: Tool, checks: list[str], *, given: dict[str, Any] | None, size: int, explores: bool
 ) -> ToolProbes:
-    """The cases of one tool; with those that break no promise, out of curiosity, where `explores` is set."""
+    """The probes of one tool; `explores` adds those of undeclared promises."""
     schema = tool.schema if tool.schema is not None else {}
     made = valid_arguments(schema) if given is None else None
     base = given if made is None else made.value
-    asked = _ProbeBuilder(tool, schema, base, size, explores)
-    cases = [getattr(asked, check)() for check in SCHEMA_CHECKS if check in checks]
+    builder = _ProbeBuilder(tool, schema, base, size, explores)
+    cases = [build(builder) for check, build in _BUILDERS.items() if check in checks]
     tool.release_tree()
     if base is None:
         return ToolProbes(tool, None, cases, made.problem if made is not None else "")
-    what = "a valid call" if given is None else "a call with the arguments that were given"
-    return ToolProbes(tool, ProbeCase("baseline", what, "success", base), cases)
+    description = "a valid call" if given is None else "a call with the given arguments"
+    return ToolProbes(tool, ProbeCase("baseline", description, "success", base), cases)
 
 
 class _ProbeBuilder:
-    """The probes of one tool, around one valid call."""
+    """Derives the probes of one tool from one valid call."""
 
     def __init__(
         self, tool: Tool, schema: dict[str, Any], base: dict[str, Any] | None, size: int, explores: bool
@@ -110,13 +106,13 @@ class _ProbeBuilder:
         self._explores = explores
         self._parameters = tool.parameters
         self._oracle = Oracle(schema)
-        self._is_judge = base is not None and self._oracle.problem is None and self._oracle.accepts(base)
-        """Whether the validator can tell what breaks the schema: not where the base does already."""
+        self._is_validating = base is not None and self._oracle.problem is None and self._oracle.accepts(base)
+        """Whether the validator decides what violates the schema: not if the valid call already does."""
         listed = schema.get("required")
         self._required = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
 
     def missing_required(self) -> ProbeCase | SkippedProbe:
-        """The valid call less one required argument; out of curiosity, the call without any."""
+        """The valid call without one required argument; exploratory: without any argument."""
         probe = "missing_required"
         if not self._has_parameters:
             return SkippedProbe(probe, "the tool has no parameters", False)
@@ -126,14 +122,15 @@ class _ProbeBuilder:
             if name in self._base:
                 arguments = {key: value for key, value in self._base.items() if key != name}
                 if self._breaks(arguments, by_name=name in self._required):
-                    what = f"without the required `{name}`"
-                    return self._case(probe, what, arguments, "required", f"/{escape(name)}", "/inputSchema")
+                    return self._violation(
+                        probe, f"without the required `{name}`", arguments, "required", "/inputSchema"
+                    )
         if not self._explores:
             return SkippedProbe(probe, "no argument is required", False, False)
-        return ProbeCase(probe, "without any argument", "nothing", {}, place="/inputSchema")
+        return ProbeCase(probe, "without any argument", "nothing", {}, schema_pointer="/inputSchema")
 
     def wrong_type(self) -> ProbeCase | SkippedProbe:
-        """A value that no server coerces to the type of an argument; out of curiosity, an object for an untyped one."""
+        """A value that no server coerces to the type of an argument; exploratory: an object for an untyped one."""
         probe = "wrong_type"
         if not self._has_parameters:
             return SkippedProbe(probe, "the tool has no parameters", False)
@@ -144,20 +141,20 @@ class _ProbeBuilder:
             for value, words in self._wrong_values(name):
                 arguments = {**self._base, name: value}
                 if self._breaks(arguments, by_name=True):
-                    what = f"`{name}` is {words} instead of {self._type_words(name)}"
-                    return self._case(probe, what, arguments, "type", f"/{escape(name)}", _place(name))
+                    description = f"`{name}` is {words} instead of {self._type_words(name)}"
+                    return self._violation(probe, description, arguments, "type", _schema_pointer(name))
         untyped = next((name for name in self._in_order() if self._is_untyped(name)), None)
         if untyped is not None and self._explores:
             _, value, words = _WRONG[0]
-            return ProbeCase(
-                probe, f"`{untyped}` is {words}", "nothing", {**self._base, untyped: value}, place=_place(untyped)
-            )
+            arguments = {**self._base, untyped: value}
+            description, pointer = f"`{untyped}` is {words}", _schema_pointer(untyped)
+            return ProbeCase(probe, description, "nothing", arguments, schema_pointer=pointer)
         if untyped is not None:
             return SkippedProbe(probe, "no argument has a type", False, False)
-        return SkippedProbe(probe, "every type is accepted by some argument, or could be coerced", False)
+        return SkippedProbe(probe, "no argument excludes objects or lists", False)
 
     def extra_field(self) -> ProbeCase | SkippedProbe:
-        """The valid call plus an argument that the schema does not have."""
+        """The valid call with an argument that the schema does not declare."""
         probe = "extra_field"
         is_closed = (
             self._schema.get("additionalProperties") is False or self._schema.get("unevaluatedProperties") is False
@@ -168,15 +165,15 @@ class _ProbeBuilder:
         while name in self._parameters:
             name += "_"
         arguments = {**self._base, name: "mcproof"}
-        what = f"an undeclared `{name}`"
+        description = f"an undeclared `{name}`"
         if self._breaks(arguments, by_name=is_closed):
-            return self._case(probe, what, arguments, "additionalProperties", f"/{name}", "/inputSchema")
+            return self._violation(probe, description, arguments, "additionalProperties", "/inputSchema")
         if not self._explores:
-            return SkippedProbe(probe, "the schema does not forbid other arguments", False, False)
-        return ProbeCase(probe, what, "nothing", arguments, place="/inputSchema")
+            return SkippedProbe(probe, "the schema allows additional arguments", False, False)
+        return ProbeCase(probe, description, "nothing", arguments, schema_pointer="/inputSchema")
 
     def oversized(self) -> ProbeCase | SkippedProbe:
-        """A text of a megabyte; it is enough that an answer comes, unless the schema has promised a bound."""
+        """A very long string; any response will do, unless the schema declares a bound."""
         probe = "oversized"
         if not self._has_parameters:
             return SkippedProbe(probe, "the tool has no parameters", False)
@@ -185,7 +182,7 @@ class _ProbeBuilder:
         promised = [name for name in texts if name not in unbounded and self._is_free(texts[name])]
         ordered = list(dict.fromkeys([*promised, *unbounded, *texts]))
         if not ordered:
-            return self._oversized_inside() or SkippedProbe(probe, "no argument is a text", False)
+            return self._oversized_inside() or SkippedProbe(probe, "no argument is a string", False)
         name = ordered[0]
         is_bounded = name not in unbounded
         if self._base is None:
@@ -193,49 +190,56 @@ class _ProbeBuilder:
         text = "a" * self._size
         value: Any = text if texts[name] is self._parameters[name] else [text]
         arguments = {**self._base, name: value}
-        return self._large([name], arguments, is_bounded=is_bounded)
+        return self._long_string([name], arguments, is_bounded=is_bounded)
 
     def _oversized_inside(self) -> ProbeCase | None:
-        """The same for a text inside an argument, where the valid call has one."""
-        path = _path_to_text(self._base) if self._is_judge else None
+        """A very long string nested in an argument, if the valid call has a nested string."""
+        path = _path_to_text(self._base) if self._is_validating else None
         if path is None:
             return None
         arguments = _with_text(self._base, path, "a" * self._size)
-        return self._large(path, arguments, is_bounded=self._oracle.rejects(arguments))
+        return self._long_string(path, arguments, is_bounded=self._oracle.rejects(arguments))
 
-    def _large(self, path: Sequence[str | int], arguments: dict[str, Any], *, is_bounded: bool) -> ProbeCase:
-        """A text of a megabyte at the end of a path; where everything is to be proven, a bound counts as a promise."""
+    def _long_string(self, path: Sequence[str | int], arguments: dict[str, Any], *, is_bounded: bool) -> ProbeCase:
+        """The probe with a very long string at a path; only `explores` takes a bound for a promise."""
         is_promise = is_bounded and self._explores and self._breaks(arguments, by_name=True)
         return ProbeCase(
             "oversized",
-            f"a text of {self._size:,} characters for `{'.'.join(map(str, path))}`",
-            "rejection" if is_promise else "answer",
+            f"a string of {self._size:,} characters for `{'.'.join(map(str, path))}`",
+            "rejection" if is_promise else "response",
             arguments,
-            is_bounded,
-            "maxLength" if is_promise else "",
-            "".join(f"/{escape(str(step))}" for step in path),
-            _place(str(path[0])),
-            any_answer_passes=True,
+            declared=is_bounded,
+            keyword="maxLength" if is_promise else "",
+            schema_pointer=_schema_pointer(str(path[0])),
+            any_response_passes=True,
         )
 
     @property
     def _has_parameters(self) -> bool:
         return bool(self._parameters) or bool(self._base) or bool(self._required)
 
-    def _case(
-        self, probe: str, what: str, arguments: dict[str, Any], keyword: str, pointer: str, place: str
+    def _violation(
+        self, probe: str, description: str, arguments: dict[str, Any], keyword: str, schema_pointer: str
     ) -> ProbeCase:
-        return ProbeCase(probe, what, "rejection", arguments, True, keyword, pointer, place)
+        return ProbeCase(
+            probe,
+            description,
+            "rejection",
+            arguments,
+            declared=True,
+            keyword=keyword,
+            schema_pointer=schema_pointer,
+        )
 
     def _untestable(self, probe: str, declared: bool) -> SkippedProbe:
-        return SkippedProbe(probe, "no valid call could be made", True, declared)
+        return SkippedProbe(probe, "no valid call could be generated", True, declared)
 
     def _breaks(self, arguments: dict[str, Any], *, by_name: bool) -> bool:
-        """Whether arguments break the schema: as the validator sees it, or else by what the schema says literally."""
-        return self._oracle.rejects(arguments) if self._is_judge else by_name
+        """Whether arguments violate the schema, by the validator or else by the literal schema."""
+        return self._oracle.rejects(arguments) if self._is_validating else by_name
 
     def _in_order(self) -> list[str]:
-        """The declared arguments, the required ones first."""
+        """The declared arguments, required ones first."""
         first = [name for name in self._required if name in self._parameters]
         return [*first, *(name for name in self._parameters if name not in first)]
 
@@ -246,11 +250,11 @@ class _ProbeBuilder:
         return self._tree is not None and "string" in unbounded_kinds(schema, self._tree)
 
     def _is_free(self, schema: Any) -> bool:
-        """Whether a text is any text, as opposed to one of a list."""
+        """Whether a schema allows arbitrary strings, as opposed to an enumeration."""
         return self._tree is not None and "string" in acceptance(schema, self._tree).growing
 
     def _text_schema(self, name: str) -> Any:
-        """The schema of the text that an argument is, or is a list of; None where it is neither."""
+        """The schema of a string argument or of the strings in an array argument; None for other arguments."""
         schema = self._parameters[name]
         if _is_text(schema, self._tree):
             return schema
@@ -258,7 +262,7 @@ class _ProbeBuilder:
         return items if _is_text(items, self._tree) else None
 
     def _wrong_values(self, name: str) -> Iterator[tuple[Any, str]]:
-        """Values of a kind that an argument excludes, for a number the list first."""
+        """Values of the types that an argument excludes; for a number the array first."""
         kinds = self._kinds(name)
         is_number = not kinds & {"string", "array", "object"}
         for kind, value, words in reversed(_WRONG) if is_number else _WRONG:
@@ -277,8 +281,18 @@ class _ProbeBuilder:
         )
 
 
+_BUILDERS: dict[str, Callable[[_ProbeBuilder], ProbeCase | SkippedProbe]] = {
+    "missing_required": _ProbeBuilder.missing_required,
+    "wrong_type": _ProbeBuilder.wrong_type,
+    "extra_field": _ProbeBuilder.extra_field,
+    "oversized": _ProbeBuilder.oversized,
+}
+SCHEMA_CHECKS = tuple(_BUILDERS)
+"""The names of these probes, in the order in which they are sent."""
+
+
 def _is_text(schema: Any, tree: SchemaTree | None) -> bool:
-    """Whether a schema takes texts: by its type, itself or in a branch, or by the values that it lists."""
+    """Whether a schema allows strings, by its type, a branch, or its listed values."""
     if not isinstance(schema, dict) or tree is None:
         return False
     if "string" in acceptance(schema, tree).growing:
@@ -291,12 +305,12 @@ def _is_text(schema: Any, tree: SchemaTree | None) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
-def _place(name: str) -> str:
+def _schema_pointer(name: str) -> str:
     return f"/inputSchema/properties/{escape(name)}"
 
 
 def _path_to_text(value: Any, depth: int = 4) -> list[str | int] | None:
-    """The way to the first text inside a value."""
+    """The path to the first string in a value."""
     steps: list[tuple[Any, Any]] = []
     if isinstance(value, dict):
         steps = list(value.items())
@@ -311,7 +325,7 @@ def _path_to_text(value: Any, depth: int = 4) -> list[str | int] | None:
 
 
 def _with_text(value: Any, path: list[str | int], text: str) -> Any:
-    """A value with another text at the end of a path."""
+    """A copy of a value with a string replaced."""
     if not path:
         return text
     copy: Any = dict(value) if isinstance(value, dict) else list(value)

@@ -1,4 +1,4 @@
-"""Probes of the protocol itself: requests for what does not exist, and messages that are no requests."""
+"""Probes of the protocol itself: requests for what does not exist, and messages that are not requests."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 NO_SUCH_REVISION = "1900-01-01"
 NO_SUCH_URI = "mcproof://no-such-resource"
 NO_SUCH_NAME = "mcproof_no_such_thing"
-_MOMENT = 0.2
-"""How long an answer to what is no message may take, in seconds; it is not needed, but would look like another's."""
+_SETTLE = 0.2
+"""Seconds to wait for a response to non-JSON, which is optional but must not be taken for another's."""
 
 
 class ProtocolProbe(NamedTuple):
-    """One probe of the protocol: a request, or something that takes a connection of its own."""
+    """One probe of the protocol: a request, or a function for what needs its own connection."""
 
     name: str
-    what: str
+    description: str
     capability: str | None = None
-    """What a server must offer to be asked; None where every server can be."""
+    """The capability that the server must declare; None if none is needed."""
     method: str = ""
-    params: dict[str, Any] = {}  # noqa: RUF012 (a default that nobody changes)
-    ask: Callable[[Session], Awaitable[tuple[ProbeCase, Response]]] | None = None
+    params: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
+    send: Callable[[Session], Awaitable[tuple[ProbeCase, Response]]] | None = None
     is_advice: bool = False
-    """Whether the protocol only advises what the probe asks for."""
+    """Whether the protocol recommends the rejection but does not require it."""
 
     @property
     def case(self) -> ProbeCase:
-        """The request as a case; it is to be refused."""
-        shown = {"method": self.method, "params": self.params}
-        return ProbeCase(self.name, self.what, "rejection", shown, any_answer_passes=self.is_advice)
+        """The request as a case that must be rejected."""
+        sent = {"method": self.method, "params": self.params}
+        return ProbeCase(self.name, self.description, "rejection", sent, any_response_passes=self.is_advice)
 
 
 async def _bad_version(session: Session) -> tuple[ProbeCase, Response]:
-    """A conversation that starts with a revision that does not exist, on a connection of its own."""
+    """Open a connection with a protocol revision that does not exist."""
     connection = await session.connection()
     is_stateless = connection.era == "stateless"
     method = "tools/list" if is_stateless else "initialize"
@@ -56,14 +56,14 @@ async def _bad_version(session: Session) -> tuple[ProbeCase, Response]:
         "rejection" if is_stateless else "success",
         {"method": method, "params": params},
     )
-    response = await _first_answer(session, connection, method, params)
+    response = await _first_response(session, connection, method, params)
     if not is_stateless and response.result.get("protocolVersion") == NO_SUCH_REVISION:
         case = case._replace(expects="rejection")
     return case, response
 
 
-async def _first_answer(session: Session, connection: Connection, method: str, params: dict[str, Any]) -> Response:
-    """What comes of a request that is the first on its connection."""
+async def _first_response(session: Session, connection: Connection, method: str, params: dict[str, Any]) -> Response:
+    """Send a request as the first one on a new connection."""
     revision = NO_SUCH_REVISION if connection.era == "stateless" else None
     start = connection.limits.start
     try:
@@ -71,16 +71,16 @@ async def _first_answer(session: Session, connection: Connection, method: str, p
             asyncio.timeout(start + session.limit),
             open_transport(session.server, connection.transport.name, revision, start) as transport,
         ):
-            answer = await transport.peer.request(method, params)
+            message = await transport.peer.request(method, params)
     except TimeoutError:
-        return Response("hang", None, "no answer in time")
+        return Response("hang", None, "no response in time")
     except (ConnectError, LostError) as error:
         return Response("malformed" if hasattr(error, "status") else "crash", None, session.redacted(error.message))
-    return Response("rejected" if is_refusal(answer) else "accepted", answer)
+    return Response("rejected" if is_refusal(message) else "accepted", message)
 
 
 async def _not_json(session: Session) -> tuple[ProbeCase, Response]:
-    """A message that is none, to a server of its own; then two requests, of which neither may be lost."""
+    """Send non-JSON to a fresh server, then two pings; both must be answered."""
     text = "this is not JSON"
     case = ProbeCase("not_json", "a message that is not JSON", "rejection", {"text": text})
     own = session.new_session()
@@ -90,37 +90,47 @@ async def _not_json(session: Session) -> tuple[ProbeCase, Response]:
             async with asyncio.timeout(own.limit):
                 await connection.transport.send_bytes(text.encode())
         except TimeoutError:
-            return case, Response("hang", None, f"no answer within {in_seconds(own.limit)}")
+            return case, Response("hang", None, f"no response within {in_seconds(own.limit)}")
         except (ConnectError, LostError) as error:
             return case, Response("crash", None, session.redacted(error.message))
-        await asyncio.sleep(_MOMENT)
+        await asyncio.sleep(_SETTLE)
         for _ in range(2):
-            gone = await own.ping_failure()
-            if gone is None:
+            failure = await own.ping_failure()
+            if failure is None:
                 continue
-            if gone.outcome == "hang" and await own.ping_failure() is None:
-                return case, gone._replace(why=f"{gone.why} to the request after it, and then it goes on")
-            return case, gone
+            if failure.outcome == "hang" and await own.ping_failure() is None:
+                return case, failure._replace(why=f"{failure.why} to the next request; later ones are answered")
+            return case, failure
     finally:
         await own.close(at_once=True)
-    return case, Response("rejected", None, "the requests after it are answered")
+    return case, Response("rejected", None, "the next requests are answered")
 
 
 PROBES = (
     ProtocolProbe("unknown_method", "a method that does not exist", method="mcproof/no-such-method"),
-    ProtocolProbe("not_json", "a message that is not JSON", ask=_not_json),
-    ProtocolProbe("bad_version", "a protocol revision that does not exist", ask=_bad_version),
+    ProtocolProbe("not_json", "a message that is not JSON", send=_not_json),
+    ProtocolProbe("bad_version", "a protocol revision that does not exist", send=_bad_version),
     ProtocolProbe(
         "bad_cursor",
-        "a cursor that was never given out",
-        "tools",
-        "tools/list",
-        {"cursor": NO_SUCH_NAME},
+        "a cursor that the server never issued",
+        capability="tools",
+        method="tools/list",
+        params={"cursor": NO_SUCH_NAME},
         is_advice=True,
     ),
-    ProtocolProbe("unknown_prompt", "a prompt that does not exist", "prompts", "prompts/get", {"name": NO_SUCH_NAME}),
     ProtocolProbe(
-        "unknown_resource", "a resource that does not exist", "resources", "resources/read", {"uri": NO_SUCH_URI}
+        "unknown_prompt",
+        "a prompt that does not exist",
+        capability="prompts",
+        method="prompts/get",
+        params={"name": NO_SUCH_NAME},
+    ),
+    ProtocolProbe(
+        "unknown_resource",
+        "a resource that does not exist",
+        capability="resources",
+        method="resources/read",
+        params={"uri": NO_SUCH_URI},
     ),
 )
 NAMES = tuple(probe.name for probe in PROBES)

@@ -1,4 +1,4 @@
-"""A stored failure sent again: fixed, still failing, or nobody can tell."""
+"""Replay a stored failure, and decide whether it is fixed."""
 
 from __future__ import annotations
 
@@ -8,58 +8,60 @@ from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import Interruptible
 from mcproof.client.listing import list_everything
 from mcproof.client.secrets import plain_secrets
-from mcproof.client.session import Response, Session
+from mcproof.client.session import Session
+from mcproof.exchange.probe_facts import FAILURE_OF
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.oracle import Oracle
 from mcproof.prove.blame import NumberedRequest, Sender
-from mcproof.prove.fuzz.outcomes import judged, passed
+from mcproof.prove.fuzz.outcomes import judge, passed
 from mcproof.prove.protocol_probes import PROBES
 
 if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
+    from mcproof.client.session import Response
     from mcproof.prove.failure_store import StoredFailure
     from mcproof.prove.fuzz.outcomes import Judgement
 
-Verdict = Literal["fixed", "still failing", "could not tell"]
-_HARM = ("crash", "hang", "protocol_violation")
+ReplayVerdict = Literal["fixed", "still failing", "could not tell"]
+_AS_EXPECTED = "the response is as expected"
 
 
 class ReplayResult(NamedTuple):
-    """What came of sending a failure again."""
+    """The result of sending a failure again."""
 
-    verdict: Verdict
+    verdict: ReplayVerdict
     reason: str
-    answer: str = ""
+    response: str = ""
 
 
 def replay(failed: StoredFailure, server: Endpoint, options: ConnectOptions) -> ReplayResult:
-    """Send a failure again, to a server that was started for it. Raises KeyboardInterrupt, and leaves nothing then."""
+    """Send a failure again, to a fresh server. Raises KeyboardInterrupt, with no process left running."""
     work = Interruptible()
-    found: list[ReplayResult] = []
+    results: list[ReplayResult] = []
 
     async def send_again() -> None:
         session = Session(server, options, failed.max_call_ms / 1000)
         try:
-            found.append(await _sent_again(failed, session, plain_secrets(server.named_secrets)))
+            results.append(await _send_again(failed, session, plain_secrets(server.named_secrets)))
         except ConnectError as error:
-            found.append(ReplayResult("could not tell", error.message))
+            results.append(ReplayResult("could not tell", error.message))
         finally:
             await session.close(at_once=work.is_interrupted)
 
-    if not work.run(send_again) and not found:
+    if not work.run(send_again) and not results:
         raise KeyboardInterrupt
-    return found[0]
+    return results[0]
 
 
-async def _sent_again(failed: StoredFailure, session: Session, secrets: list[str]) -> ReplayResult:
-    probe = next((each for each in PROBES if each.name == failed.probe and each.ask is not None), None)
-    if probe is not None and probe.ask is not None:
-        case, response = await probe.ask(session)
-        answer = session.redacted(response.text)
+async def _send_again(failed: StoredFailure, session: Session, secrets: list[str]) -> ReplayResult:
+    probe = next((each for each in PROBES if each.name == failed.probe and each.send is not None), None)
+    if probe is not None and probe.send is not None:
+        case, response = await probe.send(session)
+        text = session.redacted(response.text)
         if passed(case, response):
-            return ReplayResult("fixed", "it is answered as it should be", answer)
-        return ReplayResult("still failing", f"{response.outcome}: {case.what}", answer)
+            return ReplayResult("fixed", _AS_EXPECTED, text)
+        return ReplayResult("still failing", f"{response.outcome}: {case.description}", text)
     tool: dict[str, Any] = {}
     if failed.tool is not None:
         connection = await session.connection()
@@ -67,16 +69,16 @@ async def _sent_again(failed: StoredFailure, session: Session, secrets: list[str
         listed = [each for each in listing.lists.get("tools", []) if isinstance(each, dict)]
         tool = next((each for each in listed if each.get("name") == failed.tool), {})
         if not tool:
-            return ReplayResult("could not tell", f"there is no tool `{failed.tool}` any more")
+            return ReplayResult("could not tell", f"tool `{failed.tool}` no longer exists")
     revision = (await session.connection()).agreed
-    response = await Sender(session).alone(NumberedRequest(1, failed.method, failed.params))
+    response = await Sender(session).send_alone(NumberedRequest(1, failed.method, failed.params))
     arguments = failed.params.get("arguments")
     is_valid = failed.is_valid
     if failed.outcome == "accepted" and failed.tool is not None:
         is_valid = not Oracle(tool.get("inputSchema")).rejects(arguments)
         if is_valid and response.outcome in ("accepted", "rejected"):
-            return ReplayResult("fixed", "the schema allows this call now", session.redacted(response.text))
-    judgement = judged(
+            return ReplayResult("fixed", "the schema now allows this call", session.redacted(response.text))
+    judgement = judge(
         response,
         arguments,
         is_valid=is_valid,
@@ -84,23 +86,23 @@ async def _sent_again(failed: StoredFailure, session: Session, secrets: list[str
         output=OutputContract(tool.get("outputSchema")),
         secrets=secrets,
     )
-    return _told(failed, judgement, response, session)
+    return _compared(failed, judgement, response, session)
 
 
-def _told(failed: StoredFailure, judgement: Judgement, response: Response, session: Session) -> ReplayResult:
-    """Whether what was wrong is wrong still; another harm is none the better."""
-    answer = session.redacted(response.text)
-    for outcome, what in judgement.failures:
+def _compared(failed: StoredFailure, judgement: Judgement, response: Response, session: Session) -> ReplayResult:
+    """Compare a judgement with the stored failure; a worse failure in its place is not a fix."""
+    text = session.redacted(response.text)
+    for outcome, problem in judgement.failures:
         if outcome == failed.outcome:
-            return ReplayResult("still failing", f"{_name(outcome)}: {what}", answer)
-    for outcome, what in judgement.failures:
-        if outcome in _HARM:
-            return ReplayResult("still failing", f"{_name(outcome)} instead of {_name(failed.outcome)}: {what}", answer)
+            return ReplayResult("still failing", f"{_name(outcome)}: {problem}", text)
+    for outcome, problem in judgement.failures:
+        if outcome in FAILURE_OF.values():
+            reason = f"{_name(outcome)} instead of {_name(failed.outcome)}: {problem}"
+            return ReplayResult("still failing", reason, text)
     if failed.outcome == "accepted" or not failed.is_valid:
-        return ReplayResult(
-            "fixed", "it is refused now" if response.outcome == "rejected" else "it is answered now", answer
-        )
-    return ReplayResult("fixed", "it is answered as it should be", answer)
+        reason = "it is now rejected" if response.outcome == "rejected" else "it now gets a response"
+        return ReplayResult("fixed", reason, text)
+    return ReplayResult("fixed", _AS_EXPECTED, text)
 
 
 def _name(outcome: str) -> str:

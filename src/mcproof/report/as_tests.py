@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from mcproof.linting.finding import LEVELS
 from mcproof.linting.registry import CRASHED
 from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED
+from mcproof.report.phrases import gate_sentence
 from mcproof.report.probe_rules import PROBED_RULES, PROBING, UNUSED_RULES, covered_by_probes, rules_judging
-from mcproof.report.sentences import gate_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -105,7 +105,7 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
 _TEXTS: dict[Kind, tuple[str, str]] = {
     "lint": ("frames", "frames"),
     "grade": ("grade_card", "card"),
-    "diff": ("changes", "changes_text"),
+    "diff": ("change_list", "changes_text"),
     "probe": ("probe_grid", "probe_text"),
     "prove": ("probe_grid", "prove_text"),
     "fuzz": ("fuzz_bars", "fuzz_text"),
@@ -114,7 +114,7 @@ _TEXTS: dict[Kind, tuple[str, str]] = {
 """The module and function that render the text of each kind of run."""
 
 _CONCISE: dict[Kind, tuple[str, str]] = {
-    "diff": ("changes", "changes_concise"),
+    "diff": ("change_list", "changes_concise"),
     "suite": ("test_list", "tests_concise"),
 }
 

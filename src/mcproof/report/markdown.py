@@ -9,8 +9,7 @@ from mcproof.console import plural, safe
 from mcproof.linting.finding import LEVELS
 from mcproof.report.as_tests import SUPPRESSED
 from mcproof.report.ci_paths import repository_path
-from mcproof.report.probe_rules import covered_by_failures
-from mcproof.report.sentences import (
+from mcproof.report.phrases import (
     CHANGE_WORDS,
     gate_sentence,
     merge_unrun,
@@ -20,6 +19,7 @@ from mcproof.report.sentences import (
     summary_sentence,
     tests_sentence,
 )
+from mcproof.report.probe_rules import covered_by_failures
 from mcproof.results.findings import group_by_fault
 from mcproof.results.payloads import CALLING
 

@@ -86,20 +86,20 @@ def _report_source(
 ) -> tuple[list[int], list[ReportedFinding]]:
     """Report findings about Python source; also return the index of each in `findings`."""
     from mcproof.linting.fixing.source_fix import may_be_fixed
-    from mcproof.results.source_locations import SourceLines, placed
+    from mcproof.results.source_locations import SourceLines, locate_findings
 
     assert catalog.source is not None  # noqa: S101 (checked by the caller)
-    places = placed(catalog, findings)
-    order = sorted(range(len(findings)), key=lambda at: places[at].order)
+    locations = locate_findings(catalog, findings)
+    order = sorted(range(len(findings)), key=lambda at: locations[at].order)
     facts: dict[Rule, RuleFacts] = {}
     reported = []
     texts = SourceLines()
     for at in order:
-        file, line, column, end = places[at]
+        file, line, column, end = locations[at]
         each = _reported(findings[at], facts, file, line, column)._replace(end_column=end)
         if each.fix is not None and not may_be_fixed(catalog.source, findings[at]):
             each = each._replace(fix=None)
-        reported.append(each._replace(snippet=texts.snippet(places[at])) if lines else each)
+        reported.append(each._replace(snippet=texts.snippet(locations[at])) if lines else each)
     return order, reported
 
 
@@ -130,16 +130,16 @@ def _with_edit(each: ReportedFinding, edit: FileEdit | None) -> ReportedFinding:
     return each._replace(fix=each.fix._replace(edit=edit.change))
 
 
-def find_spans(document: JsonText, asked: list[Pointer]) -> list[Span]:
+def find_spans(document: JsonText, pointers: list[Pointer]) -> list[Span]:
     """Return the span of each pointer, in one pass over the text."""
-    spans = document.spans(asked)
-    if missing := {pointer for pointer in asked if pointer not in spans}:
+    spans = document.spans(pointers)
+    if missing := {pointer for pointer in pointers if pointer not in spans}:
         # A pointer to a missing value: use its nearest existing ancestor.
         around = {pointer: _ancestors(pointer) for pointer in missing}
         found = document.spans({ancestor for ancestors in around.values() for ancestor in ancestors})
         for pointer, ancestors in around.items():
             spans[pointer] = next(found[ancestor] for ancestor in ancestors if ancestor in found)
-    return [spans[pointer] for pointer in asked]
+    return [spans[pointer] for pointer in pointers]
 
 
 def _ancestors(pointer: Pointer) -> list[Pointer]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.exchange.probe_facts import CHECKS
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -92,6 +90,8 @@ class NegativePathCounts(NamedTuple):
 
 def negative_path(probes: Iterable[ProbeResult]) -> NegativePathCounts:
     """Count the checks of the negative path."""
+    from mcproof.exchange.probe_facts import CHECKS
+
     judged = [each.passed for each in probes if each.probe in CHECKS and each.passed is not None]
     failures = judged.count(False)
     return NegativePathCounts(len(judged), failures, int(bool(judged) and not failures))

@@ -1,4 +1,4 @@
-"""The run report as JSON: written after a run, and read back to render any other format from it."""
+"""The run report: a result stored as JSON, from which any format can be rendered later."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from mcproof.results.payloads import Payload
 
 KIND = "run"
-"""What tells a run report from the other documents that mcproof writes."""
+"""Distinguishes a run report from other documents of mcproof."""
 
 
 def run_document(run: RunResult) -> Iterator[str]:
-    """Everything that a run saw. What differs from run to run, the timings, stands on the last line."""
+    """Write a result. The timings, which differ from run to run, are on the last line."""
     head = {
         "schema_version": SCHEMA_VERSION,
         "kind": KIND,
@@ -62,51 +62,51 @@ def run_document(run: RunResult) -> Iterator[str]:
     yield ",\n"
     yield from listed("notices", (encode(notice_record(each)) for each in run.notices))
     yield ',\n"targets": ['
-    for number, report in enumerate(run.targets):
+    for number, result in enumerate(run.targets):
         yield ",\n" if number else "\n"
-        yield from _target(report)
-    seconds = {report.target: round(report.seconds, 4) for report in run.targets}
+        yield from _target(result)
+    seconds = {result.target: round(result.seconds, 4) for result in run.targets}
     timings: Record = {"started": run.started, "seconds": round(run.seconds, 4), "targets": seconds}
     if run.kind == "suite":
         timings["tests"] = {each.target: [round(test.seconds, 4) for test in each.tests] for each in run.targets}
     yield f'\n],\n"timings": {printable(encode(timings))}}}\n'
 
 
-def _target(report: TargetResult) -> Iterator[str]:
-    if report.trouble is not None:
-        yield printable(encode({"target": report.target, "error": report.trouble._asdict()}))
+def _target(result: TargetResult) -> Iterator[str]:
+    if result.trouble is not None:
+        yield printable(encode({"target": result.target, "error": result.trouble._asdict()}))
         return
-    payload, scores = report.payload, report.scores
+    payload, scores = result.payload, result.scores
     head = {
-        "target": report.target,
+        "target": result.target,
         "compared_with": payload.compared_with if payload.kind == "diff" else None,
-        "server": report.server,
-        "protocol": report.protocol,
-        "connection": report.connection,
-        "counts": report.counts,
-        "passed": report.passed,
-        "fail_on": report.fail_on,
-        "gates": [gate._asdict() for gate in report.gates],
+        "server": result.server,
+        "protocol": result.protocol,
+        "connection": result.connection,
+        "counts": result.counts,
+        "passed": result.passed,
+        "fail_on": result.fail_on,
+        "gates": [gate._asdict() for gate in result.gates],
         "scores": {
             **({} if scores.grade is None else {"grade": _grade_record(scores.grade)}),
             **({} if scores.polish is None else {"polish": {"score": scores.polish}}),
         },
         "tokens": None if scores.tokens is None else scores.tokens._asdict(),
         "descriptions": None if scores.descriptions is None else _descriptions(scores.descriptions),
-        "not_tested": [each._asdict() for each in report.untested],
-        "summary": {**summary_record(report), "suppressed": len(report.suppressed)},
+        "not_tested": [each._asdict() for each in result.untested],
+        "summary": {**summary_record(result), "suppressed": len(result.suppressed)},
     }
     yield "{" + _lines(head)
-    yield from listed("findings", map(_finding_line, report.findings))
+    yield from listed("findings", map(_finding_line, result.findings))
     yield ",\n"
-    yield from listed("suppressed", map(_finding_line, report.suppressed))
+    yield from listed("suppressed", map(_finding_line, result.suppressed))
     yield ",\n"
-    yield from listed("probes", (encode(probe_record(each)) for each in report.probes))
+    yield from listed("probes", (encode(probe_record(each)) for each in result.probes))
     yield ",\n"
-    yield from listed("matrix", (encode(cell_record(each)) for each in report.matrix))
+    yield from listed("matrix", (encode(cell_record(each)) for each in result.matrix))
     fuzzing = fuzzing_record(payload.fuzzing) if payload.kind == "fuzz" else None
     yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
-    yield from listed("tests", (encode(test_record(each)) for each in report.tests))
+    yield from listed("tests", (encode(test_record(each)) for each in result.tests))
     yield "}"
 
 
@@ -142,7 +142,7 @@ def _grade_record(grade: Grade) -> Record:
 
 
 def _finding_line(each: ReportedFinding) -> str:
-    """A finding as in every other document, and after that what only renderers need."""
+    """Return a finding as in every other document, followed by what only renderers need."""
     more = {
         "item": each.item,
         "item_pointer": each.item_pointer,
@@ -156,23 +156,23 @@ def _finding_line(each: ReportedFinding) -> str:
 
 
 def read_run(data: bytes, name: str) -> RunResult:
-    """A stored run report. Raises an InputError that says why this is none, or none that can be read."""
+    """Read a run report. Raise InputError if it is not one, or invalid."""
     try:
         document = json.loads(data, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        message = f"no run report: not JSON: {error.msg.lower()}"
+        message = f"not a run report: not JSON: {error.msg.lower()}"
         raise InputError(message, file=name, line=error.lineno, column=error.colno) from None
     except ValueError:
-        raise InputError("no run report: not JSON in UTF-8", file=name) from None
+        raise InputError("not a run report: not JSON in UTF-8", file=name) from None
     except RecursionError:
-        raise InputError("no run report: nested too deeply", file=name) from None
+        raise InputError("not a run report: nested too deeply", file=name) from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
-        raise InputError("no run report; `--report FILE` of a checking command writes one", file=name)
+        raise InputError("not a run report; `--report FILE` of a command writes one", file=name)
     version = document.get("schema_version")
     if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise InputError(f"a run report of a newer mcproof than this, which reads version {SCHEMA_VERSION}", file=name)
+        raise InputError(f"run report of a newer mcproof; this one reads schema version {SCHEMA_VERSION}", file=name)
     if damage := _damage(document) or _contradiction(document):
-        raise InputError(f"a damaged run report: {damage}", file=name)
+        raise InputError(f"invalid run report: {damage}", file=name)
     return _run(document)
 
 
@@ -181,7 +181,7 @@ def _refuse_constant(word: str) -> None:
 
 
 def _damage(document: Any) -> str | None:
-    """Where a report is not as its schema says; everything behind this may rely on it."""
+    """Return where a report violates its schema, if it does; the readers below rely on the schema."""
     from importlib.resources import files
 
     import jsonschema_rs
@@ -190,36 +190,36 @@ def _damage(document: Any) -> str | None:
     validator = jsonschema_rs.Draft202012Validator(schema)
     try:
         error = next(validator.iter_errors(document), None)
-    except UnicodeEncodeError:  # half a character, which JSON can name and the validator cannot take
-        error = next(validator.iter_errors(_in_whole_characters(document)), None)
+    except UnicodeEncodeError:  # a lone surrogate, valid in JSON but not for the validator
+        error = next(validator.iter_errors(_without_surrogates(document)), None)
     if error is None:
         return None
     where = "".join(f"/{step}" for step in error.instance_path)
-    return f"at `{where[:200]}`, it is not as mcproof writes it"
+    return f"violates its schema at `{where[:200] or '/'}`"
 
 
-def _in_whole_characters(document: Any) -> Any:
+def _without_surrogates(document: Any) -> Any:
     return json.loads(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _contradiction(document: Record) -> str | None:
-    """What no schema can say: whether the parts of a report fit together."""
+    """Return a contradiction between parts of a report, which a schema cannot express."""
     rules = {record["id"] for record in document["rules"]}
     targets = [each for each in document["targets"] if "error" not in each]
     for each in targets:
         for finding in (*each["findings"], *each["suppressed"]):
             if finding["rule"] not in rules:
-                return f"the rule `{finding['rule'][:100]}` is not among its rules"
+                return f"unknown rule `{finding['rule'][:100]}`"
             if document["command"] == "diff" and finding["severity"] not in IS_BREAKING:
-                return f"no change is of severity `{finding['severity']}`"
+                return f"invalid severity of a change: `{finding['severity']}`"
     if document["single_target"] and len(document["targets"]) > 1:
-        return "it has more targets than one, and says that there is one"
+        return "`single_target` with several targets"
     if document["command"] == "grade" and not all("grade" in each["scores"] and each["tokens"] for each in targets):
-        return "it is of a grade, and has none"
+        return "no grade"
     if document["command"] == "diff" and any(each["compared_with"] is None for each in targets):
-        return "it is of a comparison, and does not say with what"
+        return "no `compared_with`"
     if document["command"] == "fuzz" and any(each.get("fuzzing") is None for each in targets):
-        return "it is of fuzzing, and does not say what that came to"
+        return "no `fuzzing`"
     return None
 
 
@@ -227,15 +227,15 @@ def _run(document: Record) -> RunResult:
     rules = {record["id"]: RuleFacts(**_harmless(record)) for record in document["rules"]}
     timings = document["timings"]
     return RunResult(
-        document["command"],
-        document["mcproof"],
-        [_read_target(each, rules, timings, document["command"]) for each in document["targets"]],
-        list(rules.values()),
-        [Notice(each["kind"], each["message"], each["file"], each["line"]) for each in document["notices"]],
-        document["exit_code"],
-        document["single_target"],
-        timings["started"],
-        timings["seconds"],
+        command=document["command"],
+        version=document["mcproof"],
+        targets=[_read_target(each, rules, timings, document["command"]) for each in document["targets"]],
+        rules=list(rules.values()),
+        notices=[Notice(each["kind"], each["message"], each["file"], each["line"]) for each in document["notices"]],
+        exit_code=document["exit_code"],
+        is_single=document["single_target"],
+        started=timings["started"],
+        seconds=timings["seconds"],
     )
 
 
@@ -244,7 +244,7 @@ def _read_descriptions(record: Record) -> Descriptions:
 
 
 def _harmless(record: Record) -> Record:
-    """A record whose texts are mcproof's own, which renderers print as they are: nobody else may put more into them."""
+    """Escape the texts of a record that renderers print as they are, because mcproof wrote them."""
     return {key: safe(value) if isinstance(value, str) else value for key, value in record.items()}
 
 
@@ -347,19 +347,25 @@ def _read_finding(record: Record, rules: dict[str, RuleFacts]) -> ReportedFindin
     fix, edit = record["fix"], record["edit"]
     snippet, suppression = record["snippet"], record["suppression"]
     return ReportedFinding(
-        rule,
-        record["item"],
-        record["item_pointer"],
-        record["subject"],
-        record["pointer"],
-        record["message"],
-        record["evidence"],
-        record["file"],
-        record["line"],
-        record["column"],
-        None if fix is None else FixFacts(fix["set"], fix["to"], None if edit is None else TextEdit(**edit)),
-        record["fingerprint"],
-        record["end_column"],
-        None if snippet is None else Snippet(**snippet),
-        None if suppression is None else Suppression(**suppression),
+        rule=rule,
+        fix=None if fix is None else FixFacts(fix["set"], fix["to"], None if edit is None else TextEdit(**edit)),
+        snippet=None if snippet is None else Snippet(**snippet),
+        suppression=None if suppression is None else Suppression(**suppression),
+        **{key: record[key] for key in _PLAIN_MEMBERS},
     )
+
+
+_PLAIN_MEMBERS = (
+    "item",
+    "item_pointer",
+    "subject",
+    "pointer",
+    "message",
+    "evidence",
+    "file",
+    "line",
+    "column",
+    "fingerprint",
+    "end_column",
+)
+"""The members of a finding that are stored as they are."""

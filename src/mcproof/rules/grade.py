@@ -258,9 +258,9 @@ def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
     required = tool.schema.get("required")
     for index, name in enumerate(required if isinstance(required, list) else ()):
         if not isinstance(name, str) or name not in tool.schema["properties"]:
-            spelt = name if isinstance(name, str) else stringify(name)
-            message = f"`{spelt}` is required but not among the properties"
-            yield Problem(message, f"/inputSchema/required/{index}", spelt)
+            shown = name if isinstance(name, str) else stringify(name)
+            message = f"`{shown}` is required but not among the properties"
+            yield Problem(message, f"/inputSchema/required/{index}", shown)
 
 
 @rule(

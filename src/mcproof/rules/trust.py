@@ -77,10 +77,10 @@ def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
             )
         elif not reference.is_resolved:
             yield "ref_unresolvable", reference.holder.path, f"unresolvable `{reference.keyword}`: {reference.text}"
-    told: set[str] = set()
+    reported: set[str] = set()
     for reference in tree.references.on_cycles():
-        if reference.text not in told:
-            told.add(reference.text)
+        if reference.text not in reported:
+            reported.add(reference.text)
             yield "ref_cycle", reference.holder.path, f"circular `{reference.keyword}`: {reference.text}"
 
 

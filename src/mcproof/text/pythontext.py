@@ -173,9 +173,9 @@ class PythonText:
         last, value = display.keys[-1], display.values[-1]
         assert last is not None  # noqa: S101 (a literal with `**` has been refused)
         key, key_end = self._start(last), self._end(last)
-        spelt = self.text[key:key_end]
-        quote = next((each for each in spelt if each in "\"'"), None)
-        if quote is None or "\n" in spelt or "\r" in spelt:
+        written = self.text[key:key_end]
+        quote = next((each for each in written if each in "\"'"), None)
+        if quote is None or "\n" in written or "\r" in written:
             raise UncertainError("its last key is not a plain string")
         between = self.text[key_end : self._start(value)]
         colon = between if _SPACED_COLON.fullmatch(between) else ": "
@@ -236,7 +236,7 @@ def _parts(node: ast.Dict | ast.List) -> Iterator[ast.AST]:
 def _written(value: Any, quote: str) -> str:
     """A value as a Python literal; fixes only set constants and lists of constants."""
     if isinstance(value, str):
-        return f"{quote}{''.join(_spelt(character, quote) for character in value)}{quote}"
+        return f"{quote}{''.join(_escaped(character, quote) for character in value)}{quote}"
     if isinstance(value, list):
         return f"[{', '.join(_written(each, quote) for each in value)}]"
     if value is None or isinstance(value, (bool, int)):
@@ -244,7 +244,7 @@ def _written(value: Any, quote: str) -> str:
     raise UncertainError("its new value cannot be written as a literal")
 
 
-def _spelt(character: str, quote: str) -> str:
+def _escaped(character: str, quote: str) -> str:
     if character in (quote, "\\"):
         return f"\\{character}"
     return character if character.isprintable() else character.encode("unicode_escape").decode()

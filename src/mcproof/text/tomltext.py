@@ -79,16 +79,16 @@ def _is_laborious(text: str) -> bool:
 
 def _split(message: str, text: str) -> tuple[str, int | None, int | None]:
     """The parser's message, and the position at its end."""
-    said, _, place = message.rpartition(" (at ")
-    said, place = (said or place).partition("; use sys.")[0], place.rstrip(")")
-    said = said if len(said) <= 200 else f"{said[:200]}…"
-    said = said[:1].lower() + said[1:]
-    if place == "end of document":
-        return said, text.count("\n") + 1, len(text) - text.rfind("\n")
-    line, _, column = place.removeprefix("line ").partition(", column ")
+    reason, _, position = message.rpartition(" (at ")
+    reason, position = (reason or position).partition("; use sys.")[0], position.rstrip(")")
+    reason = reason if len(reason) <= 200 else f"{reason[:200]}…"
+    reason = reason[:1].lower() + reason[1:]
+    if position == "end of document":
+        return reason, text.count("\n") + 1, len(text) - text.rfind("\n")
+    line, _, column = position.removeprefix("line ").partition(", column ")
     if not (line.isdigit() and column.isdigit()):
-        return said, None, None
-    return said, int(line), int(column)
+        return reason, None, None
+    return reason, int(line), int(column)
 
 
 def positions(text: str) -> dict[Path, tuple[int, int]]:
@@ -163,7 +163,7 @@ class _Scanner:
         while True:
             self._skip(_space)
             found = _key(self.text, self.at)
-            parts.append((_spelt(found[0]), self.at))
+            parts.append((_unquoted(found[0]), self.at))
             self.at = found.end()
             self._skip(_space)
             if not self.text.startswith(".", self.at):
@@ -212,7 +212,7 @@ class _Scanner:
         self._skip(_space)
 
 
-def _spelt(key: str) -> str:
+def _unquoted(key: str) -> str:
     """The key that a written key stands for, without quotes and escapes."""
     if key[0] == "'" or (key[0] == '"' and "\\" not in key):
         return key[1:-1]

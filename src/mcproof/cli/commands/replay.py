@@ -144,8 +144,8 @@ def _text(failed: StoredFailure, result: ReplayResult, style: Style) -> list[str
     colours = {"fixed": "good", "still failing": "error", "could not tell": "warning"}
     verdict = style.paint(result.verdict, colours[result.verdict], "bold")
     lines = [f"{failed.id}: {verdict}: {style.text(result.reason)}\n", f"  sent: {_summary(failed, style)}\n"]
-    if result.answer:
-        lines.append(f"  answer: {style.text(result.answer, 400)}\n")
+    if result.response:
+        lines.append(f"  answer: {style.text(result.response, 400)}\n")
     return lines
 
 
@@ -159,6 +159,6 @@ def _document(failed: StoredFailure, result: ReplayResult) -> str:
         "outcome": failed.outcome,
         "verdict": result.verdict,
         "reason": result.reason,
-        "answer": result.answer,
+        "answer": result.response,
     }
     return printable(encode(record)) + "\n"

@@ -188,20 +188,20 @@ def _read(catalog: Catalog, tracker: IgnoreTracker) -> Iterator[IgnoreComment]:
     known: dict[str, frozenset[str] | str] = {}
     for file, found in source.comments.items():
         for line, text in found:
-            for said in _START.split(text)[1:]:
-                comment = _parsed(file, line, said, known, tracker)
+            for directive in _START.split(text)[1:]:
+                comment = _parsed(file, line, directive, known, tracker)
                 if comment is not None:
                     yield comment
 
 
 def _parsed(
-    file: str, line: int, said: str, known: dict[str, frozenset[str] | str], tracker: IgnoreTracker
+    file: str, line: int, directive: str, known: dict[str, frozenset[str] | str], tracker: IgnoreTracker
 ) -> IgnoreComment | None:
-    found = _DIRECTIVE.match(said)
+    found = _DIRECTIVE.match(directive)
     if found is None:
         return None
     word, opening, listed, closing = found.groups()
-    rest = said[found.end() :]
+    rest = directive[found.end() :]
     shown = _cropped(word if opening is None else f"{word}[{listed}{closing}")
     comment = IgnoreComment(file, line, shown, word == IGNORE_FILE, None, _reason(rest))
     if word not in (IGNORE, IGNORE_FILE):

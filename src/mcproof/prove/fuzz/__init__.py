@@ -1,1 +1,1 @@
-"""Fuzzing: calls with generated arguments, judged, shrunk and stored."""
+"""Fuzzing: call tools with generated arguments, judge the responses, shrink and store the failures."""

@@ -1,7 +1,7 @@
-"""Calls with generated arguments until something breaks: the same ones for the same seed.
+"""A fuzzing campaign: call the tools of a server with generated arguments, the same ones for the same seed.
 
-A tool is called by one server process, and several tools are called at once. No ping is sent between answered calls;
-what broke, and by which call, is found out when something did.
+Each tool is called over one process, and several tools are called concurrently. No pings are sent between calls; if
+the server ends, blame finds the call that caused it.
 """
 
 from __future__ import annotations
@@ -32,20 +32,19 @@ if TYPE_CHECKING:
     from mcproof.prove.fuzz.tool_fuzzer import FoundFailure, FuzzPlan
     from mcproof.prove.permission import Permission
 
-_TOLD_EVERY = 0.1
-"""Seconds between two signs of progress."""
+_PROGRESS_INTERVAL = 0.1
+"""Seconds between two updates of the progress."""
 _SERIOUS = ("crash", "hang", "protocol_violation", "leak", "accepted")
 
 
 class FuzzResult(NamedTuple):
-    """What came of it all."""
+    """The result of a campaign."""
 
     outcomes: dict[str, int]
     cases: dict[str, int]
-    """How many cases each tool was called with."""
+    """The number of cases sent to each tool."""
     failures: list[FoundFailure]
     stored: list[StoredFailure]
-    """What it takes to send each failure again."""
     item_probes: list[ItemProbes]
     untested: list[Untested]
     interrupted: bool
@@ -57,10 +56,10 @@ def fuzz(
     plan: FuzzPlan,
     progress: Callable[[int, int, str], None],
 ) -> FuzzResult:
-    """Call every tool that may be called; an interrupt keeps what was found by then.
+    """Call every tool that may be called; an interrupt keeps the results so far.
 
-    The first worker calls the process that was listed, and each of the others starts one. More are started only to
-    find out which call ended one (`blame`), and in place of one that has ended.
+    The first worker calls the process that was listed, and each other worker starts its own. Further processes are
+    started only to find out which call ended a server (`blame`), and to replace a server that has ended.
     """
     run = _FuzzRun(catalog, server.session, plan, progress)
     finished = server.run(*run.workers(lambda: server.is_interrupted))
@@ -68,7 +67,7 @@ def fuzz(
 
 
 async def fuzz_within(catalog: Catalog, server: Endpoint, options: ConnectOptions, plan: FuzzPlan) -> FuzzResult:
-    """The same for who has an event loop already, and minds interrupts."""
+    """Async variant of `fuzz` with its own session; the caller handles interrupts."""
     session = Session(server, options, plan.limit)
     run = _FuzzRun(catalog, session, plan, lambda *_: None)
     try:
@@ -79,7 +78,7 @@ async def fuzz_within(catalog: Catalog, server: Endpoint, options: ConnectOption
 
 
 class _FuzzRun:
-    """One plan: the tools that wait, the processes that call them, and what they saw."""
+    """The state of a campaign: the tools, their workers and the results."""
 
     def __init__(
         self,
@@ -93,19 +92,19 @@ class _FuzzRun:
         self._plan = plan
         self._progress = progress
         self._deadline = None if plan.seconds is None else monotonic() + plan.seconds
-        self._called = [
+        self._fuzzers = [
             ToolFuzzer(each.tool, catalog.protocol, plan, plain_secrets(session.server.named_secrets))
             for each in plan.permissions
             if each.is_granted
         ]
-        self._told = 0.0
+        self._last_progress = 0.0
 
     def workers(
         self, is_interrupted: Callable[[], bool] = lambda: False
     ) -> list[Callable[[], Coroutine[Any, Any, None]]]:
         """The jobs that call all tools between them: the first over the given session, the others over their own."""
-        waiting = iter(self._called)
-        count = min(self._plan.processes, len(self._called))
+        waiting = iter(self._fuzzers)
+        count = min(self._plan.processes, len(self._fuzzers))
         first = [lambda: self._call(waiting, self._session)] if count else []
         return [*first, *[lambda: self._call_separately(waiting, is_interrupted)] * (count - 1)]
 
@@ -117,53 +116,60 @@ class _FuzzRun:
             await session.close(at_once=is_interrupted())
 
     async def _call(self, waiting: Iterator[ToolFuzzer], session: Session) -> None:
-        """Call one tool after the other with one process, which is started anew where a call ends it."""
-        for called in waiting:
+        """Call one tool after the other over one session."""
+        for fuzzer in waiting:
             try:
-                await called.run(Sender(session, looks=False), self._is_late, self._tell)
+                await fuzzer.run(Sender(session, pings=False), self._is_late, self._show_progress)
             except ConnectError as error:
-                called.stopped = f"the server has gone: {error.message}"
+                fuzzer.stopped = f"the server is gone: {error.message}"
 
     def _is_late(self) -> bool:
         return self._deadline is not None and monotonic() > self._deadline
 
-    def _tell(self) -> None:
+    def _show_progress(self) -> None:
         now = monotonic()
-        if now - self._told > _TOLD_EVERY:
-            self._told = now
+        if now - self._last_progress > _PROGRESS_INTERVAL:
+            self._last_progress = now
             counted = self._outcomes()
-            done = sum(each.sent for each in self._called)
+            done = sum(each.sent for each in self._fuzzers)
             words = ", ".join(f"{count:,} {name}" for name, count in counted.items() if count)
-            self._progress(done, self._plan.cases * len(self._called), words)
+            self._progress(done, self._plan.cases * len(self._fuzzers), words)
 
     def _outcomes(self) -> dict[str, int]:
-        return {name: sum(each.outcomes[name] for each in self._called) for name in CASE_OUTCOMES}
+        return {name: sum(each.outcomes[name] for each in self._fuzzers) for name in CASE_OUTCOMES}
 
     def fuzzed(self, *, interrupted: bool) -> FuzzResult:
-        """What was seen, in the order of the catalog."""
-        found = [failure for each in self._called for failure in each.failures()]
-        failures = self._different([failure for failure in found if failure.judgement.outcome != "clean"])
-        records = [
-            ItemProbes(each.tool, listed, self._catalog.protocol) for each in self._called if (listed := each.records())
-        ]
+        """The result, in the order of the catalog."""
+        found = [failure for each in self._fuzzers for failure in each.failures()]
+        failures = self._merged([failure for failure in found if failure.judgement.outcome != "clean"])
+        revision = self._catalog.protocol
+        item_probes = [ItemProbes(each.tool, listed, revision) for each in self._fuzzers if (listed := each.records())]
         ends: dict[Outcome, list[Response]] = {}
-        for end in [end for each in self._called for end in each.unexplained]:
+        for end in [end for each in self._fuzzers for end in each.unexplained]:
             ends.setdefault(end.outcome, []).append(end)
         if ends:
             open_ends = [
-                ProbeRecord("fuzz", SEVERAL, "answer", outcome, response=listed[0].why, times=len(listed))
+                ProbeRecord("fuzz", SEVERAL, "response", outcome, response=listed[0].why, times=len(listed))
                 for outcome, listed in ends.items()
             ]
-            records.insert(0, ItemProbes(self._catalog.server, open_ends, self._catalog.protocol))
+            item_probes.insert(0, ItemProbes(self._catalog.server, open_ends, revision))
         untested = [Untested(f"tool {each.tool.label}", each.reason) for each in self._refused()]
-        for each in self._called:
-            untested += each.untested("interrupted" if interrupted else "the server has gone")
-        cases = {each.tool.name: each.sent for each in self._called}
+        for each in self._fuzzers:
+            untested += each.untested("interrupted" if interrupted else "the server is gone")
+        cases = {each.tool.name: each.sent for each in self._fuzzers}
         stored = [failure.stored(self._plan) for failure in failures]
-        return FuzzResult(self._outcomes(), cases, failures, stored, records, untested, interrupted)
+        return FuzzResult(
+            outcomes=self._outcomes(),
+            cases=cases,
+            failures=failures,
+            stored=stored,
+            item_probes=item_probes,
+            untested=untested,
+            interrupted=interrupted,
+        )
 
-    def _different(self, failures: list[FoundFailure]) -> list[FoundFailure]:
-        """The failures, the most serious first, those that came down to the same arguments put together."""
+    def _merged(self, failures: list[FoundFailure]) -> list[FoundFailure]:
+        """The failures, most serious first; those shrunk to the same arguments are merged."""
         merged: dict[str, FoundFailure] = {}
         for each in sorted(failures, key=lambda failure: _SERIOUS.index(failure.judgement.outcome)):
             name = each.stored(self._plan).id

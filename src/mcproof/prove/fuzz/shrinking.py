@@ -1,10 +1,11 @@
-"""A failing call made smaller, by sending less of it again and again."""
+"""Shrink a failing call: send smaller arguments as long as they fail in the same way."""
 
 from __future__ import annotations
 
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from mcproof.exchange.probe_facts import SERVER_LOST
 from mcproof.generation.smaller_values import reductions
 
 if TYPE_CHECKING:
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 
 MOST_CALLS, MOST_SLOW_CALLS = 200, 6
 MOST_SECONDS = 10.0
-"""How much is spent on one failure."""
+"""The budget of one failure."""
 
 
-async def shrunk(
+async def shrink(
     session: Session,
     tool: str,
     arguments: Any,
@@ -27,7 +28,7 @@ async def shrunk(
     is_slow: bool,
     is_late: Callable[[], bool] = lambda: False,
 ) -> Any:
-    """The least arguments that still fail the same way, as far as the budget goes."""
+    """The smallest arguments found within the budget that still fail in the same way."""
     left = MOST_SLOW_CALLS if is_slow else MOST_CALLS
     end = monotonic() + MOST_SECONDS
     best = arguments
@@ -41,7 +42,7 @@ async def shrunk(
                 continue
             left -= 1
             response = await session.send("tools/call", {"name": tool, "arguments": candidate})
-            if response.outcome in ("hang", "crash"):
+            if response.outcome in SERVER_LOST:
                 await session.close(at_once=True)
             if fails(candidate, response):
                 best, progressed = candidate, True

@@ -1,4 +1,4 @@
-"""One tool under fuzzing: its cases, what they come to, and what failed made small."""
+"""Fuzz one tool: send its cases, judge the responses, shrink the failures."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import asyncio
 import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.probe_facts import CASE_OUTCOMES, ProbeRecord, as_json
+from mcproof.exchange.probe_facts import CASE_OUTCOMES, FAILURE_OF, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import deterministic_cases
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.blame import SUSPECTS
-from mcproof.prove.failure_store import StoredFailure, failure_id
-from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judged, signature
-from mcproof.prove.fuzz.shrinking import shrunk
+from mcproof.prove.failure_store import StoredFailure
+from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judge, signature
+from mcproof.prove.fuzz.shrinking import shrink
 from mcproof.results.run import Untested
 from mcproof.text.pointers import escape
 
@@ -30,70 +30,66 @@ if TYPE_CHECKING:
     from mcproof.prove.permission import Permission
 
 MOST_CRASHES, MOST_HANGS = 10, 3
-"""After how many of them a tool is known to be broken, and not called any more."""
+"""After how many crashes or hangs a tool is not called any more."""
 MOST_FAILURES = 20
-"""How many different failures of each kind are kept of one tool; the others are only counted."""
+"""How many different failures of each kind are kept for one tool; the others are only counted."""
 _FRUITLESS = 1_000
-"""After how many draws in a row that led nowhere there is nothing more to draw."""
-_HOW = "--args gives one"
-_TRIED_AS: dict[str, Outcome] = {"crash": "crash", "hang": "hang", "protocol_violation": "malformed"}
+"""After how many draws in a row without a case sampling ends."""
+_OUTCOME_OF: dict[CaseOutcome, Outcome] = {failure: outcome for outcome, failure in FAILURE_OF.items()}
 
 
 class FuzzPlan(NamedTuple):
-    """What is to be sent."""
+    """Which cases to send to a server."""
 
     permissions: list[Permission]
     arguments: dict[str, dict[str, Any]]
-    """Valid arguments that the user gave, by tool."""
+    """Valid arguments from the user, by tool."""
     seed: int
     cases: int
-    """How many for each tool."""
+    """The number of cases for each tool."""
     limit: float
-    """How long an answer may take, in seconds."""
+    """Seconds until a response is due."""
     seconds: float | None = None
-    """How long all of it may take."""
+    """The time limit of the whole run."""
     processes: int = 1
-    target: dict[str, Any] = {}  # noqa: RUF012 (a default that nobody changes)
-    """How to find the server again, for the failures that are stored."""
+    target: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
+    """How to find the server again, for stored failures."""
 
 
 class FoundFailure(NamedTuple):
-    """A case that failed, as small as it could be made."""
+    """A failed case, shrunk."""
 
     tool: Tool
     number: int
     """The number of the first such case."""
     case: GeneratedCase
     judgement: Judgement
-    answer: str
+    response: str
     times: int
 
     def stored(self, plan: FuzzPlan) -> StoredFailure:
-        """What it takes to send it again."""
-        params = {"name": self.tool.name, "arguments": self.case.arguments}
-        outcome = self.judgement.outcome
-        return StoredFailure(
-            failure_id(plan.target, self.tool.name, "fuzz", outcome, params),
+        """The failure as it is stored for replay."""
+        return StoredFailure.of(
             plan.target,
-            self.tool.name,
-            "fuzz",
-            "tools/call",
-            params,
-            outcome,
-            self.case.description,
-            self.case.is_valid,
-            self.answer,
-            round(plan.limit * 1000),
+            tool=self.tool.name,
+            probe="fuzz",
+            method="tools/call",
+            params={"name": self.tool.name, "arguments": self.case.arguments},
+            outcome=self.judgement.outcome,
+            what=self.case.description,
+            is_valid=self.case.is_valid,
+            answer=self.response,
+            limit=plan.limit,
         )
 
 
 def cases_of(
     schema: dict[str, Any], seed: int, name: str, base: dict[str, Any] | None = None
 ) -> Iterator[GeneratedCase]:
-    """The cases of one tool, the deterministic ones first; without an end, unless nothing more can be drawn."""
+    """The cases of one tool, deterministic ones first; endless unless sampling finds no more."""
     yield from deterministic_cases(schema, base)
     sampler = Sampler(schema, base)
-    choose = random.Random(f"{seed}:{name}")  # noqa: S311 (nothing here is secret)
+    choose = random.Random(f"{seed}:{name}")  # noqa: S311 (not for cryptography)
     fruitless = 0
     while fruitless < _FRUITLESS:
         case = sampler.case(choose)
@@ -103,7 +99,7 @@ def cases_of(
 
 
 class ToolFuzzer:
-    """One tool: its cases, and what they came to."""
+    """Sends the cases of one tool and keeps the failures."""
 
     def __init__(self, tool: Tool, revision: str | None, plan: FuzzPlan, secrets: list[str]) -> None:
         self.tool = tool
@@ -111,7 +107,7 @@ class ToolFuzzer:
         self.sent = 0
         self.unexplained: list[Response] = []
         self.stopped = ""
-        """Why not all cases were sent."""
+        """Why not all cases were sent; empty if they were."""
         self._plan = plan
         self._schema = tool.schema if tool.schema is not None else {}
         self._output = OutputContract(tool.fields.get("outputSchema"))
@@ -121,30 +117,30 @@ class ToolFuzzer:
         self._valid = self._refused = 0
         self._is_done = False
 
-    async def run(self, sender: Sender, is_late: Callable[[], bool], tell: Callable[[], None]) -> None:
-        """Send the cases of this tool, then make those that failed smaller."""
+    async def run(self, sender: Sender, is_late: Callable[[], bool], progress: Callable[[], None]) -> None:
+        """Send the cases, then shrink those that failed."""
         name = self.tool.name
         cases = cases_of(self._schema, self._plan.seed, name, self._plan.arguments.get(name))
         try:
-            await self._send_all(cases, sender, is_late, tell)
-        finally:  # a server that is gone, or an interrupt, takes nothing back
+            await self._send_all(cases, sender, is_late, progress)
+        finally:  # also if the server is gone, or after an interrupt
             self.unexplained = list(sender.unexplained)
             for end in sender.unexplained:
                 self.outcomes[end.outcome] += 1
-        self._found = {key: await self._smaller(failure, sender, is_late) for key, failure in self._found.items()}
+        self._found = {key: await self._shrunk(failure, sender, is_late) for key, failure in self._found.items()}
         self._is_done = True
 
     async def _send_all(
-        self, cases: Iterator[GeneratedCase], sender: Sender, is_late: Callable[[], bool], tell: Callable[[], None]
+        self, cases: Iterator[GeneratedCase], sender: Sender, is_late: Callable[[], bool], progress: Callable[[], None]
     ) -> None:
-        """Send one case after the other, as many as are wanted, or as there is time for."""
+        """Send cases until there are enough or the time is up."""
         name = self.tool.name
         recent: dict[int, tuple[GeneratedCase, Judgement]] = {}
         for case in cases:
             if self.sent >= self._plan.cases or self._is_known_broken(len(sender.unexplained)):
                 break
             if is_late():
-                self.stopped = f"the time was up after {self.sent:,} cases"
+                self.stopped = f"time limit reached after {self.sent:,} cases"
                 break
             number, response = await sender.send("tools/call", {"name": name, "arguments": case.arguments})
             if response is not None:
@@ -155,18 +151,18 @@ class ToolFuzzer:
             if sender.corrections:
                 self._correct(sender, recent)
             if not self.sent % 20:
-                tell()
+                progress()
                 await asyncio.sleep(0)
         await sender.finish()
         self._correct(sender, recent)
 
     def _is_known_broken(self, unexplained: int) -> bool:
         if self.outcomes["crash"] + unexplained >= MOST_CRASHES or self.outcomes["hang"] >= MOST_HANGS:
-            self.stopped = f"stopped after {self.sent:,} cases, as it crashes or hangs again and again"
+            self.stopped = f"stopped after {self.sent:,} cases: repeated crashes or hangs"
         return bool(self.stopped)
 
     def _judge(self, case: GeneratedCase, response: Response) -> Judgement:
-        return judged(
+        return judge(
             response,
             case.arguments,
             is_valid=case.is_valid,
@@ -188,7 +184,7 @@ class ToolFuzzer:
         return judgement
 
     def _correct(self, sender: Sender, recent: dict[int, tuple[GeneratedCase, Judgement]]) -> None:
-        """Take back the outcome of calls that turned out to have done harm later; what they leaked stays leaked."""
+        """Replace the outcomes of calls that turned out to have ended the server; a leak stays counted."""
         for number, response in sender.corrections.items():
             if number in recent:
                 case, before = recent[number]
@@ -200,45 +196,51 @@ class ToolFuzzer:
 
     def _forget(self, case: GeneratedCase, judgement: Judgement) -> None:
         self.outcomes[judgement.outcome] -= 1
-        key = _key(case, judgement.outcome, judgement.what)
+        key = _key(case, judgement.outcome, judgement.problem)
         if (known := self._found.pop(key, None)) is not None and known.times > 1:
             self._found[key] = known._replace(times=known.times - 1)
 
     def _keep(
         self, number: int, case: GeneratedCase, judgement: Judgement, response: Response, session: Session
     ) -> None:
-        """Remember a failure, or that it came again; with nothing in it that is secret."""
-        for outcome, what in judgement.failures:
-            key = _key(case, outcome, what)
+        """Keep a failure, without secrets, or count its repetition."""
+        for outcome, problem in judgement.failures:
+            key = _key(case, outcome, problem)
             known = self._found.get(key)
             if known is not None:
                 self._found[key] = known._replace(times=known.times + 1)
             elif sum(kind == outcome for kind, *_ in self._found) < MOST_FAILURES:
                 flaws = tuple(flaw._replace(detail=session.redacted(flaw.detail)) for flaw in judgement.flaws)
-                shown = Judgement(outcome, session.redacted(what), flaws)
-                self._found[key] = FoundFailure(self.tool, number, case, shown, session.redacted(response.text), 1)
+                shown = Judgement(outcome, session.redacted(problem), flaws)
+                self._found[key] = FoundFailure(
+                    tool=self.tool,
+                    number=number,
+                    case=case,
+                    judgement=shown,
+                    response=session.redacted(response.text),
+                    times=1,
+                )
 
-    async def _smaller(self, failure: FoundFailure, sender: Sender, is_late: Callable[[], bool]) -> FoundFailure:
-        """The same failure with the least that is needed for it, as far as there is time to find out."""
-        if failure.judgement.outcome == "clean" or is_late():  # where it is clean, it is not the arguments
+    async def _shrunk(self, failure: FoundFailure, sender: Sender, is_late: Callable[[], bool]) -> FoundFailure:
+        """The failure with the smallest arguments found in time."""
+        if failure.judgement.outcome == "clean" or is_late():  # a clean one is not due to the arguments
             return failure
         oracle = Oracle(self._schema)
         wanted = failure.judgement
-
         broken = oracle.first_error(failure.case.arguments)
 
         def may_be_sent(arguments: Any) -> bool:
-            """Whether arguments are as valid as the ones that failed, or break the schema in the same place."""
+            """Whether arguments are as valid as the ones that failed, or violate the schema in the same way."""
             return oracle.accepts(arguments) if failure.case.is_valid else oracle.first_error(arguments) == broken
 
         def fails(arguments: Any, response: Response) -> bool:
             judgement = self._judge(failure.case._replace(arguments=arguments), response)
             return any(
-                outcome == wanted.outcome and signature(sender.session.redacted(what)) == signature(wanted.what)
-                for outcome, what in judgement.failures
+                outcome == wanted.outcome and signature(sender.session.redacted(problem)) == signature(wanted.problem)
+                for outcome, problem in judgement.failures
             )
 
-        arguments = await shrunk(
+        arguments = await shrink(
             sender.session,
             self.tool.name,
             failure.case.arguments,
@@ -252,45 +254,44 @@ class ToolFuzzer:
         return failure._replace(case=failure.case._replace(arguments=arguments))
 
     def failures(self) -> list[FoundFailure]:
-        """What failed, in the order of the cases; also what is wrong with an answer that is clean otherwise."""
+        """The failures in the order of the cases, including flaws of responses that are clean otherwise."""
         return sorted(self._found.values(), key=lambda each: (each.number, each.judgement.outcome))
 
     def records(self) -> list[ProbeRecord]:
-        """What failed, for the rules."""
+        """The failures as probe records."""
         return [self._record(each) for each in self.failures()]
 
     def _record(self, failure: FoundFailure) -> ProbeRecord:
         case, judgement = failure.case, failure.judgement
         expects: Expectation = "success" if case.is_valid else "rejection"
-        outcome = _TRIED_AS.get(judgement.outcome, "accepted" if judgement.outcome == "accepted" else "rejected")
+        outcome = _OUTCOME_OF.get(judgement.outcome, "accepted" if judgement.outcome == "accepted" else "rejected")
         flaws = tuple(flaw for flaw in judgement.flaws if judgement.outcome != "leak" or flaw.kind == "leak")
         if judgement.outcome == "protocol_violation" and flaws:
-            outcome = "rejected"  # the flaws say what is wrong
+            outcome = "rejected"  # the flaws are reported instead
         return ProbeRecord(
-            "fuzz",
-            case.description,
-            expects,
-            outcome,
-            None if case.is_valid else fault_of(case.keyword),
-            case.keyword,
-            case.pointer,
-            self._place(case),
-            as_json(case.arguments),
-            failure.answer,
+            probe="fuzz",
+            description=case.description,
+            expects=expects,
+            outcome=outcome,
+            fault=None if case.is_valid else fault_of(case.keyword),
+            keyword=case.keyword,
+            schema_pointer=self._schema_pointer(case),
+            request=as_json(case.arguments),
+            response=failure.response,
             flaws=flaws,
             failure=failure.stored(self._plan).id if judgement.outcome != "clean" else None,
             times=failure.times,
         )
 
-    def _place(self, case: GeneratedCase) -> str:
-        """Where in the tool the promise stands that a case breaks."""
+    def _schema_pointer(self, case: GeneratedCase) -> str:
+        """The pointer, inside the tool, to the promise that a case breaks."""
         name = case.pointer.partition("/")[2].partition("/")[0].replace("~1", "/").replace("~0", "~")
         if case.keyword in ("", "required", "additionalProperties") or name not in self.tool.parameters:
             return "/inputSchema" if case.keyword else ""
         return f"/inputSchema/properties/{escape(name)}"
 
     def untested(self, why: str) -> Iterator[Untested]:
-        """What this tool's cases say nothing about."""
+        """What the cases of this tool did not test."""
         what = f"tool {self.tool.label}"
         if not self.sent:
             problem = Oracle(self._schema).problem
@@ -298,20 +299,21 @@ class ToolFuzzer:
         elif self.stopped or not self._is_done:
             yield Untested(f"{what}, in part", self.stopped or f"{why} after {self.sent:,} cases")
         if self.sent and not self._valid:
-            problem = valid_arguments(self._schema).problem or "none is known"
-            yield Untested(f"the logic of tool {self.tool.label}", f"no valid call could be made: {problem}; {_HOW}")
+            problem = valid_arguments(self._schema).problem or "unknown reason"
+            why = f"no valid call could be generated: {problem}; pass one with --args"
+            yield Untested(f"the logic of tool {self.tool.label}", why)
         if self._valid and self._valid == self._refused:
             calls = "the only valid call was" if self._valid == 1 else f"all {self._valid:,} valid calls were"
-            yield Untested(f"the logic of tool {self.tool.label}", f"{calls} refused, so it was never reached")
+            yield Untested(f"the logic of tool {self.tool.label}", f"{calls} rejected, so it was never reached")
 
 
-def _key(case: GeneratedCase, outcome: CaseOutcome, what: str) -> tuple[str, ...]:
-    """What two failures have in common that are told as one."""
-    return (outcome, *(_violated(case) if outcome == "accepted" else (signature(what),)))
+def _key(case: GeneratedCase, outcome: CaseOutcome, problem: str) -> tuple[str, ...]:
+    """Equal for failures that are reported as one."""
+    return (outcome, *(_violation_key(case) if outcome == "accepted" else (signature(problem),)))
 
 
-def _violated(case: GeneratedCase) -> tuple[str, str]:
-    """What a case breaks, however deep: the keyword, and the property where it has a name of its own."""
+def _violation_key(case: GeneratedCase) -> tuple[str, str]:
+    """The violated keyword at any depth, and the name of the property if the schema declares it."""
     last = case.pointer.rpartition("/")[2]
     is_own = case.keyword not in ("additionalProperties", "unevaluatedProperties") and not last.isdigit()
     return case.keyword, last if is_own else ""

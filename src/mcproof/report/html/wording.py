@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import plural
-from mcproof.report.sentences import CHANGE_WORDS
+from mcproof.report.phrases import CHANGE_WORDS
 
 if TYPE_CHECKING:
     from mcproof.linting.finding import Level

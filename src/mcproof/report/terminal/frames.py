@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural, safe
 from mcproof.linting.finding import LEVELS
-from mcproof.report.sentences import fixing_command, scope_of
+from mcproof.report.phrases import fixing_command, scope_of
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:

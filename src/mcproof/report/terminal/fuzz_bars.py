@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import plural
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
+from mcproof.report.phrases import arguments_text, fuzz_sentence
 from mcproof.report.probe_rules import covered_by_failures
-from mcproof.report.sentences import arguments_text, fuzz_sentence
 from mcproof.report.terminal.probe_grid import findings_text, untested_text, verdict_line
 
 if TYPE_CHECKING:

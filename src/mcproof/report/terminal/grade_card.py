@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural, shell_word
 from mcproof.linting.finding import level_of
-from mcproof.report.sentences import failing_words, gate_sentence
+from mcproof.report.phrases import failing_words, gate_sentence
 from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
 if TYPE_CHECKING:

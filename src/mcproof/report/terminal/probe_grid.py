@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural
 from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.sentences import probe_sentence, promise_sentence, scope_of, split_static, static_sentence
+from mcproof.report.phrases import probe_sentence, promise_sentence, scope_of, split_static, static_sentence
 from mcproof.report.terminal.frames import frame
 from mcproof.results.findings import group_by_fault
 from mcproof.results.proof import predictions

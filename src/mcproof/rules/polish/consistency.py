@@ -19,7 +19,7 @@ COMPARED_FROM = 20
 """The shortest description, in characters, that is compared with others."""
 
 _BEGINNING = r"(?:\(?optional\)?[:,.]? )?(?:(?:an?|the) )?"
-_says_kind = re.compile(
+_states_kind = re.compile(
     rf"(?i){_BEGINNING}(?:"
     r"(?P<number>(?:maximum |max\.? |minimum |min\.? |total )?(?:number|count) of (?!the |this |an? )"
     r"|how many |integer\b|float\b)"
@@ -64,8 +64,8 @@ def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
         text = described.lstrip()
         if not text or schema.get("type") in _COMPOUND or text.partition(" ")[0].lower() not in _FIRST_WORDS:
             continue
-        said = _says_kind(text)
-        if said is None or schema.get("type") in _TYPES[expected := str(said.lastgroup)]:
+        stated = _states_kind(text)
+        if stated is None or schema.get("type") in _TYPES[expected := str(stated.lastgroup)]:
             continue
         if not _SHOWS_FORM.isdisjoint(schema) or _is_written_as_text(text[:2000]) or tool.tree is None:
             continue

@@ -284,7 +284,7 @@ def useless_qualifier(tool: Tool) -> Iterator[Problem]:
     Fix: remove the word, or describe what it stands for.
     """
     words = tool_words(tool)
-    present = USELESS & words.words
+    present = USELESS & words.watched
     if not present or not words.is_english:
         return
     text = " ".join(unquoted(tool.description).split())

@@ -141,8 +141,8 @@ def inconsistent_verb_pattern(catalog: Catalog) -> Iterator[Problem]:
     Fix: use one verb for each kind of action.
     """
     tools = _named(catalog)
-    spelt = " ".join(tool.name for tool in tools).lower()
-    if not any(verb in spelt for verb in _UNUSUAL):
+    all_names = " ".join(tool.name for tool in tools).lower()
+    if not any(verb in all_names for verb in _UNUSUAL):
         return
     names = _without_prefix([words_of(tool.name) for tool in tools])
     verbs = [words[0] if words and words[0] in _FAMILY else "" for words in names]

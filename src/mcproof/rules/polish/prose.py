@@ -63,14 +63,14 @@ def _is_foreign(words: list[str], watched: frozenset[str]) -> bool:
 class ToolWords:
     """The words of a tool's texts, computed once for all rules."""
 
-    __slots__ = ("is_english", "is_foreign", "lowered", "parameters", "words")
+    __slots__ = ("is_english", "is_foreign", "lowered", "parameters", "watched")
 
     def __init__(self, tool: Tool) -> None:
         text = tool.description
         words = _words_of(text)
-        self.words = WATCHED.intersection(words)
+        self.watched = WATCHED.intersection(words)
         """The words in it that rules look for."""
-        self.is_foreign = not is_latin(text) or _is_foreign(words, self.words)
+        self.is_foreign = not is_latin(text) or _is_foreign(words, self.watched)
         """Whether the description, and so probably the parameters' descriptions, are not in English."""
         self.is_english = tool.knows("/description") and not is_blank(text) and not self.is_foreign
         """Whether there is a description that can be judged by its English words."""
@@ -85,7 +85,7 @@ class ToolWords:
 
     def says(self, words: frozenset[str], match_at: Callable[[str, int], re.Match[str] | None]) -> bool:
         """Whether the description matches a pattern that only matches at one of these words."""
-        present = words & self.words
+        present = words & self.watched
         return bool(present) and any(matches_from(present, match_at, self.lowered))
 
 

@@ -1,4 +1,4 @@
-"""`wire`: what a live connection and its answers show, whatever the catalog says."""
+"""`wire`: rules about live connections and responses."""
 
 # In the order of their ids, in which they are listed.
 from mcproof.rules.wire import connection_health, contract_promises, tool_responses, protocol_requests  # isort: skip

@@ -1,4 +1,4 @@
-"""What a connection shows before anything is called."""
+"""Rules about the connection itself, before anything is called."""
 
 from __future__ import annotations
 
@@ -14,154 +14,154 @@ if TYPE_CHECKING:
     from mcproof.exchange.connection_facts import Anomaly, ConnectionFacts
 
 SLOW = 10.0
-"""Seconds after which common clients give a server up."""
+"""Seconds after which common clients give up on a server."""
 
 SHOWN = 5
-"""How many pieces of evidence a finding carries."""
+"""How many pieces of evidence a finding has."""
 
 NOISE = {
     "not-json": "lines that are not JSON",
     "not-utf8": "lines that are not UTF-8",
     "byte-order-mark": "a byte order mark before a message",
-    "not-an-object": "JSON that is no message",
-    "truncated": "an unfinished message",
+    "not-an-object": "JSON that is not a message",
+    "truncated": "an incomplete message",
     "line-too-long": "a message of more than 64 MiB",
 }
 MALFORMED = {
     "no-jsonrpc": 'a message without `"jsonrpc": "2.0"`',
-    "result-and-error": "an answer with both a result and an error",
-    "no-result": "an answer with neither a result nor an error",
-    "result-not-object": "a result that is no object",
-    "malformed-error": "an error without a number as code and a text as message",
-    "duplicate-key": "a key that stands twice in an object",
+    "result-and-error": "a response with both a result and an error",
+    "no-result": "a response with neither a result nor an error",
+    "result-not-object": "a result that is not an object",
+    "malformed-error": "an error without a numeric `code` and a string `message`",
+    "duplicate-key": "an object with a duplicate key",
     "not-a-number": "`NaN` or `Infinity`, which are not JSON",
-    "content-type": "a content type other than the protocol's",
+    "content-type": "a content type that the protocol does not allow",
 }
 PAGING = {
     "cursor-loop": "a repeated cursor",
-    "endless-pages": "pages without an end",
-    "bad-cursor": "a cursor that is no text",
+    "endless-pages": "an endless list",
+    "bad-cursor": "a cursor that is not a string",
 }
 
 
 @rule("WIR-001", ruleset="wire", name="noise-on-stdout", severity="error", category="transport")
-def noise(wire: ConnectionFacts) -> Iterator[Problem]:
-    """The server sends something that is no message.
+def noise(facts: ConnectionFacts) -> Iterator[Problem]:
+    """The server writes non-protocol text to stdout.
 
-    Why: standard output belongs to the protocol; a client that stops at the first bad line loses the server.
-    Fix: write logs to standard error, and let no library print.
+    Why: stdout is reserved for the protocol; clients may disconnect at the first invalid line.
+    Fix: write logs to stderr, and make sure that no library prints to stdout.
     """
-    yield from _by_kind(wire, NOISE, "sends ")
+    yield from _by_kind(facts, NOISE, "sends ")
 
 
 @rule("WIR-002", ruleset="wire", name="malformed-message", severity="error", category="protocol")
-def malformed(wire: ConnectionFacts) -> Iterator[Problem]:
-    """A message is not what JSON-RPC or the transport asks for.
+def malformed(facts: ConnectionFacts) -> Iterator[Problem]:
+    """A message violates JSON-RPC or the transport.
 
-    Why: strict clients drop it and wait until their time is up.
-    Fix: let an SDK write the envelope, or check every message against the schema of the revision.
+    Why: strict clients drop it and wait until they time out.
+    Fix: let an SDK build the messages, or validate them against the schema of the protocol revision.
     """
     kinds = dict(MALFORMED)
-    if wire.agreed != "2025-03-26":  # the one revision that has batches
-        kinds["batch"] = "a batch of messages, which its revision does not have"
-    yield from _by_kind(wire, kinds, "sends ")
+    if facts.agreed != "2025-03-26":  # the only revision with batches
+        kinds["batch"] = "a batch of messages, which its revision does not support"
+    yield from _by_kind(facts, kinds, "sends ")
 
 
 @rule("WIR-003", ruleset="wire", name="wrong-id", severity="error", category="protocol")
-def wrong_id(wire: ConnectionFacts) -> Iterator[Problem]:
-    """An answer does not carry the id of its request.
+def wrong_id(facts: ConnectionFacts) -> Iterator[Problem]:
+    """A response does not have the id of its request.
 
-    Why: a client cannot tell what was answered, and waits until its time is up.
-    Fix: send the id back as it came: a number stays a number.
+    Why: the client cannot match the response to its request, and waits until it times out.
+    Fix: return the id unchanged: a number stays a number.
     """
-    kinds = {"wrong-id": "with an id that is not the request's", "unmatched-id": "that nobody asked for"}
-    yield from _by_kind(wire, kinds, "sends an answer ")
+    kinds = {"wrong-id": "with a wrong id", "unmatched-id": "to no pending request"}
+    yield from _by_kind(facts, kinds, "sends a response ")
 
 
 @rule("WIR-004", ruleset="wire", name="protocol-not-agreed", severity="error", category="protocol")
-def not_agreed(wire: ConnectionFacts) -> Iterator[Problem]:
-    """The server answers the handshake with a protocol revision that does not exist, or with none.
+def not_agreed(facts: ConnectionFacts) -> Iterator[Problem]:
+    """The server responds to the handshake with an unknown protocol revision, or without one.
 
-    Why: a client must disconnect from a server whose revision it does not know.
-    Fix: answer with the revision that was asked for, or with the newest that the server speaks.
+    Why: a client must disconnect from a server whose revision it does not support.
+    Fix: respond with the requested revision, or with the newest one that the server supports.
     """
     known = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
-    if wire.agreed not in known:
-        said = f"`{wire.agreed}`" if wire.agreed is not None else "no revision"
-        yield Problem(f"was asked for revision {wire.requested} and answers {said}")
+    if facts.agreed not in known:
+        agreed = f"`{facts.agreed}`" if facts.agreed is not None else "no revision"
+        yield Problem(f"responds to a request for revision {facts.requested} with {agreed}")
 
 
 @rule("WIR-005", ruleset="wire", name="capability-not-served", severity="error", category="protocol")
-def not_served(wire: ConnectionFacts) -> Iterator[Problem]:
-    """A capability is declared, and its list is not served.
+def not_served(facts: ConnectionFacts) -> Iterator[Problem]:
+    """A capability is declared, but its list is not served.
 
-    Why: clients ask for whatever is declared; some give the whole server up when one list fails.
-    Fix: serve the list, even an empty one, or do not declare the capability.
+    Why: clients request every declared list; some give up on the whole server if one fails.
+    Fix: serve the list, even if it is empty, or do not declare the capability.
     """
-    for method, instead in wire.unserved:
-        yield Problem(f"declares a capability whose `{method}` is not served: {instead}", evidence={"method": method})
+    for method, instead in facts.unserved:
+        yield Problem(f"declares a capability but does not serve `{method}`: {instead}", evidence={"method": method})
 
 
 @rule("WIR-006", ruleset="wire", name="broken-paging", severity="error", category="protocol")
-def broken_paging(wire: ConnectionFacts) -> Iterator[Problem]:
-    """The pages of a list do not come to an end.
+def broken_paging(facts: ConnectionFacts) -> Iterator[Problem]:
+    """The pages of a list do not end.
 
-    Why: a client that follows the cursors asks for ever.
-    Fix: leave `nextCursor` out on the last page, and never send a cursor twice.
+    Why: a client that follows the cursors never stops.
+    Fix: omit `nextCursor` on the last page, and never return a cursor twice.
     """
-    yield from _by_kind(wire, PAGING, "sends ")
+    yield from _by_kind(facts, PAGING, "sends ")
 
 
 @rule("WIR-007", ruleset="wire", name="slow-start", severity="warning", category="transport")
-def slow_start(wire: ConnectionFacts) -> Iterator[Problem]:
-    """The first answer takes longer than common clients wait.
+def slow_start(facts: ConnectionFacts) -> Iterator[Problem]:
+    """The first response takes longer than common clients wait.
 
-    Why: a client gives up and shows the server as broken.
-    Fix: answer first, and load what is slow when it is needed.
+    Why: the client gives up and reports the server as broken.
+    Fix: respond first, and load slow parts when they are needed.
     """
-    if wire.seconds_to_response > SLOW:
-        seconds = round(wire.seconds_to_response, 1)
-        yield Problem(f"takes more than {SLOW:.0f} seconds to its first answer", evidence={"seconds": seconds})
+    if facts.seconds_to_response > SLOW:
+        seconds = round(facts.seconds_to_response, 1)
+        yield Problem(f"takes more than {SLOW:.0f} seconds until its first response", evidence={"seconds": seconds})
 
 
 @rule("WIR-008", ruleset="wire", name="does-not-exit", severity="warning", category="transport")
-def does_not_exit(wire: ConnectionFacts) -> Iterator[Problem]:
-    """The process goes on after its input is closed.
+def does_not_exit(facts: ConnectionFacts) -> Iterator[Problem]:
+    """The process keeps running after its stdin is closed.
 
-    Why: clients close the input and leave; such servers pile up in the background.
-    Fix: end when standard input ends, background threads included.
+    Why: clients close stdin to end a server; such servers pile up in the background.
+    Fix: exit at the end of stdin, including background threads.
     """
-    if wire.ending is not None and wire.ending.how in ("terminated", "killed"):
-        how = "had to be killed" if wire.ending.how == "killed" else "ended only when it was told to (SIGTERM)"
-        yield Problem(f"does not end when its input is closed; it {how}", evidence={"ending": wire.ending.how})
+    if facts.ending is not None and facts.ending.how in ("terminated", "killed"):
+        how = "had to be killed" if facts.ending.how == "killed" else "exits only on SIGTERM"
+        yield Problem(f"does not exit when its stdin is closed; it {how}", evidence={"ending": facts.ending.how})
 
 
 @rule("WIR-009", ruleset="wire", name="unexpected-request", severity="warning", category="protocol")
-def unexpected_request(wire: ConnectionFacts) -> Iterator[Problem]:
-    """The server asks the client for something that the client does not offer.
+def unexpected_request(facts: ConnectionFacts) -> Iterator[Problem]:
+    """The server sends a request that the client has not offered to handle.
 
-    Why: most clients do not sample, list roots or ask the user; the server must do without.
-    Fix: look at the client's capabilities before asking.
+    Why: most clients do not support sampling, roots or elicitation; the server must work without them.
+    Fix: check the client's capabilities before sending a request.
     """
-    kinds = {"unexpected-request": "asks for a method that the client has not offered"}
-    yield from _by_kind(wire, kinds, "")
+    kinds = {"unexpected-request": "requests a method that the client does not offer"}
+    yield from _by_kind(facts, kinds, "")
 
 
 @rule("WIR-010", ruleset="wire", name="empty-server-version", severity="note", category="protocol")
 def empty_version(catalog: Catalog) -> Iterator[Problem]:
-    """A running server gives an empty version.
+    """A running server reports an empty version.
 
-    Why: the field is required, so something filled it in without knowing what; strict clients refuse the connection.
-    Fix: give the SDK the version of the package when the server is made.
+    Why: the field is required; strict clients refuse the connection.
+    Fix: pass the version of the package to the SDK when the server is created.
     """
     if catalog.connection is not None and catalog.server_info.get("version") == "":
-        yield Problem("gives an empty text as its version", near=f"{catalog.server_info_pointer}/version")
+        yield Problem("reports an empty version", near=f"{catalog.server_info_pointer}/version")
 
 
-def _by_kind(wire: ConnectionFacts, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
-    """One problem for each kind of anomaly, with how often and what was seen."""
+def _by_kind(facts: ConnectionFacts, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
+    """One problem for each kind of anomaly, with count and evidence."""
     for kind, words in kinds.items():
-        found: list[Anomaly] = [each for each in wire.anomalies if each.kind == kind]
+        found: list[Anomaly] = [each for each in facts.anomalies if each.kind == kind]
         if found:
             times = f" ({len(found):,} times)" if len(found) > 1 else ""
             yield Problem(

@@ -1,4 +1,4 @@
-"""What a server does with calls that it should refuse, and whether it survives them."""
+"""Rules about calls that the server must reject, and whether it survives them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
     category="contract",
     fault=UNKNOWN_METHOD,
 )
-def unknown_tool(tried: ItemProbes) -> Iterator[Problem]:
-    """A call of a tool that does not exist is answered as a success.
+def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
+    """A call of a tool that does not exist succeeds.
 
-    Why: a model that invents a tool, or misspells one, is told that all went well.
-    Fix: answer with a JSON-RPC error (-32602), or with a result whose `isError` is true.
+    Why: a model that invents or misspells a tool believes that the call worked.
+    Fix: return the JSON-RPC error -32602, or a result with `isError: true`.
     """
-    for record in _accepted(tried):
+    for record in _accepted(probes):
         if record.probe == "unknown_tool":
-            yield Problem(
-                "answers the call of a tool that does not exist with a result", record.place, evidence=evidence(record)
-            )
+            message = "returns a result for a tool that does not exist"
+            yield Problem(message, record.schema_pointer, evidence=evidence(record))
 
 
 @rule(
@@ -42,13 +41,13 @@ def unknown_tool(tried: ItemProbes) -> Iterator[Problem]:
     category="contract",
     fault=MISSING_REQUIRED,
 )
-def missing_required(tried: ItemProbes) -> Iterator[Problem]:
-    """A call without an argument that the schema requires is accepted.
+def missing_required(probes: ItemProbes) -> Iterator[Problem]:
+    """A call without a required argument is accepted.
 
-    Why: the schema promises a check that nobody makes; the call does something else than was asked, or half of it.
-    Fix: validate the arguments against the input schema before the tool runs, and answer with `isError`.
+    Why: the check that the schema promises is missing; the call does something other than requested, or half of it.
+    Fix: validate the arguments against the input schema before the tool runs, and return `isError: true`.
     """
-    yield from _accepted_invalid(tried, MISSING_REQUIRED.id)
+    yield from _accepted_invalid(probes, MISSING_REQUIRED.id)
 
 
 @rule(
@@ -59,13 +58,13 @@ def missing_required(tried: ItemProbes) -> Iterator[Problem]:
     category="contract",
     fault=TYPE_MISMATCH,
 )
-def wrong_type(tried: ItemProbes) -> Iterator[Problem]:
+def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     """An argument of a type that the schema excludes is accepted.
 
-    Why: a value of the wrong kind reaches the tool's logic, where it fails late, or is taken for something else.
-    Fix: validate the arguments against the input schema before the tool runs, and answer with `isError`.
+    Why: a value of the wrong type reaches the tool's logic, fails late there, or is misinterpreted.
+    Fix: validate the arguments against the input schema before the tool runs, and return `isError: true`.
     """
-    yield from _accepted_invalid(tried, TYPE_MISMATCH.id)
+    yield from _accepted_invalid(probes, TYPE_MISMATCH.id)
 
 
 @rule(
@@ -76,13 +75,13 @@ def wrong_type(tried: ItemProbes) -> Iterator[Problem]:
     category="contract",
     fault=UNEXPECTED_FIELD,
 )
-def extra_field(tried: ItemProbes) -> Iterator[Problem]:
-    """An argument that the closed schema does not have is accepted.
+def extra_field(probes: ItemProbes) -> Iterator[Problem]:
+    """An argument that the closed schema does not declare is accepted.
 
-    Why: a misspelt or invented argument has no effect, and the caller never learns it, whatever the schema says.
-    Fix: refuse what the schema does not declare; most validators do so for `additionalProperties: false`.
+    Why: a misspelled or invented argument is silently ignored.
+    Fix: reject undeclared arguments; most validators do so for `additionalProperties: false`.
     """
-    yield from _accepted_invalid(tried, UNEXPECTED_FIELD.id)
+    yield from _accepted_invalid(probes, UNEXPECTED_FIELD.id)
 
 
 @rule(
@@ -93,102 +92,102 @@ def extra_field(tried: ItemProbes) -> Iterator[Problem]:
     category="contract",
     fault=OVERSIZED,
 )
-def oversized(tried: ItemProbes) -> Iterator[Problem]:
-    """An argument that is larger than the schema allows is accepted.
+def oversized(probes: ItemProbes) -> Iterator[Problem]:
+    """An argument larger than the schema allows is accepted.
 
-    Why: a bound that nobody enforces protects nothing of what stands behind it.
-    Fix: validate the arguments against the input schema before the tool runs, and answer with `isError`.
+    Why: a bound that is not enforced protects nothing.
+    Fix: validate the arguments against the input schema before the tool runs, and return `isError: true`.
     """
-    yield from _accepted_invalid(tried, OVERSIZED.id)
+    yield from _accepted_invalid(probes, OVERSIZED.id)
 
 
 @rule("WIR-016", ruleset="wire", name="invalid-accepted", severity="error", category="contract")
-def invalid(tried: ItemProbes) -> Iterator[Problem]:
-    """A call that breaks the schema in some other way is accepted: a bound, an enumeration, a pattern.
+def invalid(probes: ItemProbes) -> Iterator[Problem]:
+    """A call that violates the schema in another way is accepted: a bound, an enumeration, a pattern.
 
-    Why: what the schema says about values holds only if somebody checks it.
-    Fix: validate the arguments against the input schema before the tool runs, and answer with `isError`.
+    Why: constraints of a schema hold only if the server checks them.
+    Fix: validate the arguments against the input schema before the tool runs, and return `isError: true`.
     """
-    yield from _accepted_invalid(tried, None)
+    yield from _accepted_invalid(probes, None)
 
 
 @rule("WIR-017", ruleset="wire", name="crash", severity="error", category="robustness")
-def crash(tried: ItemProbes) -> Iterator[Problem]:
-    """A request ends the server, or closes the connection.
+def crash(probes: ItemProbes) -> Iterator[Problem]:
+    """A request crashes the server or closes the connection.
 
-    Why: one bad call of one agent takes the server away from everybody who uses it.
-    Fix: catch what a tool raises where it is called, and answer with `isError`.
+    Why: one bad call makes the server unavailable for all of its users.
+    Fix: catch the exceptions of a tool where it is called, and return `isError: true`.
     """
-    yield from _ended_in(tried, "crash", "crashes on {}")
+    yield from _ended_in(probes, "crash", "crashes on {}")
 
 
 @rule("WIR-018", ruleset="wire", name="hang", severity="error", category="robustness")
-def hang(tried: ItemProbes) -> Iterator[Problem]:
-    """A request is not answered in time.
+def hang(probes: ItemProbes) -> Iterator[Problem]:
+    """A request gets no response in time.
 
-    Why: an agent waits, and so does whoever waits for the agent; clients give up and show the server as broken.
-    Fix: answer every request, bad ones with an error; give what can take long a limit of its own.
+    Why: the agent and its user wait; clients give up and report the server as broken.
+    Fix: respond to every request, to bad ones with an error; limit the time of slow operations.
     """
-    yield from _ended_in(tried, "hang", "does not answer {}")
+    yield from _ended_in(probes, "hang", "does not respond to {}")
 
 
 @rule("WIR-019", ruleset="wire", name="malformed-answer", severity="error", category="protocol")
-def malformed(tried: ItemProbes) -> Iterator[Problem]:
-    """A request is answered with something that is no JSON-RPC.
+def malformed(probes: ItemProbes) -> Iterator[Problem]:
+    """The response to a request is not JSON-RPC.
 
-    Why: a client drops it, and waits until its time is up.
-    Fix: let an SDK write the envelope, for errors as well; print nothing else to standard output.
+    Why: the client drops it and waits until it times out.
+    Fix: let an SDK build the messages, also for errors; print nothing else to stdout.
     """
-    yield from _ended_in(tried, "malformed", "answers {} with a malformed message")
+    yield from _ended_in(probes, "malformed", "responds to {} with a malformed message")
 
 
-def _accepted(tried: ItemProbes) -> Iterator[ProbeRecord]:
-    for record in tried.records:
+def _accepted(probes: ItemProbes) -> Iterator[ProbeRecord]:
+    for record in probes.records:
         if record.expects == "rejection" and record.outcome == "accepted":
             yield record
 
 
-def _accepted_invalid(tried: ItemProbes, fault: str | None) -> Iterator[Problem]:
-    """A problem for each call that breaks the schema and was accepted."""
-    for record in _accepted(tried):
+def _accepted_invalid(probes: ItemProbes, fault: str | None) -> Iterator[Problem]:
+    """A problem for each accepted call that violates the schema."""
+    for record in _accepted(probes):
         if record.fault == fault and record.keyword:
-            message = f"accepts a call that breaks its schema: {record.what}{again(record)}"
-            yield Problem(message, record.place, _parameter(record), evidence(record))
+            message = f"accepts a call that violates its schema: {record.description}{repetition(record)}"
+            yield Problem(message, record.schema_pointer, _parameter(record), evidence(record))
 
 
-def _ended_in(tried: ItemProbes, outcome: Outcome, words: str) -> Iterator[Problem]:
-    """A problem for each request that came to this end; the words have a place for what was sent."""
-    for record in tried.records:
+def _ended_in(probes: ItemProbes, outcome: Outcome, words: str) -> Iterator[Problem]:
+    """A problem for each request with this outcome; `words` has a placeholder for what was sent."""
+    for record in probes.records:
         if record.outcome == outcome and record.probe != "not_json":
-            message = f"{words.format(_sent(record))}: {record.response}{again(record)}"
-            yield Problem(message, record.place, evidence=evidence(record))
+            message = f"{words.format(_sent(record))}: {record.response}{repetition(record)}"
+            yield Problem(message, record.schema_pointer, evidence=evidence(record))
 
 
 def _sent(record: ProbeRecord) -> str:
     """What was sent, as the object of a sentence."""
     if record.expects == "success":
-        return record.what if record.probe != "fuzz" else f"a valid call ({record.what})"
+        return record.description if record.probe != "fuzz" else f"a valid call ({record.description})"
     if record.keyword:
-        return f"a call that breaks its schema ({record.what})"
-    # What concerns an argument is no noun: "without any argument".
-    return f"a call ({record.what})" if record.place else record.what
+        return f"a call that violates its schema ({record.description})"
+    # The description of an exploratory call is not a noun phrase: "without any argument".
+    return f"a call ({record.description})" if record.schema_pointer else record.description
 
 
 def _parameter(record: ProbeRecord) -> str | None:
-    """The argument that a record is about, if it is one of the first level."""
-    name = record.place.removeprefix("/inputSchema/properties/")
-    if name == record.place or "/" in name:
+    """The top-level argument that a record is about, if it is about one."""
+    name = record.schema_pointer.removeprefix("/inputSchema/properties/")
+    if name == record.schema_pointer or "/" in name:
         return None
     return name.replace("~1", "/").replace("~0", "~")
 
 
-def again(record: ProbeRecord) -> str:
-    """How often, where it was more than once."""
+def repetition(record: ProbeRecord) -> str:
+    """The number of repetitions, if any."""
     return f" ({record.times:,} times)" if record.times > 1 else ""
 
 
 def evidence(record: ProbeRecord) -> dict[str, Any]:
-    """What was sent and what came back."""
+    """The request and the response."""
     found: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
     if record.failure is not None:
         found["failure"] = record.failure

@@ -1,4 +1,4 @@
-"""What a server does with requests of the protocol that it should refuse, by the revision that it speaks."""
+"""Rules about requests of the protocol that the server must reject, by its protocol revision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.exchange.probe_facts import ItemProbes
 
 CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource": -32602, "bad_version": -32022}
-"""The codes that the stateless era insists on."""
+"""The error codes that the stateless era requires."""
 
 
 @rule(
@@ -26,95 +26,95 @@ CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource":
     category="protocol",
     fault=UNKNOWN_METHOD,
 )
-def unknown_method(tried: ItemProbes) -> Iterator[Problem]:
-    """A method that does not exist is answered as a success.
+def unknown_method(probes: ItemProbes) -> Iterator[Problem]:
+    """A method that does not exist succeeds.
 
-    Why: clients find out what a server can do by asking; one that says yes to everything is believed.
-    Fix: answer with the JSON-RPC error -32601.
+    Why: clients detect what a server supports by calling it; one that accepts everything misleads them.
+    Fix: return the JSON-RPC error -32601.
     """
-    yield from _accepted(tried, "unknown_method", "answers a method that does not exist with a result")
+    yield from _accepted(probes, "unknown_method", "returns a result for a method that does not exist")
 
 
 @rule("WIR-026", ruleset="wire", name="not-json-fatal", severity="error", category="robustness")
-def not_json(tried: ItemProbes) -> Iterator[Problem]:
-    """A message that is not JSON ends the server, or costs the request after it.
+def not_json(probes: ItemProbes) -> Iterator[Problem]:
+    """A message that is not JSON crashes the server, or the next request is lost.
 
-    Why: one broken line, of a client or of a wrapper script, takes the server away.
-    Fix: answer with the JSON-RPC error -32700, or pass over it, and read on.
+    Why: one invalid line, from a client or a wrapper script, makes the server unavailable.
+    Fix: return the JSON-RPC error -32700, or ignore the line, and continue.
     """
-    words = {"crash": "ends", "hang": "loses a request", "malformed": "loses its way"}
-    for record in tried.records:
+    words = {"crash": "crashes", "hang": "loses a request", "malformed": "sends malformed messages"}
+    for record in probes.records:
         if record.probe == "not_json" and record.outcome in words:
             message = f"{words[record.outcome]} after a message that is not JSON: {record.response}"
             yield Problem(message, evidence=evidence(record))
 
 
 @rule("WIR-027", ruleset="wire", name="version-not-negotiated", severity="error", category="protocol")
-def version(tried: ItemProbes) -> Iterator[Problem]:
-    """A protocol revision that does not exist is agreed to, or refused in a way that ends the conversation.
+def version(probes: ItemProbes) -> Iterator[Problem]:
+    """An unknown protocol revision is accepted, or rejected without an alternative.
 
-    Why: a client of another revision must learn which ones the server speaks, and go on from there.
-    Fix: answer `initialize` with a revision that the server speaks; in the stateless era, with the error -32022.
+    Why: a client with another revision must learn which revisions the server supports.
+    Fix: respond to `initialize` with a supported revision; in the stateless era, with the error -32022.
     """
-    is_stateless = (tried.revision or "") >= STATELESS
-    for record in tried.records:
+    is_stateless = (probes.revision or "") >= STATELESS
+    for record in probes.records:
         if record.probe != "bad_version":
             continue
         if record.expects == "rejection" and record.outcome == "accepted":
-            yield Problem(f"agrees to {record.what}, which does not exist", evidence=evidence(record))
+            yield Problem(f"accepts {record.description}, which does not exist", evidence=evidence(record))
         elif record.expects == "success" and record.outcome == "rejected" and not is_stateless:
-            message = "refuses a client of another protocol revision, instead of offering its own"
+            message = "rejects a client with another protocol revision instead of offering its own"
             yield Problem(f"{message}: {record.response}", evidence=evidence(record))
 
 
 @rule("WIR-028", ruleset="wire", name="bad-cursor-accepted", severity="note", category="protocol")
-def bad_cursor(tried: ItemProbes) -> Iterator[Problem]:
-    """A cursor that the server never gave out is accepted.
+def bad_cursor(probes: ItemProbes) -> Iterator[Problem]:
+    """A cursor that the server never issued is accepted.
 
-    Why: a client whose cursor has gone stale gets a page, and takes it for the next one.
-    Fix: answer with the JSON-RPC error -32602.
+    Why: a client with a stale cursor gets a page and takes it for the next one.
+    Fix: return the JSON-RPC error -32602.
     """
-    yield from _accepted(tried, "bad_cursor", "answers a cursor that it never gave out with a page")
+    yield from _accepted(probes, "bad_cursor", "returns a page for a cursor that it never issued")
 
 
 @rule("WIR-029", ruleset="wire", name="unknown-prompt-accepted", severity="error", category="protocol")
-def unknown_prompt(tried: ItemProbes) -> Iterator[Problem]:
-    """A prompt that does not exist is answered as if it did.
+def unknown_prompt(probes: ItemProbes) -> Iterator[Problem]:
+    """A prompt that does not exist is returned.
 
-    Why: a client shows, and a model follows, what nobody wrote.
-    Fix: answer with the JSON-RPC error -32602.
+    Why: the client shows a prompt that the server does not have, and a model follows it.
+    Fix: return the JSON-RPC error -32602.
     """
-    yield from _accepted(tried, "unknown_prompt", "answers a prompt that does not exist with a result")
+    yield from _accepted(probes, "unknown_prompt", "returns a result for a prompt that does not exist")
 
 
 @rule("WIR-030", ruleset="wire", name="unknown-resource-accepted", severity="error", category="protocol")
-def unknown_resource(tried: ItemProbes) -> Iterator[Problem]:
-    """A resource that does not exist is answered as if it did, or as if it were empty.
+def unknown_resource(probes: ItemProbes) -> Iterator[Problem]:
+    """A resource that does not exist is returned, or returned as empty.
 
-    Why: a client cannot tell what is empty from what is not there.
-    Fix: answer with a JSON-RPC error: -32002, and -32602 from revision 2026-07-28 on.
+    Why: the client cannot distinguish an empty resource from a missing one.
+    Fix: return a JSON-RPC error: -32002, or -32602 from revision 2026-07-28 on.
     """
-    yield from _accepted(tried, "unknown_resource", "answers a resource that does not exist with a result")
+    yield from _accepted(probes, "unknown_resource", "returns a result for a resource that does not exist")
 
 
 @rule("WIR-031", ruleset="wire", name="wrong-error-code", severity="warning", category="protocol")
-def wrong_code(tried: ItemProbes) -> Iterator[Problem]:
-    """An error has another code than the revision insists on.
+def wrong_code(probes: ItemProbes) -> Iterator[Problem]:
+    """An error has a code other than the revision requires.
 
-    Why: from revision 2026-07-28 on clients decide by the code what to do next.
-    Fix: answer with -32601 for an unknown method, -32602 for an unknown prompt or resource, -32022 for a revision.
+    Why: from revision 2026-07-28 on, clients decide by the code what to do next.
+    Fix: return -32601 for an unknown method, -32602 for an unknown prompt or resource, -32022 for a revision.
     """
-    if (tried.revision or "") < STATELESS:
+    if (probes.revision or "") < STATELESS:
         return
-    for record in tried.records:
+    for record in probes.records:
         wanted = CODES.get(record.probe)
         if wanted is not None and record.outcome == "rejected" and record.code != wanted:
-            given = "no error of JSON-RPC" if record.code is None else f"the error {record.code}"
-            message = f"answers {record.what} with {given}, where its revision asks for {wanted}"
+            given = "no JSON-RPC error" if record.code is None else f"the error {record.code}"
+            message = f"returns {given} for {record.description}; its revision requires {wanted}"
             yield Problem(message, evidence=evidence(record))
 
 
-def _accepted(tried: ItemProbes, probe: str, words: str) -> Iterator[Problem]:
-    for record in tried.records:
+def _accepted(probes: ItemProbes, probe: str, words: str) -> Iterator[Problem]:
+    for record in probes.records:
         if record.probe == probe and record.expects == "rejection" and record.outcome == "accepted":
             yield Problem(words, evidence=evidence(record))

@@ -1,4 +1,4 @@
-"""What is wrong with the answers of tools, whatever was asked."""
+"""Rules about the responses of tools, whatever was sent."""
 
 from __future__ import annotations
 
@@ -15,60 +15,60 @@ if TYPE_CHECKING:
 
 
 @rule("WIR-020", ruleset="wire", name="structured-content-invalid", severity="error", category="contract")
-def structured_invalid(tried: ItemProbes) -> Iterator[Problem]:
-    """Structured content breaks the output schema that the tool declares.
+def structured_invalid(probes: ItemProbes) -> Iterator[Problem]:
+    """Structured content violates the output schema of the tool.
 
-    Why: a server must keep to its own schema; clients that check refuse the whole answer.
-    Fix: build the answer from the type that the schema is made of, or correct the schema.
+    Why: a server must conform to its own schema; clients that validate reject the whole response.
+    Fix: build the result from the type that the schema was generated from, or correct the schema.
     """
-    yield from _flawed(tried, "structured-invalid", "answers with structured content that breaks its output schema: ")
+    yield from _flawed(probes, "structured-invalid", "returns structured content that violates its output schema: ")
 
 
 @rule("WIR-021", ruleset="wire", name="structured-content-missing", severity="error", category="contract")
-def structured_missing(tried: ItemProbes) -> Iterator[Problem]:
-    """A tool declares an output schema and answers without structured content.
+def structured_missing(probes: ItemProbes) -> Iterator[Problem]:
+    """A tool with an output schema returns no structured content.
 
-    Why: whoever declares a schema must send what it describes; clients turn such an answer into an error.
-    Fix: send `structuredContent`, with the same as text beside it, or do not declare an output schema.
+    Why: a tool with an output schema must return structured content; clients turn such a response into an error.
+    Fix: return `structuredContent`, also as text, or do not declare an output schema.
     """
-    yield from _flawed(tried, "structured-missing", "breaks the promise of its output schema: ")
+    yield from _flawed(probes, "structured-missing", "violates its output schema: ")
 
 
 @rule("WIR-022", ruleset="wire", name="malformed-content", severity="error", category="protocol")
-def malformed_content(tried: ItemProbes) -> Iterator[Problem]:
-    """The result of a call is not what the protocol revision allows.
+def malformed_content(probes: ItemProbes) -> Iterator[Problem]:
+    """The result of a call is not valid in the protocol revision.
 
-    Why: clients that check drop the answer; others show nothing, or the wrong thing.
-    Fix: send a list of content blocks of the kinds that the revision has, each with what it needs.
+    Why: clients that validate drop the response; others show nothing, or the wrong content.
+    Fix: return a list of content blocks of types that the revision supports, each with its required members.
     """
-    yield from _flawed(tried, "malformed-content", "answers with a result that the protocol does not allow: ")
+    yield from _flawed(probes, "malformed-content", "returns a result that the protocol does not allow: ")
 
 
 @rule("WIR-023", ruleset="wire", name="error-as-success", severity="warning", category="contract")
-def error_as_success(tried: ItemProbes) -> Iterator[Problem]:
-    """A result says in its text that it is an error, and is marked as a success.
+def error_as_success(probes: ItemProbes) -> Iterator[Problem]:
+    """The text of a result reports an error, but the result is marked as a success.
 
-    Why: a client counts it as done, and a model may go on as if it were.
-    Fix: set `isError` to true in the result of whatever did not work.
+    Why: the client counts the call as successful, and the model may continue as if it were.
+    Fix: set `isError: true` in the result of a failed call.
     """
-    yield from _flawed(tried, "error-as-success", "reports an error without `isError`: ")
+    yield from _flawed(probes, "error-as-success", "reports an error without `isError`: ")
 
 
 @rule("WIR-024", ruleset="wire", name="leak", severity="error", category="security")
-def leak(tried: ItemProbes) -> Iterator[Problem]:
-    """An error text gives away a stack trace, a path of the source code, or a secret.
+def leak(probes: ItemProbes) -> Iterator[Problem]:
+    """An error message reveals a stack trace, a path of source code, or a secret.
 
-    Why: an answer goes to a model, and from there anywhere; this helps an attacker, and nobody who called the tool.
-    Fix: write the details to a log, and answer with what the caller can do about it.
+    Why: a model may pass it on to anyone; it helps an attacker, but not the caller.
+    Fix: write the details to a log, and tell the caller what to do about the error.
     """
-    yield from _flawed(tried, "leak", "an error text gives away ")
+    yield from _flawed(probes, "leak", "an error message reveals ")
 
 
-def _flawed(tried: ItemProbes, kind: str, words: str) -> Iterator[Problem]:
-    """One problem for a kind of flaw: what it was the first time, and how often it came."""
+def _flawed(probes: ItemProbes, kind: str, words: str) -> Iterator[Problem]:
+    """One problem for a kind of flaw: the first occurrence and the count."""
     first: tuple[ProbeRecord, str] | None = None
     count = 0
-    for record in tried.records:
+    for record in probes.records:
         for flaw in record.flaws:
             if flaw.kind == kind:
                 first = first or (record, flaw.detail)

@@ -58,7 +58,7 @@ def purpose(subject: Subject) -> list[Loss]:
 
 def usage(subject: Subject) -> list[Loss]:
     """Whether it says when to use the tool, and when to use another."""
-    when, other = subject.parsed.told.get("usage", 0), subject.parsed.told.get("alternative", 0)
+    when, other = subject.parsed.covered.get("usage", 0), subject.parsed.covered.get("alternative", 0)
     if not when + other:
         return [Loss("does not say when to use it", 1.0)]
     if (when and other) or when + other > 2:
@@ -68,11 +68,11 @@ def usage(subject: Subject) -> list[Loss]:
 
 def limits(subject: Subject) -> list[Loss]:
     """Whether it says what the tool cannot do, needs or does not accept."""
-    told = subject.parsed.told.get("limits", 0)
-    if told:
-        return [Loss("names only one limit", 0.3)] if told == 1 else []
+    covered = subject.parsed.covered.get("limits", 0)
+    if covered:
+        return [Loss("names only one limit", 0.3)] if covered == 1 else []
     bounded = any(isinstance(schema, dict) and not _BOUNDS.isdisjoint(schema) for schema in subject.parameters.values())
-    if bounded or subject.parsed.told.get("bounds", 0):
+    if bounded or subject.parsed.covered.get("bounds", 0):
         return [Loss("no limits except those of its parameters", 0.6)]
     return [Loss("no limits", 1.0)]
 
@@ -103,10 +103,10 @@ def examples(subject: Subject) -> list[Loss]:
     """Whether it shows a call, a value or a case."""
     sentences = subject.parsed.sentences
     has_literal = any(each.has_literal for each in sentences)
-    told = subject.parsed.told.get("examples", 0)
-    if (told and has_literal) or any(each.has_call for each in sentences):
+    covered = subject.parsed.covered.get("examples", 0)
+    if (covered and has_literal) or any(each.has_call for each in sentences):
         return []
-    if told:
+    if covered:
         return [Loss("its example shows no value", 0.3)]
     if has_literal or any(map(_has_example, subject.parameters.values())):
         return [Loss("shows values, but no example of a call", 0.5)]
@@ -116,7 +116,7 @@ def examples(subject: Subject) -> list[Loss]:
 def completeness(subject: Subject) -> list[Loss]:
     """Whether it says what is returned and has enough content, and not too much."""
     losses = []
-    if not subject.tool.fields.get("outputSchema") and not subject.parsed.told.get("returns", 0):
+    if not subject.tool.fields.get("outputSchema") and not subject.parsed.covered.get("returns", 0):
         losses.append(Loss("no return format", 0.6))
     words = amount(_on_topic(subject))
     if words < ENOUGH_WORDS:
@@ -161,9 +161,9 @@ def _on_topic(subject: Subject) -> Iterable[str]:
     """The content beyond the name of related sentences: each repeats a word of another, or covers an aspect."""
     name = stems_of(subject.tool.name)
     topic = set(name).union(*map(stems_of, subject.parameters))
-    said: set[str] = set()
+    content: set[str] = set()
     for sentence in subject.parsed.sentences:
-        if not said or sentence.is_about or not topic.isdisjoint(sentence.content):
-            said |= sentence.content
+        if not content or sentence.is_about or not topic.isdisjoint(sentence.content):
+            content |= sentence.content
             topic |= sentence.content
-    return said - name
+    return content - name

@@ -89,7 +89,7 @@ class ParsedDescription(NamedTuple):
 
     sentences: tuple[Sentence, ...]
     """Without headings, filler and repetitions."""
-    told: dict[Aspect, int]
+    covered: dict[Aspect, int]
     """The number of sentences that cover each aspect, each in a new way."""
     idle: int
     """The number of sentences that are filler or repetitions."""
@@ -102,11 +102,11 @@ class ParsedDescription(NamedTuple):
 
 def parse_description(description: str, name: frozenset[str]) -> ParsedDescription:
     """Parse a description; words of the tool's name are not content for an aspect."""
-    said: set[tuple[str, ...]] = set()
+    seen: set[tuple[str, ...]] = set()
     lengths: set[int] = set()
     sentences: list[Sentence] = []
     ways: set[tuple[Aspect, str]] = set()
-    told: dict[Aspect, int] = {}
+    covered: dict[Aspect, int] = {}
     idle, section, section_used = 0, None, False
     for line in _lines(description):
         if not line:
@@ -119,16 +119,16 @@ def parse_description(description: str, name: frozenset[str]) -> ParsedDescripti
             if _is_heading(line, tokens):
                 section, section_used = _heading_aspect(tokens, text) or section, False
                 continue
-            tokens = _without_repetition(tokens, said, lengths)
+            tokens = _without_repetition(tokens, seen, lengths)
             content = _content(tokens)
             has_call = _has_call(text)
-            if tokens in said or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
+            if tokens in seen or not (content or has_call or _has_number(tokens, text) or any(map(_is_verb, tokens))):
                 idle += len(tokens) >= _IDLE_WORDS
                 continue
-            said.add(tokens)
+            seen.add(tokens)
             lengths.add(len(tokens))
             has_literal = _has_literal(text)
-            about = set(_told(tokens, text, name, has_literal))
+            about = set(_covered(tokens, text, name, has_literal))
             if section is not None:
                 section_used = True
                 if has_call or amount(content - name) >= _ENOUGH.get(section, FEW_WORDS):
@@ -136,9 +136,9 @@ def parse_description(description: str, name: frozenset[str]) -> ParsedDescripti
             new = about - ways
             ways |= new
             for aspect in {aspect for aspect, _ in new}:
-                told[aspect] = told.get(aspect, 0) + 1
+                covered[aspect] = covered.get(aspect, 0) + 1
             sentences.append(Sentence(tokens, content, bool(new), has_literal, has_call))
-    return ParsedDescription(tuple(sentences), told, idle)
+    return ParsedDescription(tuple(sentences), covered, idle)
 
 
 @lru_cache(maxsize=4096)
@@ -203,13 +203,13 @@ def _lines(description: str) -> Iterator[str]:
     return (line.strip() for line in _RUN_ON.sub("\n", text).lower().splitlines())
 
 
-def _without_repetition(tokens: tuple[str, ...], said: set[tuple[str, ...]], lengths: set[int]) -> tuple[str, ...]:
+def _without_repetition(tokens: tuple[str, ...], seen: set[tuple[str, ...]], lengths: set[int]) -> tuple[str, ...]:
     """A sentence without a repetition of another one that follows it without punctuation."""
     half = len(tokens) // 2
     if half >= _REPEATED_WORDS and tokens[:half] == tokens[half : 2 * half]:
         return tokens[:half]
     for length in lengths:
-        if _REPEATED_WORDS <= length < len(tokens) and tokens[-length:] in said:
+        if _REPEATED_WORDS <= length < len(tokens) and tokens[-length:] in seen:
             return tokens[:-length]
     return tokens
 
@@ -255,7 +255,9 @@ def _has_call(text: str) -> bool:
     return may and _CALL.search(text) is not None
 
 
-def _told(tokens: tuple[str, ...], text: str, name: frozenset[str], has_literal: bool) -> Iterator[tuple[Aspect, str]]:
+def _covered(
+    tokens: tuple[str, ...], text: str, name: frozenset[str], has_literal: bool
+) -> Iterator[tuple[Aspect, str]]:
     """The aspects a sentence covers, each with its cue."""
     cues = list(_cues(tokens, text))
     if not cues:

@@ -308,7 +308,7 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     failures = []
     for each in fuzzed.failures:
         if each.judgement.outcome != "accepted":
-            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.what or each.case.description
+            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.problem or each.case.description
             failures.append(checker.failure("", f"{outcome} at {as_json(each.case.arguments)}: {why}"))
     failures += [checker.failure("", f"crash: {crash}") for crash in crashes]
     if not facts["gate_passed"] and not failures:

@@ -104,7 +104,7 @@
     opened.clear();
   }
 
-  // The help of a rule, in place: a copy of what stands at the end of the page.
+  // The help of a rule, in place: a copy of the section at the end of the page.
   function toggleHelp(link) {
     const where = link.closest(".where");
     const shown = where.nextElementSibling;

@@ -1,4 +1,4 @@
-"""Sentences that several formats share."""
+"""Sentences and phrases that several formats share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a request, as a report shows it."""
+"""The text of a response, as reports show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools of real servers that must not be called unasked, and such that may be."""
+"""Permissions for the tool names of real servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that may change the world is called unless somebody says so."""
+"""Tools that may change something are called only on request."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_destructive_word_is_enough(name: str) -> None:
     assert "is destructive" in asked(name).reason
 
 
-@pytest.mark.parametrize("name", ["create_user", "createUser", "user.update", "runQuery", "write", "sendMail"])
+@pytest.mark.parametrize("name", ["create_user", "createUser", "user.update", "runQuery", "write", "sendMail", "reply"])
 def test_a_mutating_word_is_enough_unless_the_tool_says_that_it_only_reads(name: str) -> None:
     assert not asked(name).is_granted
     assert "may change something" in asked(name).reason
@@ -141,7 +141,7 @@ def test_all_may_be_allowed_and_the_reason_stays(name: str) -> None:
     assert granted.is_granted
     assert not granted.is_presumed
     assert granted.reason.endswith("allowed by --allow-writes")
-    assert asked(name).reason.endswith("--allow-writes calls it")
+    assert asked(name).reason.endswith("--allow-writes allows it")
 
 
 @pytest.mark.parametrize("name", [None, "", 7])
@@ -170,9 +170,9 @@ def test_nothing_that_may_change_something_is_called(here: Path, name: str) -> N
     assert called(here / "called") == SAFE
     left_out = {each["what"]: each["why"] for each in document["not_tested"]}
     assert left_out == {
-        "tool add_book": "`add` in its name may change something; --allow-writes calls it",
-        "tool delete_book": "`destructiveHint` is true; --allow-writes calls it",
-        "tool archive": "`destructiveHint` is true; --allow-writes calls it",
+        "tool add_book": "`add` in its name may change something; --allow-writes allows it",
+        "tool delete_book": "`destructiveHint` is true; --allow-writes allows it",
+        "tool archive": "`destructiveHint` is true; --allow-writes allows it",
     }
 
 

@@ -1,4 +1,4 @@
-"""Which of several requests is blamed when a server ends between two of them."""
+"""Which of several requests is blamed if a server ends between two of them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def outcomes(session: Played, names: str, *, looks: bool) -> tuple[dict[str, str
     """What is said of each request in the end, and what no request explains."""
 
     async def play() -> tuple[dict[str, str], list[str]]:
-        sender = Sender(cast("Session", session), looks=looks)
+        sender = Sender(cast("Session", session), pings=looks)
         said: dict[str, str] = {}
         numbers: dict[int, str] = {}
         for name in names:
