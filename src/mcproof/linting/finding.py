@@ -52,16 +52,8 @@ class Problem(NamedTuple):
 
     def finding(self, rule: Rule, item: Item) -> Finding:
         """This problem as a finding of a rule about an item."""
-        return Finding(
-            rule=rule,
-            item=item,
-            pointer=self.at,
-            message=self.message,
-            parameter=self.parameter,
-            evidence=self.evidence,
-            fix=self.fix,
-            near=self.near,
-        )
+        # Positional, because a catalog has thousands of findings and keywords cost 3 % of all rules together.
+        return Finding(rule, item, self.at, self.message, self.parameter, self.evidence, self.fix, self.near)
 
 
 class Finding(NamedTuple):

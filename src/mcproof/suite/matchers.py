@@ -6,7 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.suite.value_paths import MissingValue, kind_of, path_text
+from mcproof.suite.value_paths import MissingValue, path_text
+from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

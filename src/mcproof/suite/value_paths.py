@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from mcproof.errors import nearest
+from mcproof.text.jsontext import kind_of
 from mcproof.text.yamltext import DEEPEST
 
 LONGEST = 1_000
@@ -84,19 +85,6 @@ class ValuePath(NamedTuple):
 
     def _missing(self, done: int, why: str) -> MissingValue:
         return MissingValue(path_text(self.steps[:done]), why)
-
-
-def kind_of(value: Any) -> str:
-    """Return the type of a JSON value, with its article, for messages."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a string"
-    return "a list" if isinstance(value, list) else "an object"
 
 
 def _has(value: dict[str, Any]) -> str:

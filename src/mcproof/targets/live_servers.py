@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class LiveCatalogs:
     """The catalogs of the live servers among some inputs."""
 
-    def __init__(self, inputs: list[Input], asking: ConnectOptions, progress: Callable[[int, str], None]) -> None:
+    def __init__(self, inputs: list[Input], options: ConnectOptions, progress: Callable[[int, str], None]) -> None:
         from mcproof.client.captures import capture_all
 
         sources = [each for each in inputs if each.server is not None]
@@ -30,7 +30,7 @@ class LiveCatalogs:
             done += 1
             progress(done, f"of {len(sources)} servers have answered")
 
-        results, self.interrupted = capture_all([each.server for each in sources if each.server], asking, count)
+        results, self.interrupted = capture_all([each.server for each in sources if each.server], options, count)
         self._results: dict[str, Capture | ConnectError | None] = {
             each.name: result for each, result in zip(sources, results, strict=True)
         }

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.text.jsontext import kind_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -58,16 +60,7 @@ class Node(NamedTuple):
     @property
     def kind(self) -> str:
         """The type of the value, with its article, for messages."""
-        value = self.value
-        if value is None:
-            return "null"
-        if isinstance(value, bool):
-            return "a boolean"
-        if isinstance(value, int | float):
-            return "a number"
-        if isinstance(value, str):
-            return "a string"
-        return "a list" if isinstance(value, list) else "a mapping"
+        return kind_of(self.value, mapping="a mapping")
 
 
 def json_value(node: Node) -> Any:

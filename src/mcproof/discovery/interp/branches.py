@@ -106,42 +106,49 @@ def join(
         return left
     if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
         return left if type(left) is type(right) and left == right else UNKNOWN
-    for one, other in ((left, right), (right, left)):
-        owned = run.domain.join(one, other)
-        if owned is not MISSING:
-            return owned
-        if isinstance(one, Function) and isinstance(other, Function):
-            return one if _expose_same(one, other) else either_function(one)
-        if isinstance(one, Class) and isinstance(other, Class):
-            return UNKNOWN  # unknown which of the two
-        if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
-            return UNKNOWN
-        if isinstance(one, (Function, Class, Instance, External, LazyImport)):
-            if other is None:
-                return or_none(one)
-            if isinstance(one, Instance) and isinstance(other, Instance):
-                return one if one.cls is other.cls else _either_instance(one)
-            if other is UNKNOWN:
-                return UNKNOWN if isinstance(one, Class) or (isinstance(one, External) and _is_type(one)) else one
-            if isinstance(other, type(one)):
-                return one
-            if isinstance(one, LazyImport) and isinstance(other, External):
-                return one  # an import with a fallback: the one in the project
-    if isinstance(left, Signature) and isinstance(right, Signature):
-        return either(left, right)
-    if isinstance(left, list) and isinstance(right, list):
-        if _differ_in_dicts(left, right):
-            made = SourceList(left, getattr(left, "module", None))
-            made.nodes = list(getattr(left, "nodes", ()))
-            made.inherit_doubt(right, doubtful_positions(right)).inherit_doubt(left, doubtful_positions(left))
-            made.alternatives = _all_of(left, right)
-            for index, each in enumerate(right):
-                made[index] = join(run, made[index], each, {} if done is None else done, depth + 1)
-            return made
-        return _join_lists(run, left, right)
     if isinstance(left, SourceDict) and isinstance(right, SourceDict):
         return _join_dicts(run, left, right, {} if done is None else done, depth)
-    return UNKNOWN
+    if isinstance(left, list) and isinstance(right, list):
+        if not _differ_in_dicts(left, right):
+            return _join_lists(run, left, right)
+        made = SourceList(left, getattr(left, "module", None))
+        made.nodes = list(getattr(left, "nodes", ()))
+        made.inherit_doubt(right, doubtful_positions(right)).inherit_doubt(left, doubtful_positions(left))
+        made.alternatives = _all_of(left, right)
+        for index, each in enumerate(right):
+            made[index] = join(run, made[index], each, {} if done is None else done, depth + 1)
+        return made
+    if isinstance(left, Signature) and isinstance(right, Signature):
+        return either(left, right)
+    found = _join_objects(run, left, right)
+    found = _join_objects(run, right, left) if found is MISSING else found
+    return UNKNOWN if found is MISSING else found
+
+
+def _join_objects(run: Interpreter, one: Any, other: Any) -> Any:
+    """What the first of two values, a function, class, instance or import, makes of the pair; `MISSING` for others."""
+    owned = run.domain.join(one, other)
+    if owned is not MISSING:
+        return owned
+    if not isinstance(one, (Function, Class, Instance, External, LazyImport)):
+        return MISSING
+    if isinstance(one, Function) and isinstance(other, Function):
+        return one if _expose_same(one, other) else either_function(one)
+    if isinstance(one, Class) and isinstance(other, Class):
+        return UNKNOWN  # unknown which of the two
+    if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
+        return UNKNOWN
+    if other is None:
+        return or_none(one)
+    if isinstance(one, Instance) and isinstance(other, Instance):
+        return one if one.cls is other.cls else _either_instance(one)
+    if other is UNKNOWN:
+        return UNKNOWN if isinstance(one, Class) or (isinstance(one, External) and _is_type(one)) else one
+    if isinstance(other, type(one)):
+        return one
+    if isinstance(one, LazyImport) and isinstance(other, External):
+        return one  # an import with a fallback: the one in the project
+    return MISSING
 
 
 def _join_dicts(

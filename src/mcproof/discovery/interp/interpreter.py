@@ -24,6 +24,7 @@ from mcproof.discovery.interp.statements import STATEMENTS
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,
+    BudgetExceededError,
     Call,
     Class,
     External,
@@ -185,11 +186,14 @@ class Interpreter:
 
     def block(self, body: list[ast.stmt], scope: Scope) -> str | None:
         """Follow statements until control leaves the block; return how."""
+        budget = self.budget
         for statement in body:
             handler = STATEMENTS.get(type(statement))
             if handler is None:
                 continue
-            self.budget.step()
+            budget.steps += 1  # inlined `budget.step()`
+            if budget.steps > budget.limit:
+                raise BudgetExceededError
             outcome: str | None = handler(self, statement, scope)
             if outcome is not None:
                 return outcome
