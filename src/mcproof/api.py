@@ -6,7 +6,7 @@ printed, nothing exits, no configuration is read unless `config` names one, and 
 of a suite. A `McproofError` is raised if the target cannot be checked.
 
 For several targets at once, events while a run is under way, or more detail in results, build a request of
-`mcproof.execution.requests` and pass it to `mcproof.execution.execute.execute`.
+`mcproof.execution.run_requests` and pass it to `mcproof.execution.execute.execute`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from mcproof.errors import INTERRUPTED, InputError, UsageError, from_exception
 from mcproof.execution.events import RunStarted, ignore
 from mcproof.execution.execute import execute
-from mcproof.execution.requests import (
+from mcproof.execution.run_requests import (
     CallOptions,
     CatalogDocument,
     Detail,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from mcproof.execution.events import Event
-    from mcproof.execution.requests import RunRequest
+    from mcproof.execution.run_requests import RunRequest
     from mcproof.results.run import TargetResult
 
 __all__ = ["Target", "capture", "diff", "fuzz", "grade", "lint", "probe", "prove", "run_suite"]

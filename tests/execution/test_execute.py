@@ -22,7 +22,7 @@ from mcproof.execution.events import (
     TargetStarted,
 )
 from mcproof.execution.execute import execute
-from mcproof.execution.requests import (
+from mcproof.execution.run_requests import (
     CallOptions,
     CatalogDocument,
     Detail,
@@ -42,7 +42,7 @@ from mcproof.targets.argument import LiveOptions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.execution.requests import RunRequest
+    from mcproof.execution.run_requests import RunRequest
 
 TOOL = {"name": "find_book", "inputSchema": {"type": "object", "properties": {"title": {}}}}
 DATA = json.dumps([TOOL]).encode()

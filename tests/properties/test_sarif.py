@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mcproof.console import Style
 from mcproof.execution.check_catalog import Plan, check_catalog, find_problems
-from mcproof.execution.requests import Detail
+from mcproof.execution.run_requests import Detail
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
 from mcproof.linting.suppression.ignores import IgnoreTracker

@@ -233,8 +233,8 @@ def test_what_is_not_called_is_listed_in_every_format_but_mere_lists_of_findings
 
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_will_be_called_is_told_before_anything_is(here: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mcproof.cli import run_command
+def test_the_tools_are_announced_before_they_are_called(here: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mcproof.cli import request_runner
 
     said: list[str] = []
 
@@ -242,7 +242,7 @@ def test_what_will_be_called_is_told_before_anything_is(here: Path, name: str, m
         assert not (here / "called").exists()
         said.append(sentence)
 
-    monkeypatch.setattr(run_command, "tell", tell)
+    monkeypatch.setattr(request_runner, "tell", tell)
     mcproof(name, "--env", f"CALLED={here / 'called'}", "--", *command("good"))
     assert (here / "called").exists()
     assert said == [

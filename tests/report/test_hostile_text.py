@@ -14,11 +14,11 @@ from mcproof.console import Style
 from mcproof.diff.change_findings import report_changes
 from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.execution.check_catalog import Plan, check_catalog
-from mcproof.execution.requests import Detail
+from mcproof.execution.run_requests import Detail
 from mcproof.linting.registry import all_rules
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import FORMATS, harmless
-from mcproof.report.matrix import FAULTS
+from mcproof.report.matrix_grid import FAULTS
 from mcproof.results.build import rule_facts
 from mcproof.results.payloads import DiffPayload, FuzzPayload, Payload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult, Verdict

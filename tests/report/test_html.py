@@ -19,7 +19,7 @@ from jinja2 import UndefinedError
 
 from mcproof.console import without_commands
 from mcproof.execution.check_catalog import Plan, check_catalog
-from mcproof.execution.requests import Detail
+from mcproof.execution.run_requests import Detail
 from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
 from mcproof.report.html.environment import environment

@@ -17,7 +17,7 @@ from mcproof.console import Style, display_width
 from mcproof.errors import InputError
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report.formats import FORMATS, harmless
-from mcproof.report.matrix import matrix_grid
+from mcproof.report.matrix_grid import matrix_grid
 from mcproof.report.phrases import promise_sentence
 from mcproof.report.terminal import grade_card
 from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload

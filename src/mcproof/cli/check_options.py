@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.parser import words
 from mcproof.errors import UsageError
-from mcproof.execution.requests import Policy, RuleSelection, SettingsSource
+from mcproof.execution.run_requests import Policy, RuleSelection, SettingsSource
 
 if TYPE_CHECKING:
     import argparse

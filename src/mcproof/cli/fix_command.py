@@ -6,18 +6,18 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.run_command import ConsoleListener
+from mcproof.cli.request_runner import ConsoleListener
 from mcproof.console import plural, print_lines, safe, tell
 from mcproof.errors import UsageError
 from mcproof.execution.events import RunStarted, TargetFinished, TargetFixed
 from mcproof.execution.execute import execute
-from mcproof.execution.requests import FixRequest
+from mcproof.execution.run_requests import FixRequest
 
 if TYPE_CHECKING:
     from mcproof.cli.fix_options import FixOptions
     from mcproof.execution.events import Event
     from mcproof.execution.fix_targets import FixedTarget
-    from mcproof.execution.requests import LintRequest
+    from mcproof.execution.run_requests import LintRequest
     from mcproof.results.run import TargetResult
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import Style, discard_output, print_document, print_lines, tell
 from mcproof.errors import UsageError
-from mcproof.execution.requests import Detail
+from mcproof.execution.run_requests import Detail
 from mcproof.report.formats import FORMATS, harmless, parse_output, render_target
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.parser import seconds
 from mcproof.errors import UsageError
-from mcproof.execution.requests import TargetSelection
+from mcproof.execution.run_requests import TargetSelection
 from mcproof.targets.argument import LiveOptions
 
 if TYPE_CHECKING:

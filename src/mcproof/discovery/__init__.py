@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcproof.catalog.model import SourceTool
-from mcproof.discovery.frameworks.registration_patterns import may_register
+from mcproof.discovery.frameworks.source_prefilter import may_register
 from mcproof.discovery.locations import SourceLocation, SourceProblem
 from mcproof.discovery.pipeline import Discovered, discover
 from mcproof.discovery.project.source_files import decoded, python_files, read_bytes

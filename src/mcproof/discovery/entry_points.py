@@ -15,8 +15,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.document.omissions import TOO_MANY
-from mcproof.discovery.frameworks.registration_patterns import CALL_PATTERNS
-from mcproof.discovery.frameworks.tables import DECORATORS, REGISTERING_NAMES
+from mcproof.discovery.frameworks.registration_tables import DECORATORS, REGISTERING_NAMES
+from mcproof.discovery.frameworks.source_prefilter import CALL_PATTERNS
 from mcproof.discovery.interp.modules import Module, stem_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from mcproof.discovery.document.assembly import LISTS, assemble, without_duplica
 from mcproof.discovery.document.omissions import NO_END
 from mcproof.discovery.entry_points import FunctionDefinition, entry_points
 from mcproof.discovery.frameworks.mcp_domain import McpDomain
-from mcproof.discovery.frameworks.registration_patterns import may_register
-from mcproof.discovery.frameworks.tables import INSTALLED_PACKAGES
+from mcproof.discovery.frameworks.registration_tables import INSTALLED_PACKAGES
+from mcproof.discovery.frameworks.source_prefilter import may_register
 from mcproof.discovery.interp.budget import MOST_STEPS, STEPS_OF_ONE_ROOT
 from mcproof.discovery.interp.call_user_function import call_function
 from mcproof.discovery.interp.instances import instantiate

@@ -18,7 +18,7 @@ from mcproof.results.scores import Descriptions, Scores, Weakness
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.config.settings import IgnoreFor
-    from mcproof.execution.requests import Detail
+    from mcproof.execution.run_requests import Detail
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.execution.check_catalog import check_catalog
-from mcproof.execution.requests import GradeRequest
+from mcproof.execution.run_requests import GradeRequest
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.results.payloads import GradePayload, LintPayload
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import LintRequest
+    from mcproof.execution.run_requests import LintRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.results.run import RunResult
 

@@ -9,9 +9,10 @@ from mcproof import __version__
 from mcproof.config.settings import settings_for
 from mcproof.diff.change_findings import report_changes
 from mcproof.diff.compare_catalogs import compare_catalogs
-from mcproof.errors import FAILED, FINDINGS, OK, McproofError, UsageError
+from mcproof.errors import McproofError, UsageError
 from mcproof.execution.clock import Clock
 from mcproof.execution.events import RunFinished, RunStarted, TargetFinished
+from mcproof.execution.exit_code import exit_code
 from mcproof.execution.planning import given_settings
 from mcproof.execution.target_inputs import read_one
 from mcproof.results.payloads import DiffPayload
@@ -19,7 +20,7 @@ from mcproof.results.run import RunResult, TargetResult, Trouble
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import DiffRequest
+    from mcproof.execution.run_requests import DiffRequest
 
 
 def diff_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
@@ -50,7 +51,7 @@ def diff_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
         version=__version__,
         targets=[result],
         rules=list({each.rule.id: each.rule for each in result.findings}.values()),
-        exit_code=FAILED if result.trouble is not None else OK if result.passed else FINDINGS,
+        exit_code=exit_code([result]),
         started=clock.started,
         seconds=clock.seconds,
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.execution.events import ignore
-from mcproof.execution.requests import DiffRequest, FixRequest, FuzzRequest, ProbeRequest, SuiteRequest
+from mcproof.execution.run_requests import DiffRequest, FixRequest, FuzzRequest, ProbeRequest, SuiteRequest
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import RunRequest
+    from mcproof.execution.run_requests import RunRequest
     from mcproof.results.run import RunResult
 
 

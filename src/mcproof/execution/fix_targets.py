@@ -18,7 +18,7 @@ from mcproof.text.atomic import replace_files
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import FixRequest
+    from mcproof.execution.run_requests import FixRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.linting.finding import Finding
     from mcproof.results.run import RunResult

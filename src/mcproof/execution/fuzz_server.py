@@ -20,7 +20,7 @@ from mcproof.results.proof import Failure, Fuzzing
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import FuzzRequest
+    from mcproof.execution.run_requests import FuzzRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.linting.registry import Rule
     from mcproof.prove.failure_store import StoredFailure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from mcproof.config.settings import DEFAULTS, SettingsFinder, directory_of, read_settings
 from mcproof.errors import ConfigError, UsageError
 from mcproof.execution.check_catalog import Plan
-from mcproof.execution.requests import (
+from mcproof.execution.run_requests import (
     FuzzRequest,
     GradeRequest,
     LintRequest,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.config.settings import Settings
-    from mcproof.execution.requests import CheckRequest, SettingsSource
+    from mcproof.execution.run_requests import CheckRequest, SettingsSource
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
     from mcproof.targets.argument import Input

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from mcproof.errors import UsageError, nearest
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
-from mcproof.execution.requests import ProveRequest
+from mcproof.execution.run_requests import ProveRequest
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.execution.tool_calls import plan_calls, require_one_server, server_of, store_failures, tested_gates
-from mcproof.prove.contract import with_predictions
+from mcproof.prove.contract_matrix import with_predictions
 from mcproof.prove.failure_store import described
 from mcproof.prove.probe_session import ProbePlan
 from mcproof.prove.proving import default_checks, prove
@@ -18,7 +18,7 @@ from mcproof.results.payloads import ProbePayload, ProvePayload
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import ProbeRequest
+    from mcproof.execution.run_requests import ProbeRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.results.run import RunResult
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof import __version__
 from mcproof.client.secrets import hiding_whole
 from mcproof.console import plural
-from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK, InputError, McproofError
+from mcproof.errors import InputError, McproofError
 from mcproof.execution.clock import Clock
 from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
+from mcproof.execution.exit_code import exit_code
 from mcproof.results.payloads import SuitePayload
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.results.suite_tests import TestResult
@@ -22,7 +23,7 @@ from mcproof.suite.snapshots import SnapshotStore, snapshot_file, snapshot_names
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import SuiteRequest
+    from mcproof.execution.run_requests import SuiteRequest
     from mcproof.results.run import Notice
     from mcproof.suite.definition import Suite, SuiteTest
 
@@ -70,20 +71,13 @@ def run_suites(request: SuiteRequest, listen: Listener) -> RunResult:
         version=__version__,
         targets=results,
         notices=notices,
-        exit_code=INTERRUPTED if is_interrupted else _exit_code(results),
+        exit_code=exit_code(results, is_interrupted=is_interrupted),
         is_single=is_single,
         started=clock.started,
         seconds=clock.seconds,
     )
     listen(RunFinished(run))
     return run
-
-
-def _exit_code(results: list[TargetResult]) -> int:
-    """Tests that could not run outweigh tests that failed: their outcome is unknown."""
-    if not all(result.is_complete for result in results):
-        return FAILED
-    return OK if all(result.passed for result in results) else FINDINGS
 
 
 def _selected(suites: list[Suite], request: SuiteRequest) -> list[tuple[Suite, list[SuiteTest]]]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.connect import ConnectOptions
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import TargetSelection
+    from mcproof.execution.run_requests import TargetSelection
 
 
 def inputs_of(names: list[str], targets: TargetSelection) -> list[Input]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
 from mcproof.console import plural
-from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK, InputError, McproofError
+from mcproof.errors import FAILED, INTERRUPTED, InputError, McproofError
 from mcproof.execution.clock import Clock, interrupts_deferred
 from mcproof.execution.events import (
     MessageSent,
@@ -17,8 +17,9 @@ from mcproof.execution.events import (
     TargetFinished,
     TargetStarted,
 )
+from mcproof.execution.exit_code import exit_code
 from mcproof.execution.planning import Planner
-from mcproof.execution.requests import FuzzRequest, ProbeRequest
+from mcproof.execution.run_requests import FuzzRequest, ProbeRequest
 from mcproof.execution.target_inputs import (
     connect_options,
     inputs_of,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import CheckRequest
+    from mcproof.execution.run_requests import CheckRequest
     from mcproof.results.findings import RuleFacts
     from mcproof.targets.argument import Input
     from mcproof.targets.live_servers import LiveCatalogs
@@ -98,7 +99,7 @@ class TargetRun:
                 targets=results,
                 rules=self._rules(),
                 notices=notices,
-                exit_code=self._exit_code(results, notices),
+                exit_code=exit_code(results, notices, is_interrupted=self._is_interrupted),
                 is_single=single,
                 started=clock.started,
                 seconds=clock.seconds,
@@ -217,14 +218,6 @@ class TargetRun:
                 accepted, new, gone = baseline.update()
                 message = f"{plural(accepted, 'finding')} accepted, {new:,} new, {gone:,} gone"
             self._listen(MessageSent(f"{baseline.file}: {message}"))
-
-    def _exit_code(self, results: list[TargetResult], notices: list[Notice]) -> int:
-        if self._is_interrupted:
-            return INTERRUPTED
-        if any(result.trouble is not None for result in results):
-            return FAILED
-        is_stale = any(notice.level == "error" for notice in notices)
-        return OK if not is_stale and all(result.passed for result in results) else FINDINGS
 
     def _rules(self) -> list[RuleFacts]:
         """The rules that ran on any target; rules about connections and calls only if there were any."""

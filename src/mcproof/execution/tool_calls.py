@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Tool
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.events import Listener
-    from mcproof.execution.requests import CallOptions, TargetSelection
+    from mcproof.execution.run_requests import CallOptions, TargetSelection
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.prove.failure_store import StoredFailure
     from mcproof.results.run import Gate

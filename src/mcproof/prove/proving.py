@@ -8,7 +8,7 @@ from mcproof.client.session import Session
 from mcproof.exchange.probe_facts import CHECKS, SEVERAL, ItemProbes, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
 from mcproof.prove import protocol_probes
-from mcproof.prove.contract import cell_of
+from mcproof.prove.contract_matrix import cell_of
 from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.outcomes import failed_as, flaws_in, passed
 from mcproof.prove.probe_session import ProbeSession

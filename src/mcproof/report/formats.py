@@ -106,8 +106,8 @@ _TEXTS: dict[Kind, tuple[str, str]] = {
     "lint": ("frames", "frames"),
     "grade": ("grade_card", "card"),
     "diff": ("change_list", "changes_text"),
-    "probe": ("probe_grid", "probe_text"),
-    "prove": ("probe_grid", "prove_text"),
+    "probe": ("matrix_text", "probe_text"),
+    "prove": ("matrix_text", "prove_text"),
     "fuzz": ("fuzz_bars", "fuzz_text"),
     "suite": ("test_list", "tests_text"),
 }

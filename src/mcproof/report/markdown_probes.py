@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from mcproof.console import plural
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.markdown import code, escaped
-from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
+from mcproof.report.matrix_grid import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.phrases import arguments_text, probe_sentence
 from mcproof.results.proof import predictions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.report.matrix import Grid, Mark, Square
+    from mcproof.report.matrix_grid import Grid, Mark, Square
     from mcproof.results.proof import Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcproof.linting.finding import Finding
 
 
-class SourceLocation(NamedTuple):
+class FindingLocation(NamedTuple):
     """The location of a finding in source; without a line if it is about no part of it."""
 
     file: str
@@ -26,7 +26,7 @@ class SourceLocation(NamedTuple):
         return self.file, self.line or 0, self.column or 0
 
 
-def locate_findings(catalog: Catalog, findings: list[Finding]) -> list[SourceLocation]:
+def locate_findings(catalog: Catalog, findings: list[Finding]) -> list[FindingLocation]:
     """Return the location of each finding: of its pointer, or of the nearest part around it that has one."""
     return [
         locate(catalog, each.near if isinstance(each.near, str) else each.item.pointer + each.pointer)
@@ -34,20 +34,20 @@ def locate_findings(catalog: Catalog, findings: list[Finding]) -> list[SourceLoc
     ]
 
 
-def locate(catalog: Catalog, pointer: str) -> SourceLocation:
+def locate(catalog: Catalog, pointer: str) -> FindingLocation:
     """Return the location of a part of a catalog; only the name of the target if it has none."""
     found = _nearest(catalog.source, pointer) if catalog.source is not None and pointer else None
-    return SourceLocation(catalog.name, None, None, None) if found is None else found
+    return FindingLocation(catalog.name, None, None, None) if found is None else found
 
 
-def _nearest(source: Discovered, pointer: str) -> SourceLocation | None:
+def _nearest(source: Discovered, pointer: str) -> FindingLocation | None:
     """Return the location of a part, or of what contains it; problems of discovery are under `/problems`."""
     if pointer.startswith("/problems/"):
         file, line, column, _ = source.problems[int(pointer.rpartition("/")[2])]
-        return SourceLocation(file, line, column, None)
+        return FindingLocation(file, line, column, None)
     while pointer:
         if (location := source.locations.get(pointer)) is not None:
-            return SourceLocation(*location)
+            return FindingLocation(*location)
         pointer = pointer.rpartition("/")[0]
     return None
 
@@ -58,7 +58,7 @@ class SourceLines:
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {}
 
-    def snippet(self, location: SourceLocation) -> Snippet | None:
+    def snippet(self, location: FindingLocation) -> Snippet | None:
         """Return the line of a location, with the part to highlight; None if there is none to show."""
         if location.line is None or location.column is None:
             return None

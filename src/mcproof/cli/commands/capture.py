@@ -7,7 +7,7 @@ import sys
 
 from mcproof.cli.outputs import refuse_unwritable
 from mcproof.cli.parser import Parser
-from mcproof.cli.run_command import ConsoleListener
+from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import add_live, parse_targets
 from mcproof.config.settings import settings_for
 from mcproof.console import plural, tell

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.config.settings import IgnoreFor, Settings
-    from mcproof.execution.requests import SettingsSource
+    from mcproof.execution.run_requests import SettingsSource
 
 EPILOG = """\
 The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the folder of the target or the nearest

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from mcproof.cli.check_options import FAIL_ON
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.cli.run_command import run_command
+from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import add_live, parse_targets
 from mcproof.errors import InputError, UsageError
-from mcproof.execution.requests import DiffRequest
+from mcproof.execution.run_requests import DiffRequest
 
 if TYPE_CHECKING:
     import argparse

@@ -6,10 +6,10 @@ from mcproof.cli.call_options import add_calls, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number
-from mcproof.cli.run_command import run_command
+from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import add_live, add_targets, parse_targets
 from mcproof.execution.planning import FUZZ
-from mcproof.execution.requests import FuzzRequest
+from mcproof.execution.run_requests import FuzzRequest
 
 
 def parser() -> Parser:

@@ -7,10 +7,10 @@ import argparse
 from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.cli.run_command import run_command
+from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import add_live, add_targets, parse_targets
 from mcproof.execution.planning import GRADE
-from mcproof.execution.requests import GradeRequest
+from mcproof.execution.run_requests import GradeRequest
 from mcproof.scores.grade import LETTERS
 
 

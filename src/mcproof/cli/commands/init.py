@@ -12,12 +12,12 @@ from mcproof.config.settings import settings_for
 from mcproof.console import Counter, plural, print_document, shell_word, tell
 from mcproof.errors import FAILED, OK, InputError, McproofError, UsageError
 from mcproof.execution.planning import resolve_target
-from mcproof.execution.requests import CallOptions
+from mcproof.execution.run_requests import CallOptions
 from mcproof.execution.target_inputs import connect_options, inputs_of, refuse_partial
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.execution.requests import TargetSelection
+    from mcproof.execution.run_requests import TargetSelection
     from mcproof.suite.scaffold.drafts import Draft
     from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite
     from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames

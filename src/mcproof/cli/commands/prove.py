@@ -5,8 +5,8 @@ from __future__ import annotations
 from mcproof.cli.commands.probe import add_probing, parse_probing
 from mcproof.cli.outputs import parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.cli.run_command import run_command
-from mcproof.execution.requests import ProveRequest
+from mcproof.cli.request_runner import run_command
+from mcproof.execution.run_requests import ProveRequest
 
 
 def parser() -> Parser:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.client.endpoints import Endpoint
-    from mcproof.execution.requests import TargetSelection
+    from mcproof.execution.run_requests import TargetSelection
     from mcproof.prove.failure_store import StoredFailure
     from mcproof.prove.replaying import ReplayResult
 

@@ -11,7 +11,7 @@ from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
 from mcproof.console import tell
 from mcproof.errors import FAILED, UsageError
-from mcproof.execution.requests import SuiteRequest
+from mcproof.execution.run_requests import SuiteRequest
 
 if TYPE_CHECKING:
     import argparse
@@ -80,7 +80,7 @@ def _parse(options: argparse.Namespace) -> SuiteRequest:
 
 def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
     """Run the suites once; text output lists every mistake in an invalid suite."""
-    from mcproof.cli.run_command import run_command
+    from mcproof.cli.request_runner import run_command
     from mcproof.suite.parse.problems import SuiteError
 
     try:

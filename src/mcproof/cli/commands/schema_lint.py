@@ -6,10 +6,10 @@ from mcproof.cli.check_options import add_policy, add_selection, parse_policy, p
 from mcproof.cli.fix_options import add_fixing, parse_fixing
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.cli.run_command import run_command
+from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import add_live, add_targets, parse_targets
 from mcproof.execution.planning import SCHEMA_LINT
-from mcproof.execution.requests import SchemaLintRequest
+from mcproof.execution.run_requests import SchemaLintRequest
 
 EPILOG = """\
 The fix closes objects (`additionalProperties: false`) and adds `required` lists. It invents no types and no bounds:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.client.failures import ConnectError, LostError, UnsentError
 from mcproof.client.peer import Peer
-from mcproof.client.transports.started import MARK, STARTED
+from mcproof.client.transports.started_processes import MARK, STARTED
 from mcproof.errors import reason_of
 from mcproof.exchange.connection_facts import ProcessEnd, cropped
 

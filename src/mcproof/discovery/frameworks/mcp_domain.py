@@ -6,19 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.document.omissions import NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
 from mcproof.discovery.frameworks import mixins, tool_objects, tool_transforms, visibility
-from mcproof.discovery.frameworks.registrations import FASTMCP_MARK, mount, register, remove_tool
-from mcproof.discovery.frameworks.servers import (
-    ListHandler,
-    PendingRegistration,
-    ServerInfo,
-    ServerValue,
-    ToolHandle,
-    framework_of,
-    join_servers,
-    server_of,
-    set_info,
-)
-from mcproof.discovery.frameworks.tables import (
+from mcproof.discovery.frameworks.registration_tables import (
     CATALOG_KEYS,
     DECORATORS,
     LIST_HANDLERS,
@@ -34,6 +22,18 @@ from mcproof.discovery.frameworks.tables import (
     SERVER_PARTS,
     UNTYPED_METHODS,
     ServerMethod,
+)
+from mcproof.discovery.frameworks.registrations import FASTMCP_MARK, mount, register, remove_tool
+from mcproof.discovery.frameworks.servers import (
+    ListHandler,
+    PendingRegistration,
+    ServerInfo,
+    ServerValue,
+    ToolHandle,
+    framework_of,
+    join_servers,
+    server_of,
+    set_info,
 )
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.frameworks.tables import MIXIN_DECORATORS, MIXIN_METHODS, MIXIN_SEPARATORS
+from mcproof.discovery.frameworks.registration_tables import MIXIN_DECORATORS, MIXIN_METHODS, MIXIN_SEPARATORS
 from mcproof.discovery.interp.values import UNKNOWN, Call, ExternalCall, Function
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.document.omissions import TOO_MANY
 from mcproof.discovery.frameworks.servers import Mount, RegisteredItem, server_of
-from mcproof.discovery.interp.value_tests import truth
+from mcproof.discovery.interp.value_facts import truth
 from mcproof.discovery.interp.values import UNKNOWN, Class, ExternalCall, Function, Instance
 
 if TYPE_CHECKING:

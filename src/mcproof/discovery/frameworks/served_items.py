@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.document.omissions import LIST_CHANGED, NO_PREFIX, OPEN_LIST, TOO_MANY
+from mcproof.discovery.frameworks.registration_tables import CATALOG_KEYS, PROTOCOL_TYPES
 from mcproof.discovery.frameworks.servers import RegisteredItem, is_incomplete, listed
-from mcproof.discovery.frameworks.tables import CATALOG_KEYS, PROTOCOL_TYPES
 from mcproof.discovery.frameworks.visibility import is_shown
 from mcproof.discovery.interp.budget import STEPS_OF_ONE_ROOT
 from mcproof.discovery.interp.builtin_values import unwrapped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.frameworks.tables import CONSTRUCTOR_PARAMETERS, LIST_RESULTS, SERVER_CLASSES
+from mcproof.discovery.frameworks.registration_tables import CONSTRUCTOR_PARAMETERS, LIST_RESULTS, SERVER_CLASSES
 from mcproof.discovery.interp.containers import EXACT, SourceList, doubtful_positions, extent_of
 from mcproof.discovery.interp.values import UNKNOWN, Call, External, ExternalCall, Function, Instance, argument_nodes
 

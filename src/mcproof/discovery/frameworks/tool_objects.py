@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.frameworks import fastmcp_docstrings
-from mcproof.discovery.frameworks.tables import PACKAGES
+from mcproof.discovery.frameworks.registration_tables import PACKAGES
 from mcproof.discovery.interp.attributes import docstring_of
 from mcproof.discovery.interp.containers import EXACT, extent_of
 from mcproof.discovery.interp.values import UNKNOWN, External, ExternalCall, Function, Method

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.frameworks.tables import LISTING_METHODS
+from mcproof.discovery.frameworks.registration_tables import LISTING_METHODS
 from mcproof.discovery.frameworks.visibility import Switch, switches_of_call
 from mcproof.discovery.interp.builtin_values import unwrapped
 from mcproof.discovery.interp.values import UNKNOWN, Call, Class, ExternalCall, Function, Instance

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.discovery.interp.containers import BOUNDED, SourceDict, SourceList, doubtful_positions, extent_of
 from mcproof.discovery.interp.imports import LazyImport
 from mcproof.discovery.interp.parameters import Signature, either
-from mcproof.discovery.interp.value_tests import or_none
+from mcproof.discovery.interp.value_facts import or_none
 from mcproof.discovery.interp.values import (
     MISSING,
     PLAIN,

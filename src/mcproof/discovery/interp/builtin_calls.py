@@ -18,7 +18,7 @@ from mcproof.discovery.interp.containers import (
     is_certain,
 )
 from mcproof.discovery.interp.text_format import LONGEST, displayed, is_short
-from mcproof.discovery.interp.value_tests import MOST_VALUES_KNOWN, is_known, truth
+from mcproof.discovery.interp.value_facts import MOST_VALUES_KNOWN, is_known, truth
 from mcproof.discovery.interp.values import PLAIN, UNKNOWN
 
 

@@ -17,7 +17,7 @@ from mcproof.discovery.interp.containers import (
 )
 from mcproof.discovery.interp.enumerations import MIXED, distinct_members, is_enum
 from mcproof.discovery.interp.text_format import LONGEST, is_all_plain, percent_format
-from mcproof.discovery.interp.value_tests import may_be_none
+from mcproof.discovery.interp.value_facts import may_be_none
 from mcproof.discovery.interp.values import (
     PLAIN,
     UNKNOWN,

@@ -13,7 +13,7 @@ from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful
 from mcproof.discovery.interp.instances import call_super, instantiate
 from mcproof.discovery.interp.parameters import Parameter, Signature, replaced
 from mcproof.discovery.interp.special_calls import SPECIAL, ordered
-from mcproof.discovery.interp.value_tests import size_of
+from mcproof.discovery.interp.value_facts import size_of
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,

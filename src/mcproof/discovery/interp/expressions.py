@@ -30,7 +30,7 @@ from mcproof.discovery.interp.containers import (
 )
 from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.text_format import LONGEST, format_value
-from mcproof.discovery.interp.value_tests import truth
+from mcproof.discovery.interp.value_facts import truth
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     BudgetExceededError,

@@ -23,7 +23,7 @@ from mcproof.discovery.interp.containers import (
 )
 from mcproof.discovery.interp.expressions import LONGEST_LOOP
 from mcproof.discovery.interp.imports import ModuleValue
-from mcproof.discovery.interp.value_tests import truth
+from mcproof.discovery.interp.value_facts import truth
 from mcproof.discovery.interp.values import (
     MISSING,
     UNKNOWN,

@@ -19,7 +19,7 @@ from mcproof.discovery.interp.builtin_values import binary_operation, items_of, 
 from mcproof.discovery.interp.containers import SourceList, doubtful_positions
 from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
 from mcproof.discovery.interp.imports import import_from, import_modules
-from mcproof.discovery.interp.value_tests import truth
+from mcproof.discovery.interp.value_facts import truth
 from mcproof.discovery.interp.values import (
     UNKNOWN,
     Call,

@@ -11,7 +11,7 @@ from mcproof.discovery.frameworks.function_schemas import derive
 from mcproof.discovery.interp.attributes import docstring_of
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
 from mcproof.discovery.interp.parameters import written_parameters
-from mcproof.discovery.interp.value_tests import is_known
+from mcproof.discovery.interp.value_facts import is_known
 from mcproof.discovery.interp.values import External, ExternalCall, Generic
 from mcproof.discovery.pydantic.schema_nodes import references
 from mcproof.discovery.rendering.node_locations import name_location

@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.leaks import leak_in
+from mcproof.exchange.information_leaks import leak_in
 from mcproof.exchange.probe_facts import FAILURE_OF, ResponseFlaw
 from mcproof.exchange.responses import error_text, flaws_of
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD

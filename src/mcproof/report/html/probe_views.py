@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.html.wording import bar_width
-from mcproof.report.matrix import DOUBTFUL, TITLES, matrix_grid, probe_grid, server_probes
+from mcproof.report.matrix_grid import DOUBTFUL, TITLES, matrix_grid, probe_grid, server_probes
 from mcproof.report.phrases import probe_sentence
 
 if TYPE_CHECKING:
-    from mcproof.report.matrix import Grid, Square
+    from mcproof.report.matrix_grid import Grid, Square
     from mcproof.results.proof import Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
 

@@ -8,7 +8,7 @@ from mcproof.console import plural
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.phrases import arguments_text, fuzz_sentence
 from mcproof.report.probe_rules import covered_by_failures
-from mcproof.report.terminal.probe_grid import findings_text, untested_text, verdict_line
+from mcproof.report.terminal.matrix_text import findings_text, untested_text, verdict_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

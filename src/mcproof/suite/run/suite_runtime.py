@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import hiding, hiding_whole
-from mcproof.client.transports.started import STARTED
+from mcproof.client.transports.started_processes import STARTED
 from mcproof.results.run import Notice
 from mcproof.results.suite_tests import TestResult
 from mcproof.suite.run.caller import Caller

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mcproof.discovery.frameworks.tables import DECORATORS, REGISTERING_NAMES
+from mcproof.discovery.frameworks.registration_tables import DECORATORS, REGISTERING_NAMES
 from mcproof.discovery.project.source_files import is_test
 
 _SERVER = rb"(?:[(\[.]| as |(?<=\(%b)|(?<=import %b)|(?<=[., ]%b)\):)"

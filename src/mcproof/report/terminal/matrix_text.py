@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural
-from mcproof.report.matrix import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
+from mcproof.report.matrix_grid import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.phrases import probe_sentence, promise_sentence, scope_of, split_static, static_sentence
 from mcproof.report.terminal.frames import frame
 from mcproof.results.findings import group_by_fault
@@ -14,7 +14,7 @@ from mcproof.results.proof import predictions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.report.matrix import Grid, Mark, Row
+    from mcproof.report.matrix_grid import Grid, Mark, Row
     from mcproof.results.findings import ReportedFinding
     from mcproof.results.proof import ProbeResult
     from mcproof.results.run import TargetResult

@@ -24,7 +24,7 @@ from mcproof.execution.execute import execute
 if TYPE_CHECKING:
     from mcproof.cli.outputs import OutputOptions
     from mcproof.execution.events import Event
-    from mcproof.execution.requests import RunRequest
+    from mcproof.execution.run_requests import RunRequest
     from mcproof.prove.permission import Permission
     from mcproof.results.run import TargetResult
 

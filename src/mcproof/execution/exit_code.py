@@ -1,0 +1,27 @@
+"""The exit code of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcproof.results.run import Notice, TargetResult
+
+
+def exit_code(results: Iterable[TargetResult], notices: Iterable[Notice] = (), *, is_interrupted: bool = False) -> int:
+    """Return the exit code for the results of all targets.
+
+    What could not be checked outweighs what failed, because its outcome is unknown. Whether findings fail a target is
+    up to its `fail_on`; a stale baseline entry fails the run.
+    """
+    results = list(results)
+    if is_interrupted:
+        return INTERRUPTED
+    if not all(result.is_complete for result in results):
+        return FAILED
+    is_stale = any(notice.level == "error" for notice in notices)
+    return OK if not is_stale and all(result.passed for result in results) else FINDINGS
