@@ -464,9 +464,9 @@ def test_a_stored_run_keeps_comments_as_what_suppresses(tmp_path: Path) -> None:
     assert '"suppressions": [{"kind": "inSource", "status": "accepted", "justification": "bought in bulk"}]' in sarif
 
 
-def test_the_grade_says_how_much_comments_leave_out(tmp_path: Path) -> None:
+def test_the_grade_counts_findings_that_comments_ignore(tmp_path: Path) -> None:
     written(tmp_path, SERVER, buy="# mcproof: ignore[tool-no-description]")
-    assert "1 finding ignored by comments in the source, with no cost" in run("grade", "server.py", cwd=tmp_path).stdout
+    assert "1 finding ignored by comments in the source, at no cost" in run("grade", "server.py", cwd=tmp_path).stdout
 
 
 def test_what_a_comment_ignores_is_not_fixed(tmp_path: Path) -> None:
