@@ -18,7 +18,7 @@ from mcproof.errors import InputError
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix_grid import matrix_grid
-from mcproof.report.phrases import promise_sentence
+from mcproof.report.outcome_phrases import promise_sentence
 from mcproof.report.terminal import grade_card
 from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.console import safe, without_commands
 from mcproof.linting.finding import LEVELS
 from mcproof.report.ci_paths import repository_path
-from mcproof.report.phrases import merge_unrun
+from mcproof.report.outcome_phrases import merge_unrun
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:

@@ -9,16 +9,8 @@ from mcproof.console import plural, safe
 from mcproof.linting.finding import LEVELS
 from mcproof.report.as_tests import SUPPRESSED
 from mcproof.report.ci_paths import repository_path
-from mcproof.report.phrases import (
-    CHANGE_WORDS,
-    gate_sentence,
-    merge_unrun,
-    scope_of,
-    split_static,
-    static_sentence,
-    summary_sentence,
-    tests_sentence,
-)
+from mcproof.report.outcome_phrases import merge_unrun, split_static, static_sentence, summary_sentence, tests_sentence
+from mcproof.report.phrases import CHANGE_WORDS, gate_sentence, scope_of
 from mcproof.report.probe_rules import covered_by_failures
 from mcproof.results.findings import group_by_fault
 from mcproof.results.payloads import CALLING

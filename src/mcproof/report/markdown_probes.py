@@ -8,7 +8,7 @@ from mcproof.console import plural
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.markdown import code, escaped
 from mcproof.report.matrix_grid import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.phrases import arguments_text, probe_sentence
+from mcproof.report.outcome_phrases import arguments_text, probe_sentence
 from mcproof.results.proof import predictions
 
 if TYPE_CHECKING:

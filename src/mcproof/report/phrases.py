@@ -5,32 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural, shell_word
-from mcproof.exchange.probe_facts import CASE_OUTCOMES
-from mcproof.results.proof import promises
 from mcproof.results.run import BROKEN
-from mcproof.results.suite_tests import count_outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from mcproof.results.findings import ReportedFinding
-    from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
     from mcproof.results.run import Gate, TargetResult
-    from mcproof.results.suite_tests import TestResult
 
 COUNTED = {"tools": "tool", "resources": "resource", "templates": "template", "prompts": "prompt"}
 CHANGE_WORDS = {"error": "breaking", "warning": "cannot tell", "note": "compatible"}
 """The levels of changes, in words."""
-
-_OUTCOME_WORDS = {
-    "clean": ("clean", "clean"),
-    "accepted": ("invalid but accepted", "invalid but accepted"),
-    "crash": ("crash", "crashes"),
-    "hang": ("hang", "hangs"),
-    "protocol_violation": ("protocol violation", "protocol violations"),
-    "leak": ("leak", "leaks"),
-}
-_TEST_WORDS = {"error": "could not run", "not_applicable": "not applicable"}
 
 
 def scope_of(result: TargetResult) -> str:
@@ -66,101 +48,3 @@ def gate_sentence(gate: Gate) -> str:
     if gate.gate == "tested":
         return f"{plural(int(gate.actual), 'request')} judged, at least {gate.limit} required"
     return f"{gate.actual:,} tokens, at most {gate.limit:,} allowed"
-
-
-def summary_sentence(result: TargetResult) -> str:
-    """Return the result of a kind of run that tests, in one sentence; empty for the others."""
-    payload = result.payload
-    if payload.kind == "suite":
-        return tests_sentence(payload.tests)
-    if payload.kind == "prove":
-        return promise_sentence(payload.matrix)
-    if payload.kind == "probe":
-        return probe_sentence(payload.probes)
-    return fuzz_sentence(payload.fuzzing) if payload.kind == "fuzz" else ""
-
-
-def promise_sentence(matrix: list[Cell]) -> str:
-    declared, kept, broken, not_tested, doubtful = promises(matrix)
-    if not matrix:
-        return "no tools to test"
-    if not declared:
-        return "the schemas make no promises"
-    doubts = f" ({doubtful:,} doubtful)" if doubtful else ""
-    return f"{plural(declared, 'promise')}: {kept:,} kept{doubts}, {broken:,} broken, {not_tested:,} not tested"
-
-
-def probe_sentence(probes: list[ProbeResult]) -> str:
-    """Return how many probes passed and failed, and how many were left out."""
-    judged = [each.passed for each in probes if each.passed is not None]
-    left_out = [each.outcome for each in probes if each.passed is None]
-    parts = [
-        f"{left_out.count(outcome):,} {outcome.replace('_', ' ')}"
-        for outcome in ("not_tested", "not_applicable")
-        if outcome in left_out
-    ]
-    if not judged:
-        return ", ".join(["no probes judged", *parts])
-    passed, failed = judged.count(True), judged.count(False)
-    return f"{plural(len(judged), 'probe')} judged: " + ", ".join([f"{passed:,} passed", f"{failed:,} failed", *parts])
-
-
-def fuzz_sentence(fuzzing: Fuzzing) -> str:
-    if not fuzzing.cases:
-        return "no cases were sent"
-    counts = [
-        f"{count:,} {_OUTCOME_WORDS[name][count != 1]}"
-        for name in CASE_OUTCOMES
-        if (count := fuzzing.outcomes.get(name))
-    ]
-    return f"{plural(fuzzing.cases, 'case')}: {', '.join(counts)}"
-
-
-def tests_sentence(tests: list[TestResult]) -> str:
-    """Return the number of tests, by outcome."""
-    parts = [f"{count:,} {_TEST_WORDS.get(name, name)}" for name, count in count_outcomes(tests).items() if count]
-    return f"{plural(len(tests), 'test')}: {', '.join(parts)}" if tests else "no tests"
-
-
-def merge_unrun(tests: list[TestResult]) -> list[TestResult]:
-    """Merge tests that could not run on one server for one reason into one entry, for people."""
-    groups: dict[tuple[str, str], list[TestResult]] = {}
-    for test in tests:
-        if _is_unrun(test):
-            groups.setdefault((test.server, test.message), []).append(test)
-    merged = []
-    for test in tests:
-        group = groups.pop((test.server, test.message), None) if _is_unrun(test) else [test]
-        if group is not None and len(group) == 1:
-            merged.append(test)
-        elif group is not None:
-            name = f"{plural(len(group), 'test')} on `{test.server}` could not run"
-            detail = next((each.detail for each in group if each.detail), "")
-            merged.append(test._replace(name=name, block="", detail=detail))
-    return merged
-
-
-def _is_unrun(test: TestResult) -> bool:
-    return test.outcome == "error" and test.block not in ("setup", "teardown")
-
-
-def split_static(findings: Iterable[ReportedFinding]) -> tuple[list[ReportedFinding], int]:
-    """Return the findings to show for a server that was called, and the number of strict findings left out.
-
-    The strict rules say of a schema what probes say of the server; people see only the latter.
-    """
-    all_findings = list(findings)
-    shown = [each for each in all_findings if each.rule.ruleset != "strict"]
-    return shown, len(all_findings) - len(shown)
-
-
-def static_sentence(count: int) -> str:
-    """Return where to see the strict findings left out."""
-    return f"{plural(count, 'finding')} of the strict rules not shown; see `mcproof schema-lint`"
-
-
-def arguments_text(failure: Failure) -> str:
-    """Return the arguments of a failed case as readable JSON."""
-    from json import dumps
-
-    return dumps(failure.arguments, ensure_ascii=False)

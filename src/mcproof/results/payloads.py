@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.results.proof import Fuzzing
-
 if TYPE_CHECKING:
-    from mcproof.results.proof import Cell, ProbeResult
+    from mcproof.results.proof import Cell, Fuzzing, ProbeResult
     from mcproof.results.suite_tests import TestResult
 
 Kind = Literal["lint", "grade", "diff", "probe", "prove", "fuzz", "suite"]
@@ -54,7 +52,7 @@ class ProvePayload(NamedTuple):
 class FuzzPayload(NamedTuple):
     """The result of fuzzing."""
 
-    fuzzing: Fuzzing = Fuzzing(seed=0, cases=0, outcomes={}, failures=[])
+    fuzzing: Fuzzing
     kind: Literal["fuzz"] = "fuzz"
 
 
@@ -70,16 +68,19 @@ Payload = LintPayload | GradePayload | DiffPayload | ProbePayload | ProvePayload
 CALLING: tuple[Kind, ...] = ("probe", "prove", "fuzz")
 """The kinds of run that call the tools of a live server."""
 
-_PAYLOADS: dict[str, type[Payload]] = {
-    "grade": GradePayload,
-    "diff": DiffPayload,
-    "probe": ProbePayload,
-    "prove": ProvePayload,
-    "fuzz": FuzzPayload,
-    "run": SuitePayload,
+_EMPTY: dict[str, Payload] = {
+    "grade": GradePayload(),
+    "diff": DiffPayload(),
+    "probe": ProbePayload(),
+    "prove": ProvePayload(),
+    "run": SuitePayload(),
 }
 
 
 def empty_payload(command: str) -> Payload:
     """Return the payload of a target that a command could not check."""
-    return _PAYLOADS.get(command, LintPayload)()
+    if command == "fuzz":
+        from mcproof.results.proof import Fuzzing
+
+        return FuzzPayload(Fuzzing(seed=0, cases=0, outcomes={}, failures=[]))
+    return _EMPTY.get(command, LintPayload())

@@ -16,7 +16,7 @@ from mcproof.report.html.suite_views import all_tests, by_outcome, tests_headlin
 from mcproof.report.html.target_view import TargetView
 from mcproof.report.html.wording import GRADE_TONES, LOOKS, words_of
 from mcproof.report.matrix_grid import FAULTS, MEANINGS, mark_of
-from mcproof.report.phrases import arguments_text
+from mcproof.report.outcome_phrases import arguments_text
 from mcproof.results.proof import predictions
 from mcproof.results.suite_tests import OUTCOMES
 from mcproof.scores.grade import BONUS_LENGTH, LETTERS

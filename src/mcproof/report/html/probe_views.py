@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.html.wording import bar_width
 from mcproof.report.matrix_grid import DOUBTFUL, TITLES, matrix_grid, probe_grid, server_probes
-from mcproof.report.phrases import probe_sentence
+from mcproof.report.outcome_phrases import probe_sentence
 
 if TYPE_CHECKING:
     from mcproof.report.matrix_grid import Grid, Square

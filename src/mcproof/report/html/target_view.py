@@ -10,7 +10,8 @@ from mcproof.linting.finding import LEVELS, level_of
 from mcproof.report.html.finding_views import Findings
 from mcproof.report.html.suite_views import OPEN, by_outcome, duration, servers_of, test_shares, tests_headline
 from mcproof.report.html.wording import GRADE_TONES, Share, Words, bar_width
-from mcproof.report.phrases import failing_words, fixing_command, gate_sentence, scope_of, summary_sentence
+from mcproof.report.outcome_phrases import summary_sentence
+from mcproof.report.phrases import failing_words, fixing_command, gate_sentence, scope_of
 from mcproof.results.payloads import CALLING
 from mcproof.results.proof import promises
 from mcproof.scores.grade import BONUS, BONUS_LENGTH, THRESHOLDS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import plural
 from mcproof.exchange.probe_facts import CASE_OUTCOMES
-from mcproof.report.phrases import arguments_text, fuzz_sentence
+from mcproof.report.outcome_phrases import arguments_text, fuzz_sentence
 from mcproof.report.probe_rules import covered_by_failures
 from mcproof.report.terminal.matrix_text import findings_text, untested_text, verdict_line
 

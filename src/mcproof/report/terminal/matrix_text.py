@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural
 from mcproof.report.matrix_grid import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.phrases import probe_sentence, promise_sentence, scope_of, split_static, static_sentence
+from mcproof.report.outcome_phrases import probe_sentence, promise_sentence, split_static, static_sentence
+from mcproof.report.phrases import scope_of
 from mcproof.report.terminal.frames import frame
 from mcproof.results.findings import group_by_fault
 from mcproof.results.proof import predictions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.report.phrases import merge_unrun, tests_sentence
+from mcproof.report.outcome_phrases import merge_unrun, tests_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
