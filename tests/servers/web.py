@@ -52,7 +52,7 @@ class Web:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._connections: set[asyncio.Task[Any]] = set()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -73,14 +73,17 @@ class Web:
     async def _shut(self) -> None:
         assert self._server is not None
         self._server.close()
-        for task in self._tasks:
+        connections = list(self._connections)
+        for task in connections:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*connections, return_exceptions=True)
+        await asyncio.sleep(0)  # a transport closes in the next turn of its loop
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._tasks.add(task)
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
         CONNECTION.set(writer)
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
@@ -94,7 +97,6 @@ class Web:
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
-            self._tasks.discard(task)
             writer.close()
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
