@@ -78,6 +78,7 @@ def test_a_diff_has_the_changes_as_findings() -> None:
     assert not renamed.passed
 
 
+@pytest.mark.slow
 def test_a_command_is_captured_linted_proved_and_fuzzed(here: Path) -> None:
     snapshot = api.capture(DEMO)
     assert rules(api.lint(snapshot)) <= rules(api.lint(DEMO))

@@ -23,6 +23,7 @@ SERVERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_capture_is_judged_like_its_server(tmp_path: Path, server: str) -> None:
     file = str(tmp_path / "captured.json")

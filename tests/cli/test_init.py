@@ -101,6 +101,7 @@ def test_nothing_is_called_where_that_is_asked_for(tmp_path: Path) -> None:
     assert "expect:\n      - {target: result.isError, matcher: {exact: false}}\n    negative_path:" in text_of(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_same_server_gets_the_same_suite(tmp_path: Path) -> None:
     texts = []
     for _ in range(2):

@@ -102,6 +102,7 @@ def test_the_run_report_says_how_the_server_was_spoken_to(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", WIRE)
 def test_a_fault_on_the_wire_is_found(rule: str) -> None:
     done = run("lint", "--ruleset", "wire", "--format", "json", *raw(WIRE[rule]))
@@ -419,6 +420,7 @@ def test_the_configuration_is_shown_without_the_secrets_of_addresses(tmp_path: P
 # --- failures -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -530,6 +532,7 @@ def test_ctrl_c_leaves_no_process_and_keeps_what_was_found(tmp_path: Path, comma
         assert (out, err.decode()) == (b"", "mcproof: interrupted\n")
 
 
+@pytest.mark.slow
 def test_one_of_eight_servers_that_hangs_does_not_hold_up_the_others(tmp_path: Path) -> None:
     marker = f"one-of-eight-{os.getpid()}"
     entries = {f"server{number}": entry("good", marker) for number in range(7)}

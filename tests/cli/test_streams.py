@@ -173,6 +173,7 @@ def test_ctrl_c_while_reading_ends_with_130_and_one_line(arguments: tuple[str, .
     assert "interrupted" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["text", "json"])
 def test_ctrl_c_while_checking_a_large_catalog_ends_with_130(format: str) -> None:
     tools = [{**FAULTY_TOOL, "name": f"tool_{number}"} for number in range(150_000)]
@@ -209,6 +210,7 @@ def test_ctrl_c_keeps_what_was_found_so_far(tmp_path: Path, format: str) -> None
 # --- the exit code tells, whoever reads -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_does_not_change_the_exit_code(tmp_path: Path) -> None:
     clean, faulty = write(tmp_path / "clean.json", [CLEAN_TOOL] * 500), _many(tmp_path / "faulty.json", 500)
     script = '("$@"; echo $? >&2) | head -c 1 >/dev/null'

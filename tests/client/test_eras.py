@@ -120,6 +120,7 @@ def test_a_forced_revision_is_waited_for_and_not_replaced() -> None:
     assert refused(command("ignores-unknown"), limits, "2026-07-28") == "no response within 0.6 seconds"
 
 
+@pytest.mark.slow
 def test_a_modern_server_that_refuses_the_handshake_and_then_says_nothing_is_refused() -> None:
     code = (
         "import json, sys\n"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LIMIT = 30.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "limits", "is_captured"),
     [

@@ -95,6 +95,7 @@ def test_each_answer_has_its_outcome(fault: str, params: dict[str, Any], outcome
     assert asked(fault, params).outcome == outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "outcome"),
     [("hang-on-valid", "hang"), ("answer-not-json", "malformed"), ("answer-half-json", "malformed")],
@@ -132,6 +133,7 @@ def test_a_server_that_answers_is_not_absent_whatever_it_says() -> None:
     assert with_session(server("good", "--era", "stateless"), scene) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "params", "outcome"),
     [

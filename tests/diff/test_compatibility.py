@@ -558,6 +558,7 @@ def chain(length: int, leaf: Any) -> Any:
     return obj({"q": {"$ref": "#/$defs/d0"}}, **{"$defs": {**links, f"d{length}": leaf}})
 
 
+@pytest.mark.slow
 def test_a_chain_of_references_is_followed_up_to_a_limit() -> None:
     assert verdicts(sent(chain(50, STRING), chain(50, INTEGER))) == [("type-changed", True)]
     assert verdicts(sent(chain(30_000, STRING), chain(30_000, INTEGER))) == [("not-compared", None)]

@@ -50,6 +50,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> Sides:
     return Sides(tmp_path_factory.mktemp("table"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(PARAMETERS)), ids=PARAMETERS)
 def test_the_input_schema_equals_the_served_one(number: int, sides: Sides) -> None:
     name = f"takes_{number}"

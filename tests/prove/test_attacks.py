@@ -62,6 +62,7 @@ def test_a_crash_of_a_server_that_never_starts_again_is_a_crash_all_the_same(nam
     assert "cannot be restarted" in message
 
 
+@pytest.mark.slow
 def test_a_tool_is_not_blamed_for_what_the_tool_before_it_has_done() -> None:
     document = tried("fuzz", "--processes", "1", "--cases", "1", *PATIENT, *server("dies-later"), code=1)
     ((blamed, message),) = crashes(document)
@@ -142,6 +143,7 @@ def unanswering() -> Iterator[str]:
     endpoint.server_close()
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_never_answers_what_is_not_json_is_not_waited_for(unanswering: str) -> None:
     document = tried("prove", "--checks", "not_json", "--max-call-ms", "1000", unanswering, code=1)
     assert [each["outcome"] for each in document["probes"] if each["probe"] == "not_json"] == ["hang"]
@@ -298,6 +300,7 @@ def test_a_secret_is_hidden_however_a_server_writes_it(shown: str) -> None:
 # --- the same again -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_report_does_not_tell_how_many_requests_came_before() -> None:
     text = {"type": "string", "maxLength": 5}
     tools = [tool(f"read_{letter}", q=text) for letter in "abcdef"]

@@ -55,6 +55,7 @@ def outcomes(document: Any, tool: str | None) -> dict[str, str]:
 WRONG = '{"query": {"mcproof": "wrong type"}}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "probe", "sent"),
     [
@@ -74,6 +75,7 @@ def test_a_crash_is_blamed_on_the_call_that_caused_it(fault: str, probe: str, se
     assert set(outcomes(document, "list_shelves").values()) == {"accepted", "rejected"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("fault", ["crash-on-unknown-tool", "hang-on-unknown-tool", "deaf-after-unknown-tool"])
 def test_harm_of_an_unknown_tool_is_blamed_on_no_tool(fault: str, marker: str) -> None:
@@ -83,6 +85,7 @@ def test_harm_of_an_unknown_tool_is_blamed_on_no_tool(fault: str, marker: str) -
     assert outcomes(document, "find_book")["baseline"] == "accepted"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("fault", ["hang-on-missing", "deaf-after-missing"])
 def test_a_server_that_stops_answering_is_blamed_for_that_call_alone(fault: str, marker: str) -> None:
@@ -149,6 +152,7 @@ def test_over_http_fuzzing_stops_where_the_server_has_gone() -> None:
 # --- fuzzing ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -178,6 +182,7 @@ def is_of_wrong_type(arguments: Any) -> bool:
     return any(each.keyword == "type" for each in violations(SCHEMAS["find_book"], arguments))
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_of_every_20th_call_is_blamed_as_a_whole(marker: str) -> None:
     document = tried(
         "fuzz", "--tool", "find_book", "--cases", "50", "--", *command("crash-every-20th-call", marker), code=1

@@ -158,6 +158,7 @@ def test_what_only_looks_faulty_is_left_alone(
     assert_all_found(SILENT, "stdio", "handshake", words, tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["probe", "fuzz"])
 @pytest.mark.parametrize(("transport", "era"), [("http", "handshake"), ("stdio", "stateless"), ("http", "stateless")])
 def test_the_good_server_is_left_alone_wherever_it_is(

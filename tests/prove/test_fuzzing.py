@@ -32,6 +32,7 @@ def failures(document: Any) -> list[tuple[str, str, Any]]:
 # --- determinism --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["accepts-wrong-type", "crash-on-x-and-limit"])
 def test_the_same_seed_prints_the_same_whatever_else_is_different(here: Path, fault: str) -> None:
     words = ("fuzz", "--format", "json", "--seed", "7", "--cases", "150")
@@ -122,6 +123,7 @@ def test_numbers_that_make_no_sense_are_refused(here: Path, words: tuple[str, st
     assert not (here / "mark").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(("fault", "outcome", "most"), [("crash-on-valid", "crash", 10), ("hang-on-valid", "hang", 3)])
 def test_a_tool_that_breaks_again_and_again_is_left_alone(fault: str, outcome: str, most: int) -> None:

@@ -62,6 +62,7 @@ def test_a_failure_of_a_tool_stays_until_it_is_fixed(name: str, fault: str) -> N
     assert document["verdict"] == "fixed", document
 
 
+@pytest.mark.slow
 def test_a_crash_some_time_after_the_answer_stays_until_it_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blame, "SETTLE", SETTLE)
     number = failed("prove", *BOOKS, "--", *command("crash-soon-after-answer"))

@@ -103,11 +103,11 @@ def test_a_server_that_is_not_there_is_told_once_to_people_and_of_every_test_to_
 def groups_of(page: Page) -> dict[str, list[str]]:
     """The names of the tests below each heading of the page, in its order."""
     groups: dict[str, list[str]] = {}
+    titles = {id(parent): title for title in page.all(name="title") for parent in title.parents}
     for name in page.all("b"):
         if any("test" in parent.classes for parent in name.parents):
             (group,) = [parent for parent in name.parents if "group" in parent.classes]
-            title = next(each for each in page.all(name="title") if group in each.parents)
-            groups.setdefault(title.text, []).append(name.text)
+            groups.setdefault(titles[id(group)].text, []).append(name.text)
     return groups
 
 

@@ -283,6 +283,7 @@ def test_a_reference_to_a_sibling_is_no_cycle() -> None:
     assert on_cycles(schema) == []
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_references_and_a_long_cycle_end_in_time() -> None:
     length = 50_000
     chain: dict[str, Any] = {str(at): {"$ref": f"#/$defs/{at + 1}"} for at in range(length)}

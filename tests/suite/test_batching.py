@@ -53,6 +53,7 @@ def test_a_timed_test_runs_alone(tmp_path: Path) -> None:
         assert outcomes(tmp_path, tools=[meet("a", **more), meet("b")]) == {"a": "failed", "b": "failed"}
 
 
+@pytest.mark.slow
 def test_fail_fast_runs_one_by_one(tmp_path: Path) -> None:
     assert outcomes(tmp_path, "--fail-fast", tools=[meet("a"), meet("b")]) == {"a": "failed", "b": "skipped"}
 
@@ -62,6 +63,7 @@ def test_only_the_call_that_ends_the_server_fails(tmp_path: Path) -> None:
     assert outcomes(tmp_path, tools=tests) == {"a": "passed", "b": "failed", "c": "passed", "d": "passed"}
 
 
+@pytest.mark.slow
 def test_only_the_call_without_a_response_fails(tmp_path: Path) -> None:
     tests = [look("a", x=1), meet("b"), look("c", x=3)]
     assert outcomes(tmp_path, tools=tests) == {"a": "passed", "b": "failed", "c": "passed"}
@@ -118,6 +120,7 @@ while chunk := os.read(0, 65536):
 """
 
 
+@pytest.mark.slow
 def test_a_failure_only_under_concurrency_is_noted(tmp_path: Path) -> None:
     (tmp_path / "crowded.py").write_text(CROWDED, encoding="utf-8")
 

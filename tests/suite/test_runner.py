@@ -163,6 +163,7 @@ OTHERS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_every_block_matcher_and_target_works(transport: str, tmp_path: Path) -> None:
     good, bad = zip(*CONFORMANCE, strict=True)
@@ -429,6 +430,7 @@ def test_secrets_from_the_environment_are_not_printed_or_stored(tmp_path: Path) 
         assert "hunter2" not in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_runs_are_reproducible_and_reports_render_every_format(tmp_path: Path) -> None:
     tests = [
         tool("a", "echo", **ECHO),
