@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.client.connection import HANDSHAKE, STATELESS, Connection
+from mcproof.client.connection import Connection
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.transports.stdio import Stdio
+from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 from servers.web import FAULTS
 
 from .running import PATIENT, captured, command, document, kinds, refused, tool_names

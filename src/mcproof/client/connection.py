@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from mcproof import __version__
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.exchange.connection_facts import cropped
+from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from mcproof.client.transports.http import StreamableHttp
     from mcproof.exchange.connection_facts import ProcessEnd
 
-HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-STATELESS = ("2026-07-28",)
-"""The revisions of each era, newest first."""
-
-REVISIONS = (*STATELESS, *HANDSHAKE)
 CLIENT = {"name": "mcproof", "version": __version__}
 _META = "io.modelcontextprotocol"
 _UNSUPPORTED_VERSION = -32022

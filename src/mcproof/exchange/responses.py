@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.exchange.connection_facts import cropped
 from mcproof.exchange.probe_facts import ResponseFlaw
+from mcproof.exchange.revisions import FIRST_STATELESS
 from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _SINCE = {"text": "", "image": "", "resource": "", "audio": "2025-03-26", "resou
 """The types of content blocks with the first revision that supports them."""
 STRUCTURED = "2025-06-18"
 """The first revision with structured content."""
-STATELESS = "2026-07-28"
 _STRINGS = {
     "text": ("text",),
     "image": ("data", "mimeType"),
@@ -95,9 +95,9 @@ def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[
 
 def _content(result: dict[str, Any], revision: str) -> Iterator[str]:
     """The problems of `content`, `isError` and `resultType`."""
-    if revision >= STATELESS and result.get("resultType") not in ("complete", None):
+    if revision >= FIRST_STATELESS and result.get("resultType") not in ("complete", None):
         return  # not the result of the tool yet
-    if revision >= STATELESS and "resultType" not in result:
+    if revision >= FIRST_STATELESS and "resultType" not in result:
         yield "the result has no `resultType`"
     is_error = result.get("isError", False)
     if not isinstance(is_error, bool):
@@ -152,7 +152,7 @@ def structured_flaws(result: dict[str, Any], revision: str, output: OutputContra
     value = result["structuredContent"]
     if (violation := output.violation(value)) is not None:
         yield ResponseFlaw("structured-invalid", violation)
-    elif revision < STATELESS and not isinstance(value, dict):
+    elif revision < FIRST_STATELESS and not isinstance(value, dict):
         yield ResponseFlaw("malformed-content", f"`structuredContent` is {kind_of(value)}")
 
 

@@ -37,7 +37,8 @@ def is_file(source: Input) -> bool:
 def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectOptions:
     """How to connect to live servers, with the time limit of the request or else a configured one."""
     from mcproof.client.connect import ConnectOptions
-    from mcproof.client.connection import REVISIONS, Limits
+    from mcproof.client.connection import Limits
+    from mcproof.exchange.revisions import REVISIONS
 
     if targets.protocol is not None and targets.protocol not in REVISIONS:
         hint = nearest(targets.protocol, list(REVISIONS))

@@ -249,7 +249,7 @@ def _entry(
     timeout: float | None,
     protocol: str | None,
 ) -> ServerEntry:
-    from mcproof.client.connection import REVISIONS
+    from mcproof.exchange.revisions import REVISIONS
 
     if protocol is not None and protocol not in REVISIONS:
         raise ValueError(f"unknown protocol revision {protocol!r}; expected one of {', '.join(REVISIONS)}")

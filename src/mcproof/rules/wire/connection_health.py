@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.exchange.revisions import REVISIONS
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 
@@ -85,8 +86,7 @@ def not_agreed(facts: ConnectionFacts) -> Iterator[Problem]:
     Why: a client must disconnect from a server whose revision it does not support.
     Fix: respond with the requested revision, or with the newest one that the server supports.
     """
-    known = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
-    if facts.agreed not in known:
+    if facts.agreed not in REVISIONS:
         agreed = f"`{facts.agreed}`" if facts.agreed is not None else "no revision"
         yield Problem(f"responds to a request for revision {facts.requested} with {agreed}")
 

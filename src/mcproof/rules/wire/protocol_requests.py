@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.exchange.responses import STATELESS
+from mcproof.exchange.revisions import FIRST_STATELESS
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import UNKNOWN_METHOD, rule
 from mcproof.rules.wire.contract_promises import evidence
@@ -56,7 +56,7 @@ def version(probes: ItemProbes) -> Iterator[Problem]:
     Why: a client with another revision must learn which revisions the server supports.
     Fix: respond to `initialize` with a supported revision; in the stateless era, with the error -32022.
     """
-    is_stateless = (probes.revision or "") >= STATELESS
+    is_stateless = (probes.revision or "") >= FIRST_STATELESS
     for record in probes.records:
         if record.probe != "bad_version":
             continue
@@ -104,7 +104,7 @@ def wrong_code(probes: ItemProbes) -> Iterator[Problem]:
     Why: from revision 2026-07-28 on, clients decide by the code what to do next.
     Fix: return -32601 for an unknown method, -32602 for an unknown prompt or resource, -32022 for a revision.
     """
-    if (probes.revision or "") < STATELESS:
+    if (probes.revision or "") < FIRST_STATELESS:
         return
     for record in probes.records:
         wanted = CODES.get(record.probe)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.exchange.revisions import FIRST_STATELESS
 from mcproof.suite.parse.problems import MOST, SuiteProblem
 
 if TYPE_CHECKING:
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
 
     from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
-NEWEST = "2026-07-28"
 _CODES = {-32002: "resource not found", -32042: "URL elicitation required"}
 """Error codes removed in the newest revision."""
 _FIELDS = {"taskSupport": "task support of a tool", "elicitationId": "ID of an elicitation"}
@@ -24,7 +24,7 @@ def warnings_of(suite: Suite) -> list[SuiteProblem]:
     found = [warning for entry in suite.servers.values() for warning in _of_server(entry)]
     for test in suite.tests:
         entry = suite.servers[test.server]
-        if entry.protocol is None or entry.protocol >= NEWEST:
+        if entry.protocol is None or entry.protocol >= FIRST_STATELESS:
             found += _of_test(test)
     return sorted(found, key=lambda each: (each.file, each.line or 0))[:MOST]
 
@@ -33,20 +33,22 @@ def _of_server(entry: ServerEntry) -> Iterator[SuiteProblem]:
     if entry.url.partition("?")[0].rstrip("/").endswith("/sse"):
         what = f"the server `{entry.name}` seems to use HTTP+SSE, deprecated since 2025-03-26"
         yield SuiteProblem(*entry.location, f"{what}; use Streamable HTTP")
-    if entry.protocol is None or entry.protocol >= NEWEST:
+    if entry.protocol is None or entry.protocol >= FIRST_STATELESS:
         for name in entry.headers:
             if name.lower() in _HEADERS:
                 what = f"the header `{name}` of the server `{entry.name}`"
-                yield SuiteProblem(*entry.location, f"{what} was removed in {NEWEST}")
+                yield SuiteProblem(*entry.location, f"{what} was removed in {FIRST_STATELESS}")
 
 
 def _of_test(test: SuiteTest) -> Iterator[SuiteProblem]:
     for each in test.expect.assertions if test.expect is not None else ():
         for code in _codes_in(each.matcher.expected) if each.path.root == "error" else ():
-            yield SuiteProblem(*each.location, f"the error code {code} ({_CODES[code]}) was removed in {NEWEST}")
+            yield SuiteProblem(
+                *each.location, f"the error code {code} ({_CODES[code]}) was removed in {FIRST_STATELESS}"
+            )
         for step in each.path.steps:
             if step in _FIELDS:
-                yield SuiteProblem(*each.location, f"`{step}` ({_FIELDS[str(step)]}) was removed in {NEWEST}")
+                yield SuiteProblem(*each.location, f"`{step}` ({_FIELDS[str(step)]}) was removed in {FIRST_STATELESS}")
 
 
 def _codes_in(expected: Any) -> Iterator[int]:

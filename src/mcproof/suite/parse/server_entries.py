@@ -20,7 +20,7 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> ServerEntry:
     """Parse a server entry; `key` is the position of its name."""
-    from mcproof.client.connection import REVISIONS
+    from mcproof.exchange.revisions import REVISIONS
 
     what = f"the server `{name[:SHOWN]}`"
     members = fields.mapping(node, what, KEYS)
