@@ -95,8 +95,8 @@ def test_nesting_of_expanded_aliases_is_limited() -> None:
 @pytest.mark.parametrize(
     ("data", "line", "column", "message"),
     [
-        (b"a: \xff", 1, 4, "invalid UTF-8: byte 0xff (a binary file?)"),
-        ("a: b".encode("utf-16"), 1, 1, "not UTF-8 but UTF-16; save it as UTF-8"),
+        (b"a: \xff", 1, 4, "not UTF-8: invalid byte 0xff (a binary file?)"),
+        ("a: b".encode("utf-16"), 1, 1, "not UTF-8: this is UTF-16; save it as UTF-8"),
         (
             b"a: 1\nb: \x07",
             2,

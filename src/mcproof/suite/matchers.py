@@ -118,7 +118,7 @@ def _compile_schema(expected: Any) -> Any:
 
 
 def _refuse_unknown_keywords(schema: dict[str, Any]) -> None:
-    """Refuse unknown keywords: validators ignore them, so a typo would make the test pass."""
+    """Refuse unknown keywords: validators ignore them, so a test with a typo would pass."""
     from mcproof.errors import nearest
     from mcproof.schema.tree import SchemaTree
 

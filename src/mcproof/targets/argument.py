@@ -220,6 +220,6 @@ def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
 
 def decoded(data: bytes, name: str) -> str:
     """Decode a file, with or without a byte order mark. Raises an InputError with the position of invalid UTF-8."""
-    from mcproof.targets.snapshot import BYTE_ORDER_MARK, text_of
+    from mcproof.targets.snapshot import text_of
 
-    return text_of(data.removeprefix(BYTE_ORDER_MARK), name)
+    return text_of(data, name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mcproof.catalog.model import FROM_SOURCE, Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.errors import InputError
 from mcproof.text.jsontext import JsonText, kind_of
+from mcproof.text.utf8 import BYTE_ORDER_MARK, NotUtf8Error, decode_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +18,6 @@ SHAPES = (
     'a list of tools, `{"tools": [...]}`, a JSON-RPC response with either, '
     'or a capture with `"server"` or `"initialize"`'
 )
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DESCRIBES_SERVER = ("server", "initialize", "discover")
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
@@ -28,7 +28,7 @@ class NoCatalogError(InputError):
 
 def read_snapshot(data: bytes, name: str) -> Catalog:
     """Read the catalog in `data`. Raises an InputError with the location of the first error."""
-    document = JsonText.parse(text_of(data.removeprefix(BYTE_ORDER_MARK), name), name)
+    document = JsonText.parse(text_of(data, name), name)
     document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
     value, pointer = _unwrap(document.value, name)
     if isinstance(value, list) and (not value or any(map(_looks_like_a_tool, value))):
@@ -54,19 +54,11 @@ def _is_capture(value: dict[str, Any]) -> bool:
 
 
 def text_of(data: bytes, name: str) -> str:
-    """Decode bytes. Raises an InputError with the position of invalid UTF-8."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError("not UTF-8: this is UTF-16; save it as UTF-8", file=name, line=1, column=1)
+    """Decode a file, with or without a byte order mark. Raises an InputError with the position of invalid UTF-8."""
     try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        start_of_line = before.rfind(b"\n") + 1
-        column = len(before[start_of_line:].decode(errors="replace")) + 1
-        byte = f"byte 0x{data[error.start]:02x}"
-        raise InputError(
-            f"not UTF-8: invalid {byte} (a binary file?)", file=name, line=before.count(b"\n") + 1, column=column
-        ) from None
+        return decode_utf8(data)
+    except NotUtf8Error as error:
+        raise InputError(error.message, file=name, line=error.line, column=error.column) from None
 
 
 def _unwrap(value: Any, name: str) -> tuple[Any, str]:

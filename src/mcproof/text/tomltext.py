@@ -12,6 +12,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from mcproof.errors import ConfigError
+from mcproof.text.utf8 import NotUtf8Error, decode_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,6 @@ MAX_STEPS = 5_000_000
 DEEPEST = 20
 """Values inside more brackets than this have no position."""
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _Match = re.Match[str]
 _blank: Callable[[str, int], _Match] = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+)*+").match  # type: ignore[assignment]
 _space: Callable[[str, int], _Match] = re.compile(r"[ \t]*+").match  # type: ignore[assignment]
@@ -46,16 +46,10 @@ _scalar: Callable[[str, int], _Match] = re.compile(  # type: ignore[assignment]
 
 def decode(data: bytes, file: str) -> str:
     """Decode a file. A byte order mark, which TOML forbids and some editors write, is accepted."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise ConfigError("not UTF-8: this is UTF-16; save it as UTF-8", file=file, line=1, column=1)
-    data = data.removeprefix(_BYTE_ORDER_MARK)
     try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        column = len(before[before.rfind(b"\n") + 1 :].decode()) + 1
-        message = f"not UTF-8: invalid byte 0x{data[error.start]:02x} (a binary file?)"
-        raise ConfigError(message, file=file, line=before.count(b"\n") + 1, column=column) from None
+        return decode_utf8(data)
+    except NotUtf8Error as error:
+        raise ConfigError(error.message, file=file, line=error.line, column=error.column) from None
 
 
 def parse(text: str, file: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.text.jsontext import kind_of
+from mcproof.text.utf8 import NotUtf8Error, decode_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,14 +76,10 @@ def decode(data: bytes) -> str:
     """Decode UTF-8, with or without a byte-order mark. Raises YamlError."""
     if len(data) > MAX_BYTES:
         raise YamlError(f"larger than {MAX_BYTES:,} bytes")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise YamlError("not UTF-8 but UTF-16; save it as UTF-8", 1, 1)
-    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        message = f"invalid UTF-8: byte 0x{data[error.start]:02x} (a binary file?)"
-        raise YamlError(message, *_position_after(data[: error.start].decode())) from None
+        text = decode_utf8(data)
+    except NotUtf8Error as error:
+        raise YamlError(error.message, error.line, error.column) from None
     if found := _FORBIDDEN.search(text):
         message = f"the character U+{ord(found[0]):04X} is not allowed in YAML; use an escape in double quotes"
         raise YamlError(message, *_position_after(text[: found.start()]))
