@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
-from mcproof.rules.polish.lexicon import USELESS, WHEN
+from mcproof.rules.polish.lexicon import PURPOSES, USELESS, WHEN
 from mcproof.rules.polish.prose import has_any, matches_from, may_be_english, pointer_of, size, tool_words, unquoted
 from mcproof.text.javascript import is_blank, length, trim
 
@@ -65,26 +65,39 @@ FREE_TEXT = _set(
 )
 """Values that are free text, have only one spelling, or are copied from elsewhere: no format to show."""
 
+_PURPOSE = rf"(?:{'|'.join(sorted(PURPOSES))})"
 _when = re.compile(
-    r"\buse (?:\w{1,30} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b"
+    r"\buse:? (?:[\w`'\"-]{1,40} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b|(?<=, )use\b"
     r"|\bused (?:\w{1,30} )?(?:when|if|for|to|by)\b|\buse cases?\b"
-    r"|\b(?:call|invoke|run|prefer|choose|try) (?:\w{1,30} ){0,4}(?:when|if|before|after|first|once|over|instead)\b"
-    r"|\b(?:useful|helpful|appropriate|ideal|best|perfect|suitable|intended|designed|meant|recommended)"
-    r" (?:when|for|to|if)\b"
+    r"|\b(?:call|invoke|run|try) (?:[\w`'\"-]{1,40} ){0,4}(?:when|if|before|after|first|once|over|instead)\b"
+    r"|\b(?:useful|helpful|appropriate|ideal|best|perfect|great|suitable|intended|designed|meant|recommended|needed)"
+    r" (?:when|for|to|if|before)\b"
     r"|\bonly (?:when|if|after|for)\b"
-    r"|\bwhen(?:ever)? (?:the user|you|a user|users|asked|to use|not to use|needed)\b"
+    r"|\bwhen(?:ever)? (?:the user|you|a user|users|asked|to use|not to use|needed|\w{2,20}ing)\b"
     r"|\bif (?:the user|you|users)\b"
     r"|\b(?:not|don't|never|avoid) (?:use|using|call|calling)\b"
     r"|\b(?:must|should) be (?:used|called)\b"
-    r"|\bbefore (?:using|calling)\b|\bconsider (?:using|calling)\b"
+    r"|\bbefore (?:using|calling|making|doing|running|editing|any|you|other)\b|\bconsider (?:using|calling)\b"
+    # Another tool to choose, or a reason to choose this one.
+    r"|\b(?:prefer|choose|favou?r)s? \S|\bdeprecated\b|\b(?:instead|in place) of\b|\brather than\b|\bunlike\b"
+    r"|\b(?:primary|main|preferred) (?:tool|way|method|choice|entry|starting)\b|\bstart (?:here|with)\b"
+    # What it is good for.
+    r"|\bhelps? (?:you|users?|to|with|in|\w{2,20}ing)\b"
+    rf"|(?<=\bto ){_PURPOSE}\b|(?<=\bfor ){_PURPOSE}\b"
 ).match
+_TOOL_NOUN = r"(?:tools?|way|utility|function|method|interface|server|helper|wrapper|feature|solution)\b"
 _useless = re.compile(
-    r"\b(?:[Ss]imply|[Bb]asically|[Ee]ssentially|[Oo]bviously|[Rr]eally|[Ee]ffortlessly|awesome|amazing|convenient|"
-    r"(?<!more )[Pp]owerful|very(?!\s+(?:first|last|long|large|big|small|short|few|high|low)\b)|"
-    r"(?<!is )(?<!was )(?<!are )(?<!be )(?<!ly )(?<!ore )(?<!ost )(?:useful|helpful|great|perfect)"
-    r"(?!\s+(?:for|when|to|if|in|as|match|square|circle)\b)|easy-to-use|"
-    r"(?<=[Aa] )simple (?=(?:tool|way|utility|function|method|interface|server|helper)\b)|"
-    r"[Jj]ust (?=(?:call|use|pass|provide|give|send|run)\b))(?!\w)"
+    # Praise of the tool.
+    r"\b(?:[Ee]ffortlessly|awesome|amazing|[Ee]asy-to-use"
+    r"|(?<!ore )(?<!ess )(?<!as )(?<!is )(?<!are )(?<!be )[Pp]owerful(?=,? \w)"
+    r"(?! (?:and|or|for|when|to|if|enough|than)\b)"
+    r"|(?:very|really) (?:useful|helpful|powerful|easy|simple|convenient|great)"
+    rf"|(?:convenient|perfect|great|useful|helpful)(?= {_TOOL_NOUN})|(?<=[Aa] )simple(?= {_TOOL_NOUN})"
+    r"|(?<![Nn]o )(?<!any )(?<!more )(?<!most )(?:useful|helpful)(?= (?:information|insights?|details)\b)"
+    # An adverb in front of a sentence.
+    r"|(?:(?<=[.!?:] )|(?<![\s\S]))(?:Simply|Basically|Essentially|Obviously"
+    r"|Just(?= (?:call|use|pass|provide|give|send|run)\b))"
+    r")(?!\w)"
 ).match
 _words = re.compile(r"[A-Za-z][A-Za-z0-9_]+").findall
 _SHAPES = bytes(ord("A") if 65 <= each <= 90 else ord("0") if 48 <= each <= 57 else ord(" ") for each in range(256))
@@ -214,6 +227,9 @@ def _is_free_text(name: str) -> bool:
 def no_trigger_condition(tool: Tool) -> Iterator[Problem]:
     """A tool's description does not say when to use it.
 
+    A purpose ("to compare prices", "for debugging"), an alternative ("prefer `read_page`", "rather than") and a
+    deprecation say so too.
+
     Why: among similar tools, a model needs to know when to choose a tool, not only what it does.
     Fix: add a sentence such as "Use this when the user reports a new bug".
     """
@@ -275,10 +291,10 @@ def _has_capitals(text: str) -> bool:
     category="description",
 )
 def useless_qualifier(tool: Tool) -> Iterator[Problem]:
-    """A tool's description contains filler such as "simply" or "powerful".
+    """A tool's description contains praise such as "powerful", or filler such as "Simply" in front of a sentence.
 
-    Uses with a meaning do not count: "useful for", "not just", "very long", "perfect match", "Simple Queue Service",
-    and quotations.
+    Uses with a meaning do not count: "useful for", "very slow", "more powerful than", "simply opens the form"; nor do
+    quotations.
 
     Why: filler costs tokens and does not help a model to choose.
     Fix: remove the word, or describe what it stands for.

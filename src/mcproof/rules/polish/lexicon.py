@@ -16,9 +16,17 @@ COMING_BACK = _set(
     "results produces producing give gives"
 )
 """First words of phrases about what a tool returns (MP003)."""
-WHEN = _set(
-    "use used call invoke run prefer choose try useful helpful appropriate ideal best perfect suitable intended "
-    "designed meant recommended only when whenever if not don never avoid must should before consider"
+PURPOSES = _set(
+    "understand understanding show showing display displaying analyze analyse analyzing analysing compare comparing "
+    "investigate investigating troubleshoot troubleshooting debug debugging diagnose diagnosing verify verifying "
+    "discover discovering identify identifying explore exploring monitor monitoring visualize visualizing see "
+    "illustrate demonstrate auditing inspecting planning deciding ensure avoid prevent"
+)
+"""Verbs that explain what a tool is good for, after "to" or "for" (MP023)."""
+WHEN = PURPOSES | _set(
+    "use used call invoke run prefer prefers choose favor favour try useful helpful appropriate ideal best perfect "
+    "great suitable intended designed meant recommended needed only when whenever if not don never avoid must should "
+    "before consider deprecated instead in rather unlike primary main preferred start help helps"
 )
 """First words of phrases about when to use a tool (MP023)."""
 USELESS = _set(
