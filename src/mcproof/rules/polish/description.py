@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any
 from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
-from mcproof.rules.polish.lexicon import PURPOSES, USELESS, WHEN
-from mcproof.rules.polish.prose import has_any, matches_from, may_be_english, pointer_of, size, tool_words, unquoted
+from mcproof.rules.polish.lexicon import EMPTY, PURPOSES, USELESS, WHEN
+from mcproof.rules.polish.prose import (
+    has_any,
+    is_latin,
+    matches_from,
+    may_be_english,
+    pointer_of,
+    size,
+    tool_words,
+    unquoted,
+)
 from mcproof.text.javascript import is_blank, length, trim
 
 if TYPE_CHECKING:
@@ -19,6 +28,8 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Tool
 
 SHORT, LONG = 50, 1500
+VERY_SHORT = 15
+"""A description with fewer characters needs two words that the tool's name does not have; a longer one needs one."""
 FEWEST_WORDS, MOST_JARGON = 8, 0.25
 LOOKED_AT = 1000
 """How many characters of a description are searched for abbreviations."""
@@ -126,20 +137,41 @@ _EMPHASIS = _set(
     same_as="tool-short-description",
 )
 def description_too_short(tool: Tool) -> Iterator[Problem]:
-    """A tool's description has fewer than 50 characters.
+    """A tool's description has fewer than 50 characters and adds nothing to the tool's name.
 
-    An ideograph counts as three characters, a syllabic character as two.
+    A text that adds something, such as "Square root of a number" for `sqrt`, is not reported. An ideograph counts as
+    three characters, a syllabic character as two.
 
     Why: a few words rarely explain what the tool does, when to use it and what it returns.
     Fix: add the one or two sentences that a colleague would ask for.
     """
-    if not is_blank(tool.description) and tool.knows("/description") and _is_short(tool.description):
-        found = min(size(tool.description), length(trim(tool.description)))
-        yield Problem(f"the description has only {found} character{'s' * (found > 1)}", at="/description")
+    text = tool.description
+    if is_blank(text) or not tool.knows("/description") or not tool.knows("/name") or not _is_short(text):
+        return
+    is_very_short = size(text) < VERY_SHORT
+    added = _added_words(text, tool.name)
+    if (not is_very_short and (added or not is_latin(text))) or len(added) > 1:
+        return
+    found = min(size(text), length(trim(text)))
+    adds = f" and adds {f'only `{added[0]}`' if added else 'nothing'} to the name" if is_latin(text) else ""
+    yield Problem(f"the description has only {found} character{'s' * (found > 1)}{adds}", at="/description")
 
 
 def _is_short(text: str) -> bool:
     return size(text[: 4 * SHORT]) < SHORT and size(text) < SHORT
+
+
+def _added_words(description: str, name: str) -> list[str]:
+    """The words of a description that carry a meaning and that a tool's name does not have."""
+    own = {_stem(word) for word in words_of(name)}
+    added = dict.fromkeys(word for word in words_of(description) if word not in EMPTY and _stem(word) not in own)
+    return list(added)
+
+
+def _stem(word: str) -> str:
+    """A word without the endings of English verbs and plurals, for comparing words."""
+    ending = next((each for each in ("ing", "ies", "ed") if word.endswith(each) and len(word) > len(each) + 2), "")
+    return word.removesuffix(ending).rstrip("seiy") or word
 
 
 @rule(
