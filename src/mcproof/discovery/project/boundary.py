@@ -104,7 +104,8 @@ def _container(target: str) -> str:
 def _with_folders(files: Iterable[str], top: str) -> frozenset[str]:
     """Some files together with the folders that contain them, below `top`."""
     found: set[str] = set()
-    for path in files:
+    for file in files:
+        path = os.path.normpath(file)
         while path not in found and path != top and _is_below(path, top):
             found.add(path)
             path = os.path.dirname(path)
