@@ -9,6 +9,7 @@ from mcproof.linting.finding import Problem, SetMember
 from mcproof.linting.registry import MISSING_REQUIRED, rule
 from mcproof.rules.polish.lexicon import COMING_BACK
 from mcproof.rules.polish.prose import description_of, pointer_of, tool_words
+from mcproof.schema.acceptance import accepts_nothing
 from mcproof.schema.dialects import objections
 from mcproof.text.javascript import is_blank
 
@@ -62,14 +63,14 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     """A parameter has no description.
 
     A description of the type it refers to counts, and so does a line `name: …` in the tool's own description, as in the
-    `Args` of a docstring.
+    `Args` of a docstring. A parameter that accepts no value needs none.
 
     Why: a model has to guess what an argument means and how it is written, and wrong guesses fail at run time.
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
     listed: set[str] | None = None
     for name, schema, text in tool_words(tool).parameters:
-        if is_blank(text) and not _is_explained(schema, tool):
+        if is_blank(text) and not _is_explained(schema, tool) and not _is_forbidden(schema, tool):
             if listed is None:
                 listed = _listed_in(tool.description)
             pointer = pointer_of(name)
@@ -85,6 +86,10 @@ def _listed_in(text: str) -> set[str]:
         if colon and explained and not explained.isspace():
             names.add(name.partition("(")[0].strip(" \t`*\"'"))
     return names
+
+
+def _is_forbidden(schema: Any, tool: Tool) -> bool:
+    return tool.tree is not None and accepts_nothing(schema, tool.tree)
 
 
 def _is_explained(schema: Any, tool: Tool) -> bool:
