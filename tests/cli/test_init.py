@@ -93,6 +93,24 @@ def test_only_tools_that_change_nothing_are_called_and_it_is_said_which(tmp_path
     assert str(called) not in text_of(tmp_path).partition("env:")[2]
 
 
+def test_allow_and_deny_decide_what_is_called(tmp_path: Path) -> None:
+    tools = [SEARCH, {**SEARCH, "name": "search_all"}, {**SEARCH, "name": "archive_book"}]
+    called = tmp_path / "called"
+    options = ("--allow", "archive_*", "--deny", "search_all", "--env", f"CALLED={called}")
+    init(tmp_path, *options, "--", *small("refuses-empty", tools=tools))
+    lines = called.read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)[0] for line in lines} == {"search", "archive_book", "mcproof_no_such_tool"}
+    assert "# Inactive: it is not called: denied by --deny\n" in text_of(tmp_path)
+
+
+@pytest.mark.parametrize("option", ["--allow", "--deny"])
+def test_an_unknown_tool_is_refused_with_the_nearest_name(tmp_path: Path, option: str) -> None:
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    name = CLEAN_TOOL["name"]
+    said = f"unknown tool `{name}s` (did you mean `{name}`?); there are {name}"
+    assert fails("init", option, f"{name}s", "tools.json", cwd=tmp_path) == f"mcproof: {said}\n"
+
+
 def test_nothing_is_called_where_that_is_asked_for(tmp_path: Path) -> None:
     called = tmp_path / "called"
     done = init(tmp_path, "--no-calls", "--env", f"CALLED={called}", "--", *small("refuses-everything"))
