@@ -11,9 +11,9 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp import builtin_calls, calls
+from mcproof.discovery.interp import builtin_calls, calls, namespaces
 from mcproof.discovery.interp.assignments import assign
-from mcproof.discovery.interp.budget import Budget
+from mcproof.discovery.interp.budget import STEPS_OF_MODULE_WITHOUT_EFFECTS, Budget
 from mcproof.discovery.interp.builtin_values import items_of
 from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful_positions
 from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
@@ -118,11 +118,18 @@ class Interpreter:
             limit, before = budget.limit, budget.steps
             self.depth = self.doubt = 0
             budget.limit = budget.root_limit  # independent of which importer comes first
+            if self.modules.has_no_effects(module):
+                budget.limit = min(budget.limit, budget.steps + STEPS_OF_MODULE_WITHOUT_EFFECTS)
             self.frames.append(Frame(None))
             try:
                 self.block(module.tree.body, module.scope)
             except RecursionError:
                 pass  # keep what was followed so far
+            except BudgetExceededError as error:
+                if budget.steps > budget.root_limit or budget.items > budget.most_items:
+                    raise
+                self.functions.followed.difference_update(error.unfinished)  # they may be followed again
+                self.decorating = False
             finally:
                 self.frames.pop()
                 self.depth = depth
@@ -172,8 +179,17 @@ class Interpreter:
         stars = scope.module.stars if scope is not None else []
         return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
 
+    def namespace_of(self, value: Any) -> Any:
+        """The names of a module, a class or an object as a dictionary."""
+        return namespaces.namespace_of(self, value)
+
     def names_of(self, scope: Scope) -> SourceDict:
-        return SourceDict((name, self.resolve(value)) for name, value in list(scope.names.items()))
+        """The names of a scope and their values, except those that Python itself sets."""
+        return SourceDict(
+            (name, self.resolve(value))
+            for name, value in list(scope.names.items())
+            if name not in ("__file__", "__name__")
+        )
 
     def import_file(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may have effects; other modules wait until a name is read."""
