@@ -51,7 +51,7 @@ _WRITES = re.compile(
 )
 
 
-class Effect(NamedTuple):
+class ToolEffect(NamedTuple):
     """What a tool seems to do, and what shows it."""
 
     changes: bool
@@ -59,14 +59,14 @@ class Effect(NamedTuple):
     """As the end of a sentence: "`create` in its name"."""
 
 
-def effect_of(tool: Tool) -> Effect | None:
+def effect_of(tool: Tool) -> ToolEffect | None:
     """Return what a tool seems to do; None if nothing shows it."""
     words = [word.strip("0123456789") or word for word in words_of(tool.name)]
     parameters = _parameters(tool)
     description = tool.fields.get("description")
     text = description[:_LONGEST_DESCRIPTION] if isinstance(description, str) else ""
     if _is_arithmetic(words, parameters):
-        return Effect(False, "arithmetic by its name and parameters")
+        return ToolEffect(False, "arithmetic by its name and parameters")
     named = _of_name(words, parameters, text)
     if named is not None and named.changes:
         return named
@@ -79,21 +79,21 @@ def effect_of(tool: Tool) -> Effect | None:
 # Names
 
 
-def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> Effect | None:
+def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> ToolEffect | None:
     for number, word in enumerate(words):
         rest = words[number + 1 :]
         if rest and (word, rest[0]) in verbs.PHRASES:
-            return Effect(True, f"`{word} {rest[0]}` in its name")
+            return ToolEffect(True, f"`{word} {rest[0]}` in its name")
         if word in _READS:
             changing = _second_verb(word, rest, is_first=number == 0)
-            return Effect(changing is not None, f"`{changing or word}` in its name")
+            return ToolEffect(changing is not None, f"`{changing or word}` in its name")
         if word in _MAKES and verbs.READING.isdisjoint(rest[:1]):
             made = [*words[:number], *(rest or _opening(text))]
-            return Effect(not _only_makes(word, made, parameters), f"`{word}` in its name")
+            return ToolEffect(not _only_makes(word, made, parameters), f"`{word}` in its name")
         if word in verbs.CHANGING or _is_verb_here(word, number, words):
-            return Effect(True, f"`{word}` in its name")
+            return ToolEffect(True, f"`{word}` in its name")
     costly = next((each for before, each in pairwise(words) if before == "to" and each in verbs.COSTLY), None)
-    return Effect(True, f"`to {costly}` in its name") if costly is not None else None
+    return ToolEffect(True, f"`to {costly}` in its name") if costly is not None else None
 
 
 def _is_verb_here(word: str, number: int, words: list[str]) -> bool:
@@ -155,14 +155,14 @@ def _is_number(schema: Any, depth: int = 0) -> bool:
 # Descriptions
 
 
-def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, is_reading: bool) -> Effect | None:
+def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, is_reading: bool) -> ToolEffect | None:
     """The effect by the first verb of a description."""
     sentence = _first_sentence(text)
     found = [word.lower() for word in _WORD.findall(sentence[_lead_end(sentence) :])]
     if not found:
         return None
     verb = _stem(found[0])
-    shown = Effect(True, f"`{found[0]}` as first verb of its description")
+    shown = ToolEffect(True, f"`{found[0]}` as first verb of its description")
     if verb in verbs.EXECUTING:
         if _is_stated_read_only(sentence):
             return shown._replace(changes=False)
@@ -173,7 +173,7 @@ def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, 
     joined = _joined(found)
     second = next((word for word in joined if _stem(word) in _ALL_CHANGES), None) or _conjoined(found)
     if second is not None:
-        return Effect(True, f"`{second}` in the first sentence of its description")
+        return ToolEffect(True, f"`{second}` in the first sentence of its description")
     if verb in _READS | verbs.READING_IN_DESCRIPTIONS:
         return shown._replace(changes=False) if all(_stem(word) in _READS | _MAKES for word in joined) else None
     if verb in _MAKES and not is_reading:
@@ -245,7 +245,7 @@ def _forms(word: str) -> Iterator[str]:
 # Parameters
 
 
-def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> Effect | None:
+def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> ToolEffect | None:
     """A change that the parameters or the description show: a file to write, an action to choose."""
     for name, schema in parameters.items():
         parts = set(words_of(name))
@@ -254,16 +254,16 @@ def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> E
             or {"dry", "run"} <= parts
             or (parts & verbs.WRITTEN and parts & verbs.FILES)
         ):
-            return Effect(True, f"its parameter `{name}`")
+            return ToolEffect(True, f"its parameter `{name}`")
         if parts & verbs.ACTION_PARAMETERS and (action := _changing_value(schema)) is not None:
-            return Effect(True, f"the value `{action}` of its parameter `{name}`")
+            return ToolEffect(True, f"the value `{action}` of its parameter `{name}`")
     if "method" in parameters and {"url", "path", "body"} & parameters.keys():
-        return Effect(True, "its parameter `method`")
+        return ToolEffect(True, "its parameter `method`")
     code = _code_parameter(words, parameters)
     if code is not None and _runs_code(words) and not _is_stated_read_only(_first_sentence(text)):
-        return Effect(True, f"its parameter `{code}`")
+        return ToolEffect(True, f"its parameter `{code}`")
     written = _WRITES.search(text)
-    return Effect(True, f"`{written[0]}` in its description") if written is not None else None
+    return ToolEffect(True, f"`{written[0]}` in its description") if written is not None else None
 
 
 def _code_parameter(words: list[str], parameters: dict[str, Any]) -> str | None:
