@@ -152,7 +152,7 @@ def _accepted_invalid(probes: ItemProbes, fault: str | None) -> Iterator[Problem
     for record in _accepted(probes):
         if record.fault == fault and record.keyword:
             message = f"accepts a call that violates its schema: {record.description}{repetition(record)}"
-            yield Problem(message, record.schema_pointer, _parameter(record), evidence(record))
+            yield Problem(message, record.schema_pointer, parameter_of(record), evidence(record))
 
 
 def _ended_in(probes: ItemProbes, outcome: Outcome, words: str) -> Iterator[Problem]:
@@ -173,7 +173,7 @@ def _sent(record: ProbeRecord) -> str:
     return f"a call ({record.description})" if record.schema_pointer else record.description
 
 
-def _parameter(record: ProbeRecord) -> str | None:
+def parameter_of(record: ProbeRecord) -> str | None:
     """The top-level argument that a record is about, if it is about one."""
     name = record.schema_pointer.removeprefix("/inputSchema/properties/")
     if name == record.schema_pointer or "/" in name:
