@@ -56,6 +56,13 @@ def test_fix_keeps_every_other_byte(tmp_path: Path) -> None:
     assert path.read_bytes() == TIGHT
 
 
+def test_fix_does_not_require_a_parameter_that_accepts_no_value(tmp_path: Path) -> None:
+    properties = {"shelf": {"type": "string"}, "aisle": False, "row": {"not": {}}}
+    tool = {"name": "a", "inputSchema": {"type": "object", "properties": properties}}
+    done = run("schema-lint", write(tmp_path / "a.json", {"tools": [tool]}), "--fix")
+    assert json.loads(done.stdout)["tools"][0]["inputSchema"]["required"] == ["shelf"]
+
+
 def test_fix_twice_changes_nothing_more(loose: Path) -> None:
     once = run_bytes("schema-lint", str(loose), "--fix").stdout
     assert run_bytes("schema-lint", "-", "--fix", stdin=once).stdout == once

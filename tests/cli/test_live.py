@@ -64,6 +64,12 @@ def test_a_command_and_a_url_are_judged_alike(command: str) -> None:
     assert first["findings"]
 
 
+def test_no_fix_of_a_file_is_offered_for_a_live_server() -> None:
+    shown = run("schema-lint", *GOOD).stdout
+    assert shown.endswith("can be fixed by setting `additionalProperties` in the server's code\n")
+    assert "--fix" not in run("schema-lint", "--format", "html", *GOOD).stdout
+
+
 def test_targets_of_all_kinds_go_together(tmp_path: Path) -> None:
     snapshot = write(tmp_path / "tools.json", [CLEAN_TOOL])
     configured = config(tmp_path, here=entry("good"))

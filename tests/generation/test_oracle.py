@@ -70,3 +70,40 @@ def test_exponentially_nested_unions_are_not_used() -> None:
     parts: dict[str, Any] = {f"a{at}": {"anyOf": [{"$ref": f"#/$defs/a{at + 1}"}] * 2} for at in range(60)}
     oracle = Oracle({"$ref": "#/$defs/a0", "$defs": {**parts, "a60": {"type": "string"}}})
     assert oracle.problem == "the schema combines too many schemas to be validated"
+
+
+def test_a_subschema_is_validated_on_its_own() -> None:
+    strings = {f"p{number}": {"type": "string", "minLength": number} for number in range(40)}
+    oracle = Oracle({"properties": {**strings, "a/b %~": {"type": "null"}, "again": {"$ref": "#/properties/p39"}}})
+    for pointer, good, bad in [
+        ("/properties/p0", "", 1),
+        ("/properties/p33", "x" * 33, "x" * 32),
+        ("/properties/a~1b %~0", None, 1),
+        ("/properties/again", "x" * 39, "x" * 38),
+        ("", {"p1": "x"}, {"p1": ""}),
+    ]:
+        check = oracle.check_at(pointer)
+        assert check is not None
+        assert (check(good), check(bad)) == (True, False), pointer
+
+
+def test_a_subschema_has_the_addresses_and_the_dialect_of_its_schema() -> None:
+    other = {"$id": "other.json", "type": "array", "items": {"$ref": "#/definitions/text"}}
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": "https://example.com/schemas/root.json",
+        "properties": {"x": {"$ref": "other.json", "maxItems": 0}},
+        "definitions": {"o": {**other, "definitions": {"text": {"type": "string"}}}, "text": {"type": "null"}},
+    }
+    check = Oracle(schema).check_at("/properties/x")
+    assert check is not None
+    assert check(["a"]), "draft 7 ignores what is beside `$ref`"
+    assert not check([None])
+
+
+def test_an_unused_definition_that_is_invalid_does_no_harm() -> None:
+    schema = {"properties": {"x": {"type": "string"}}, "$defs": {"unused": {"$ref": "#/$defs/missing"}}}
+    check = Oracle(schema).check_at("/properties/x")
+    assert check is not None
+    assert (check("x"), check(1)) == (True, False)
+    assert Oracle(schema).check_at("/$defs/unused") is None

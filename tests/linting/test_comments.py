@@ -191,7 +191,7 @@ from mcp.types import Tool
 server = Server("shop")
 SELLS = (
     "Sells "  # elsewhere
-    "what is there."
+    "all of it."
 )
 
 

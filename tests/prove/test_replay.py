@@ -291,6 +291,24 @@ def test_what_is_stored_is_read_back_as_it_was() -> None:
     assert stored() == [FAILURE]
 
 
+@pytest.mark.parametrize("unit", ["a", "ab", "\ud800", "0123456789" * 6])
+def test_a_long_repeated_text_is_stored_as_its_unit(here: Path, unit: str) -> None:
+    large = (unit * (1 << 20))[: 1 << 20]
+    params = {"name": "read", "arguments": {"a": [{"text": large, large[:2_000]: "", "short": "a" * 999}], "b": large}}
+    failure = FAILURE._replace(params=params)
+    store([failure])
+    assert load(failure.id) == failure
+    assert failure.params is params
+    assert params["arguments"]["b"] is large, "the failure itself is unchanged"  # type: ignore[index]
+    assert (here / ".mcproof" / "failures" / f"{failure.id}.json").stat().st_size < 30_000
+
+
+def test_a_failure_of_the_first_version_is_read(here: Path) -> None:
+    store([FAILURE])
+    (here / ".mcproof" / "failures" / f"{FAILURE.id}.json").write_bytes(damaged())
+    assert load(FAILURE.id) == FAILURE
+
+
 def test_an_id_depends_on_everything_that_makes_a_failure() -> None:
     same: tuple[Any, ...] = ({"url": "u"}, "read", "fuzz", "crash", {"a": 1, "b": 2})
     others: list[tuple[Any, ...]] = [
@@ -335,8 +353,14 @@ def damaged(**changes: Any) -> bytes:
         (b"[]", "not a stored failure"),
         (b"{}", "not a stored failure"),
         (damaged(kind="baseline"), "not a stored failure"),
-        (damaged(schema_version=2), "unsupported `schema_version`"),
+        (damaged(schema_version=3), "unsupported `schema_version`"),
         (damaged(params=[]), "damaged failure: `params`"),
+        (damaged(repeated={}), "damaged failure: `repeated`: not a list"),
+        (damaged(repeated=[1]), "damaged failure: `repeated`: not a record"),
+        (damaged(repeated=[{"path": [], "unit": "", "length": 5}]), "damaged failure: `repeated`: not a record"),
+        (damaged(repeated=[{"path": ["x"], "unit": "a", "length": 5}]), "damaged failure: `repeated`: no such place"),
+        (damaged(repeated=[{"path": [], "unit": "a", "length": 5}]), "damaged failure: `repeated`: no such place"),
+        (damaged(repeated=[{"path": [], "unit": "a", "length": 10**10}]), "damaged failure: `repeated`: too long"),
         (damaged(target="x"), "damaged failure: `target`"),
         (damaged(method=7), "damaged failure: `method`"),
         (damaged(max_call_ms="x"), "damaged failure: `max_call_ms`"),

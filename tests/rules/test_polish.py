@@ -148,8 +148,8 @@ def test_a_long_value_is_cropped_in_the_message() -> None:
 # --- what source code leaves open ---------------------------------------------------------------------------------
 
 POOR = {
-    "name": "search",
-    "description": "Simply finds.",
+    "name": "process",
+    "description": "Simply processes.",
     "inputSchema": {"type": "object", "properties": {"limit": {"type": "string", "description": "Number of hits."}}},
 }
 """A tool in which much is wrong."""
@@ -158,7 +158,7 @@ POOR = {
 @pytest.mark.parametrize(
     ("unknown", "silenced"),
     [
-        ("/name", {"MP010"}),
+        ("/name", {"MP010", "MP020"}),
         ("/description", {"MP003", "MP020", "MP023", "MP025"}),
         ("/inputSchema", {"MP004", "MP022", "MP030"}),
         ("/inputSchema/required", {"MP004"}),
@@ -254,8 +254,8 @@ def test_only_what_may_be_english_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x", "the description has only 1 character"),
-        ("Adds.", "the description has only 5 characters"),
+        ("x", "the description has only 1 character and adds only `x` to the name"),
+        ("Adds.", "the description has only 5 characters and adds only `adds` to the name"),
         ("创建工单", "the description has only 4 characters"),
         ("a" * 1501, "the description has 1,501 characters"),
         ("字" * 600, "the description is as long as 1,800 letters"),

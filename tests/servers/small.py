@@ -1,4 +1,4 @@
-"""A server with given tools and habits: `python -I -S small.py TOOLS [HABIT...]`.
+"""A server with given tools and habits: `python -I -S small.py TOOLS [HABIT...]`, with TOOLS as JSON or `@FILE`.
 
 Every call succeeds, except for these habits: `refuses-everything`, `refuses-empty` (a call without arguments),
 `refuses-objects` (an object as an argument), `refuses-unknown` (an undeclared argument), `refuses-long` (a string of
@@ -18,7 +18,7 @@ LONG = 1_000
 
 
 def main(words: list[str]) -> None:
-    tools, habits = json.loads(words[0]), set(words[1:])
+    tools, habits = json.loads(_text(words[0])), set(words[1:])
     for line in sys.stdin:
         try:
             message = json.loads(line)
@@ -28,6 +28,14 @@ def main(words: list[str]) -> None:
             answer = {"jsonrpc": "2.0", "id": message["id"], **answered(message, tools, habits)}
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
+
+
+def _text(word: str) -> str:
+    """A text, or the contents of a file: the system limits the length of an argument."""
+    if not word.startswith("@"):
+        return word
+    with open(word[1:], encoding="utf-8") as file:
+        return file.read()
 
 
 def answered(message: dict[str, Any], tools: list[Any], habits: set[str]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcproof.schema.acceptance import ANNOTATIONS
+
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
 SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
 SINGLE_SCHEMAS = frozenset(
@@ -31,12 +33,6 @@ ASSERTIONS = (
     | {"$ref", "format", "required", "dependentRequired", "minContains", "maxContains"}
 )
 """Keywords that can reject a value, according to the specification."""
-ANNOTATIONS = frozenset(
-    {"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment"}
-    | {"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions"}
-    | {"enumNames", "enumDescriptions", "markdownDescription", "externalDocs", "discriminator"}
-)
-"""Keywords that reject nothing: annotations, identifiers and containers of definitions."""
 
 
 def assertions(schema: dict[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from mcproof.discovery.interp.interpreter import Interpreter
 from mcproof.discovery.interp.modules import Modules
 from mcproof.discovery.interp.values import MOST_WRAPPERS, UNKNOWN, BudgetExceededError, Call, Class, Function, Instance
 from mcproof.discovery.locations import SourceProblem
+from mcproof.discovery.project.boundary import Boundary
 from mcproof.discovery.project.source_files import mcproof_comments, python_files
 from mcproof.discovery.rendering.render_items import render_items, server_numbers
 from mcproof.discovery.rendering.render_server_info import render_server_info
@@ -77,8 +78,9 @@ def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: 
 
 def _discover(target: str, instead: Mapping[str, bytes] | None, *, whole: bool) -> Discovered:
     problems: list[SourceProblem] = []
-    files = python_files(target, problems)
-    modules = Modules(files, target, problems, may_register, INSTALLED_PACKAGES, instead)
+    boundary = Boundary(target)
+    files = python_files(target, problems, boundary)
+    modules = Modules(files, target, problems, may_register, boundary, INSTALLED_PACKAGES, instead)
     if whole and not os.path.isdir(target):
         modules.add_imported()
     candidates = modules.candidates()

@@ -10,6 +10,8 @@ from mcproof.text.pointers import escape
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from mcproof.generation.subschema_validator import SubschemaValidator
+
 MAX_DEPTH = 120
 """The nesting limit for schemas, a little below that of the validator."""
 _MAX_APPLIED_SCHEMAS = 100_000
@@ -33,7 +35,8 @@ class Oracle:
         self._strict: Any = None
         self._lenient: Any = None
         self._may_backtrack = False
-        self._validator_map: Any = None
+        self._subschemas: SubschemaValidator | None = None
+        self._is_split = False
         self._schema = schema
         self._applied_schemas = 0
         self.problem = self._unusable(schema)
@@ -127,19 +130,24 @@ class Oracle:
         """Return a validator for the subschema at a pointer; None if there is none."""
         if not pointer:
             return self.accepts
-        if self._applied_schemas > _MAX_APPLIED_SCHEMAS:  # compiling all validators would take too long
+        if self._applied_schemas > _MAX_APPLIED_SCHEMAS:  # compiling all subschemas would take too long
             return None
-        import jsonschema_rs
+        if not self._is_split:
+            self._is_split = True
+            self._subschemas = _subschemas_of(self._schema)
+        check = None if self._subschemas is None else self._subschemas.check_at(pointer)
+        return None if check is None else _never_raising(check)
 
-        try:
-            if self._validator_map is None:
-                self._validator_map = jsonschema_rs.validator_map_for(self._schema, validate_formats=True, offline=True)
-            validator = self._validator_map.get("#" + pointer)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:
-            return None
-        return None if validator is None else _never_raising(validator.is_valid)
+
+def _subschemas_of(schema: Any) -> SubschemaValidator | None:
+    from mcproof.generation.subschema_validator import SubschemaValidator
+
+    try:
+        return SubschemaValidator(schema)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # includes panics in the library
+        return None
 
 
 def _pointer(error: Any) -> str:

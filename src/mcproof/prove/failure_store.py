@@ -1,4 +1,8 @@
-"""Stored failures, for `mcproof replay`: one JSON file each, in a folder that git ignores."""
+"""Stored failures, for `mcproof replay`: one JSON file each, in a folder that git ignores.
+
+A long repeated text in the parameters is stored as its unit and length, in `repeated`: an oversized string of each tool
+would fill the disk. Version 1 had no `repeated`.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,15 @@ from mcproof.client.endpoints import CommandEndpoint
 from mcproof.errors import InputError, reason_of
 from mcproof.exchange.probe_facts import ALL_OUTCOMES
 from mcproof.linting.finding import identity_of
+from mcproof.prove.repeated_texts import with_repeated, without_repeated
 from mcproof.text.atomic import write_file
 
 if TYPE_CHECKING:
     from mcproof.targets.argument import Input
 
 FOLDER = ".mcproof"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+_READABLE = (1, 2)
 KIND = "failure"
 MOST_LISTED = 1_000
 _ID = re.compile(r"[0-9a-f]{12}")
@@ -119,7 +125,9 @@ def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
     except OSError as error:
         raise InputError(f"cannot be written: {reason_of(error)}", file=place) from None
     for each, name in zip(failures, files, strict=True):
-        record = {"schema_version": SCHEMA_VERSION, "kind": KIND, **each._asdict()}
+        params, repeated = without_repeated(each.params)
+        record = {"schema_version": SCHEMA_VERSION, "kind": KIND, **each._asdict(), "params": params}
+        record |= {"repeated": repeated} if repeated else {}
         text = json.dumps(record, indent=2) + "\n"
         write_file(name, text.encode())
 
@@ -149,8 +157,8 @@ def _read(data: bytes, name: str) -> StoredFailure:
         raise InputError("not a stored failure: not JSON", file=name) from None
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise InputError("not a stored failure", file=name)
-    if record.get("schema_version") != SCHEMA_VERSION:
-        raise InputError(f"unsupported `schema_version`; this mcproof reads {SCHEMA_VERSION}", file=name)
+    if record.get("schema_version") not in _READABLE:
+        raise InputError(f"unsupported `schema_version`; this mcproof reads up to {SCHEMA_VERSION}", file=name)
     types: dict[str, Any] = {
         "target": dict,
         "tool": (str, type(None)),
@@ -168,6 +176,12 @@ def _read(data: bytes, name: str) -> StoredFailure:
     limit = record["max_call_ms"]
     if isinstance(limit, bool) or not 0 < limit <= _LONGEST_CALL:
         raise InputError("damaged failure: `max_call_ms` is out of range", file=name)
+    try:
+        record["params"] = with_repeated(record["params"], record.get("repeated", []), _LARGEST)
+    except ValueError as error:
+        raise InputError(f"damaged failure: `repeated`: {error}", file=name) from None
+    if not isinstance(record["params"], dict):
+        raise InputError("damaged failure: `params` is not an object", file=name)
     return StoredFailure(**{field: record[field] for field in StoredFailure._fields})
 
 

@@ -32,13 +32,21 @@ def failing_words(fail_on: str) -> str:
     return f"at or above level {fail_on} (--fail-on)"
 
 
-def fixing_command(result: TargetResult) -> str:
-    """Return the command that applies the automatic fixes."""
-    target = shell_word(result.target) if result.connection is None else "FILE"
-    how = "--fix" if result.connection is not None or result.findings[0].file == result.target else "--diff"
-    rulesets = {each.rule.ruleset for each in result.findings if each.fix is not None}
+def fixing_hint(result: TargetResult) -> tuple[str, str]:
+    """Return how many findings have an automatic fix, and the command that applies them.
+
+    There is no command for a live server: its schemas are in its code, often derived from signatures.
+    """
+    fixes = [(each.rule.ruleset, each.fix.key) for each in result.findings if each.fix is not None]
+    if not fixes:
+        return "", ""
+    if result.connection is not None:
+        keys = " and ".join(f"`{key}`" for key in sorted({key for _, key in fixes}))
+        return f"{len(fixes):,} can be fixed by setting {keys} in the server's code", ""
+    how = "--fix" if result.findings[0].file == result.target else "--diff"
     is_source = result.findings[0].file.endswith(".py")  # where `lint` runs the polish rules by default
-    return f"mcproof {'lint' if rulesets == {'polish'} and is_source else 'schema-lint'} {target} {how}"
+    command = "lint" if is_source and {ruleset for ruleset, _ in fixes} == {"polish"} else "schema-lint"
+    return f"{len(fixes):,} can be fixed automatically", f"mcproof {command} {shell_word(result.target)} {how}"
 
 
 def gate_sentence(gate: Gate) -> str:

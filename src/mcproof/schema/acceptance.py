@@ -16,11 +16,19 @@ if TYPE_CHECKING:
     from mcproof.schema.tree import SchemaTree
 
 _UNIONS = ("anyOf", "oneOf")
-_COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", *_UNIONS})
+_COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "not", *_UNIONS})
 _SIZE_BOUNDS = {"string": "maxLength", "array": "maxItems"}
 _GROWING = frozenset(_SIZE_BOUNDS)
 _NARROWING = frozenset({"type", "enum", "const", *_SIZE_BOUNDS.values()})
 _NOTHING: frozenset[str] = frozenset()
+ANNOTATIONS = frozenset(
+    {"title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment"}
+    | {"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$defs", "definitions"}
+    | {"enumNames", "enumDescriptions", "markdownDescription", "externalDocs", "discriminator"}
+)
+"""Keywords that reject nothing: annotations, identifiers and containers of definitions."""
+_MOST_STEPS = 50
+"""The most nested schemas to follow for a constant verdict."""
 
 
 class Acceptance(NamedTuple):
@@ -65,6 +73,42 @@ def unbounded_kinds(schema: Any, tree: SchemaTree) -> frozenset[str]:
 def admits_null(schema: Any, tree: SchemaTree) -> bool:
     """Whether a schema accepts null."""
     return acceptance(schema, tree).admits_null
+
+
+def accepts_nothing(schema: Any, tree: SchemaTree) -> bool:
+    """Whether a schema visibly rejects every value: `false`, `{"not": {}}`, an empty `enum`."""
+    return _excludes_all(schema, tree) or _constant_verdict(schema, tree) is False
+
+
+def _excludes_all(schema: Any, tree: SchemaTree) -> bool:
+    """Whether the `not` of a schema excludes every value."""
+    return type(schema) is dict and "not" in schema and _constant_verdict(schema["not"], tree) is True
+
+
+def _constant_verdict(schema: Any, tree: SchemaTree) -> bool | None:
+    """True if a schema visibly accepts every value, False if it rejects every value, None otherwise."""
+    accepts = True
+    for _ in range(_MOST_STEPS):
+        if type(schema) is bool:
+            return schema is accepts
+        if type(schema) is not dict:
+            return None
+        asserted = [keyword for keyword in schema if keyword not in ANNOTATIONS]
+        if not asserted:
+            return accepts
+        if len(asserted) > 1:
+            return None
+        keyword = asserted[0]
+        branches = _branches(schema, keyword)
+        if keyword == "not":
+            schema, accepts = schema["not"], not accepts
+        elif keyword == "$ref":
+            schema = tree.references.target(schema)
+        elif keyword in ("allOf", *_UNIONS) and len(branches) == 1:
+            schema = branches[0]
+        else:
+            return not accepts if keyword == "enum" and schema["enum"] == [] else None
+    return None
 
 
 def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
@@ -167,6 +211,8 @@ def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Accepta
         result = _both(result, _UNKNOWN if target is None else answer(target))
     if isinstance(schema.get("$dynamicRef"), str):  # its target is only known at validation time
         result = _both(result, _UNKNOWN)
+    if _excludes_all(schema, tree):
+        result = _both(result, _NO_SCHEMA)
     for branch in _branches(schema, "allOf"):
         result = _both(result, answer(branch))
     for keyword in _UNIONS:
@@ -214,6 +260,8 @@ def kinds_of(schema: Any, tree: SchemaTree) -> frozenset[str]:
         found = _named_kinds(schema)
         if "$ref" in schema and visits < _MOST_VISITS // 10:
             found &= kinds(tree.references.target(schema))
+        if _excludes_all(schema, tree):
+            return _NOTHING
         for branch in _branches(schema, "allOf"):
             found &= kinds(branch)
         for keyword in _UNIONS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.schema.acceptance import accepts_nothing
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
@@ -83,12 +84,13 @@ class SchemaNode:
         return self.tree.obstacles.get(id(self))
 
     def requirable(self) -> list[str]:
-        """Declared properties, except recursive ones: requiring those would make every instance infinite."""
+        """Declared properties, except those that no finite or valid instance can have: recursive and forbidden ones."""
         references = self.tree.references
         return [
             name
             for name, schema in self.properties.items()
             if not (isinstance(schema, dict) and "$ref" in schema and references.is_cyclic(schema))
+            and not accepts_nothing(schema, self.tree)
         ]
 
     @property

@@ -10,6 +10,8 @@ from mcproof.discovery.interp.values import BudgetExceededError
 MOST_STEPS = 400_000
 STEPS_OF_ONE_ROOT = 40_000
 """How many steps a module, or a function that nothing calls, may take."""
+STEPS_OF_MODULE_WITHOUT_EFFECTS = 10_000
+"""How many steps a module may take of which only the names are of interest; the rest of its names stay unknown."""
 ITEMS_PER_STEP = 200
 CHARACTERS_PER_STEP = 4_000
 """How many items or characters count as one step, wherever all of them are processed at once."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.discovery.interp.builtin_values import items_of
 from mcproof.discovery.interp.values import UNKNOWN, External, Scope
+from mcproof.discovery.project.import_paths import library_name
 
 if TYPE_CHECKING:
     import ast
@@ -39,7 +40,7 @@ def import_modules(run: Interpreter, node: ast.Import, scope: Scope) -> None:
         path = run.modules.import_paths.find(scope.module.path, alias.name, 0)
         if path is None:
             first = alias.name.partition(".")[0]
-            scope.names[alias.asname or first] = External(alias.name if alias.asname else first)
+            scope.names[alias.asname or first] = External(library_name(alias.name) if alias.asname else first)
             continue
         run.import_file(path, scope.module)
         if alias.asname is not None:
@@ -54,10 +55,10 @@ def import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
     name = node.module or ""
     path = run.modules.import_paths.find(scope.module.path, name, node.level)
     if path is None:
-        prefix = name if not node.level else f"{scope.module.name}.{name}"
+        prefix = library_name(name if not node.level else f"{scope.module.name}.{name}")
         for alias in node.names:
             if alias.name != "*":
-                scope.names[alias.asname or alias.name] = External(f"{prefix}.{alias.name}")
+                scope.names[alias.asname or alias.name] = External(library_name(f"{prefix}.{alias.name}"))
             elif prefix in ("typing", "typing_extensions"):
                 scope.names.update((each, External(f"typing.{each}")) for each in typing.__all__)
             else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp import builtin_calls, calls
 from mcproof.discovery.interp.assignments import assign
-from mcproof.discovery.interp.budget import Budget
+from mcproof.discovery.interp.budget import STEPS_OF_MODULE_WITHOUT_EFFECTS, Budget
 from mcproof.discovery.interp.builtin_values import items_of
 from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful_positions
 from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
@@ -118,11 +118,18 @@ class Interpreter:
             limit, before = budget.limit, budget.steps
             self.depth = self.doubt = 0
             budget.limit = budget.root_limit  # independent of which importer comes first
+            if self.modules.has_no_effects(module):
+                budget.limit = min(budget.limit, budget.steps + STEPS_OF_MODULE_WITHOUT_EFFECTS)
             self.frames.append(Frame(None))
             try:
                 self.block(module.tree.body, module.scope)
             except RecursionError:
                 pass  # keep what was followed so far
+            except BudgetExceededError as error:
+                if budget.steps > budget.root_limit or budget.items > budget.most_items:
+                    raise
+                self.functions.followed.difference_update(error.unfinished)  # they may be followed again
+                self.decorating = False
             finally:
                 self.frames.pop()
                 self.depth = depth

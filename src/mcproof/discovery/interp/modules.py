@@ -24,6 +24,8 @@ from mcproof.discovery.project.source_files import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from mcproof.discovery.project.boundary import Boundary
+
 _IMPORT = re.compile(rb"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))")
 """An import statement after a line break: a fixed first character is fast to search."""
 _WORD = re.compile(rb"\w+")
@@ -84,12 +86,13 @@ class Modules:
         top: str,
         problems: list[SourceProblem],
         is_relevant: Callable[[bytes, str], bool],
+        boundary: Boundary,
         installed: frozenset[str],
         instead: Mapping[str, bytes] | None = None,
     ) -> None:
         self.files = {os.path.abspath(file): file for file in files}
         self.top = os.path.abspath(top)
-        self.import_paths = ImportPaths(self.files, self.top, installed)
+        self.import_paths = ImportPaths(self.files, self.top, boundary, installed)
         self._is_relevant = is_relevant
         """Whether a file, by content and path, may have effects in the domain."""
         self.problems = problems

@@ -6,8 +6,12 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from mcproof.discovery.project.boundary import LIBRARY_FOLDERS
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
+
+    from mcproof.discovery.project.boundary import Boundary
 
 _HIGHEST_CLIMB = 12
 
@@ -15,8 +19,9 @@ _HIGHEST_CLIMB = 12
 class ImportPaths:
     """Finds modules in folders. Each folder is listed once, which is faster than many checks for single files."""
 
-    def __init__(self, files: Container[str], top: str, installed: frozenset[str]) -> None:
+    def __init__(self, files: Container[str], top: str, boundary: Boundary, installed: frozenset[str]) -> None:
         self._files = files
+        self._boundary = boundary
         self._installed = installed
         """External packages that are always installed and never part of the project."""
         self._top = top if os.path.isdir(top) else os.path.dirname(top)
@@ -38,7 +43,11 @@ class ImportPaths:
         return is_there or self.find(importer, name, 0) is not None
 
     def in_folder(self, folder: str, name: str) -> str | None:
-        """The module or package of this name in a folder; the folder itself if the name is empty."""
+        """The project's module or package of this name in a folder; the folder itself if the name is empty."""
+        found = self._located(folder, name)
+        return found if found is not None and self._boundary.owns(found) else None
+
+    def _located(self, folder: str, name: str) -> str | None:
         if not name:
             folder, name = os.path.split(folder)
         *packages, last = name.split(".")
@@ -126,3 +135,10 @@ class ImportPaths:
         return any(name.endswith(".py") for name in names) or any(
             os.path.isdir(os.path.join(folder, name)) for name in names
         )
+
+
+def library_name(name: str) -> str:
+    """The name that a vendored module has when it is installed: `app._vendor.fastmcp` is `fastmcp`."""
+    parts = name.split(".")
+    inside = next((index for index in range(len(parts) - 1, -1, -1) if parts[index] in LIBRARY_FOLDERS), -1)
+    return ".".join(parts[inside + 1 :]) or name

@@ -11,6 +11,7 @@ import sys
 import tokenize
 
 from mcproof.discovery.locations import SourceProblem
+from mcproof.discovery.project.boundary import LIBRARY_FOLDERS, Boundary
 
 LARGEST_FILE = 8 << 20
 """Larger source files are generated data; they are reported and skipped."""
@@ -18,9 +19,7 @@ MOST_FILES = 20_000
 """The maximum number of files of a target."""
 DEEPEST_FOLDER = 40
 
-_SKIPPED_FOLDERS = frozenset(
-    ("venv", "env", "__pycache__", "node_modules", "site-packages", "dist-packages", "dist", "build", "tests", "test")
-)
+_SKIPPED_FOLDERS = LIBRARY_FOLDERS | {"venv", "env", "__pycache__", "dist", "build", "tests", "test"}
 _TEST_FILE = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py|noxfile\.py|setup\.py")
 _TEST_WORDS = re.compile(rb"^\s*(?:import|from) (?:pytest|unittest|nox|setuptools)\b", re.MULTILINE)
 _LINE_END = re.compile(rb"\r\n?|\n")
@@ -42,10 +41,11 @@ _NEWER = (
 """Lines that only a newer Python can parse: type parameters, quotes within an f-string, template strings."""
 
 
-def python_files(target: str, problems: list[SourceProblem]) -> list[str]:
+def python_files(target: str, problems: list[SourceProblem], boundary: Boundary | None = None) -> list[str]:
     """The Python files of a target in a stable order. Folders are only skipped below the target itself."""
     if not os.path.isdir(target):
         return [target]
+    boundary = Boundary(target) if boundary is None else boundary
     files: list[str] = []
     seen: set[tuple[int, int]] = set()
     waiting = [(target, 0)]
@@ -63,6 +63,8 @@ def python_files(target: str, problems: list[SourceProblem]) -> list[str]:
             continue
         folders = []
         for entry in entries:
+            if boundary.is_foreign(entry.path):
+                continue
             if _is_folder(entry):
                 if not (entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS or depth >= DEEPEST_FOLDER):
                     folders.append((entry.path, depth + 1))

@@ -11,7 +11,7 @@ from mcproof.report.html.finding_views import Findings
 from mcproof.report.html.suite_views import OPEN, by_outcome, duration, servers_of, test_shares, tests_headline
 from mcproof.report.html.wording import GRADE_TONES, Share, Words, bar_width
 from mcproof.report.outcome_phrases import summary_sentence
-from mcproof.report.phrases import failing_words, fixing_command, gate_sentence, scope_of
+from mcproof.report.phrases import failing_words, fixing_hint, gate_sentence, scope_of
 from mcproof.results.payloads import CALLING
 from mcproof.results.proof import promises
 from mcproof.scores.grade import BONUS, BONUS_LENGTH, THRESHOLDS
@@ -275,12 +275,8 @@ class TargetView:
         return rows
 
     @property
-    def fixable(self) -> int:
-        return sum(each.fix is not None for each in self.result.findings)
-
-    @property
-    def fixing_command(self) -> str:
-        return fixing_command(self.result)
+    def fixing_hint(self) -> tuple[str, str]:
+        return fixing_hint(self.result)
 
     @property
     def is_called(self) -> bool:

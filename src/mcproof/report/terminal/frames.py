@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural, safe
 from mcproof.linting.finding import LEVELS
-from mcproof.report.phrases import fixing_command, scope_of
+from mcproof.report.phrases import fixing_hint, scope_of
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
@@ -108,8 +108,5 @@ def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> 
     levels = [group.shown.level for group in groups]
     counts = [(level, levels.count(level)) for level in LEVELS]
     parts = [style.paint(plural(count, level), level) for level, count in counts if count]
-    lines = [f"{', '.join(parts)} in {scope}{hidden}"]
-    fixable = sum(each.fix is not None for each in result.findings)
-    if fixable:
-        lines.append(f"{fixable:,} can be fixed automatically: {fixing_command(result)}")
-    return "\n".join(lines) + f"\n{polish}"
+    lines = [f"{', '.join(parts)} in {scope}{hidden}", ": ".join(filter(None, fixing_hint(result)))]
+    return "\n".join(filter(None, lines)) + f"\n{polish}"

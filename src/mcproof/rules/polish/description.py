@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any
 from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
-from mcproof.rules.polish.lexicon import USELESS, WHEN
-from mcproof.rules.polish.prose import has_any, matches_from, may_be_english, pointer_of, size, tool_words, unquoted
+from mcproof.rules.polish.lexicon import EMPTY, PURPOSES, USELESS, WHEN
+from mcproof.rules.polish.prose import (
+    has_any,
+    is_latin,
+    matches_from,
+    may_be_english,
+    pointer_of,
+    size,
+    tool_words,
+    unquoted,
+)
 from mcproof.text.javascript import is_blank, length, trim
 
 if TYPE_CHECKING:
@@ -19,6 +28,8 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Tool
 
 SHORT, LONG = 50, 1500
+VERY_SHORT = 15
+"""A description with fewer characters needs two words that the tool's name does not have; a longer one needs one."""
 FEWEST_WORDS, MOST_JARGON = 8, 0.25
 LOOKED_AT = 1000
 """How many characters of a description are searched for abbreviations."""
@@ -65,26 +76,39 @@ FREE_TEXT = _set(
 )
 """Values that are free text, have only one spelling, or are copied from elsewhere: no format to show."""
 
+_PURPOSE = rf"(?:{'|'.join(sorted(PURPOSES))})"
 _when = re.compile(
-    r"\buse (?:\w{1,30} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b"
+    r"\buse:? (?:[\w`'\"-]{1,40} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b|(?<=, )use\b"
     r"|\bused (?:\w{1,30} )?(?:when|if|for|to|by)\b|\buse cases?\b"
-    r"|\b(?:call|invoke|run|prefer|choose|try) (?:\w{1,30} ){0,4}(?:when|if|before|after|first|once|over|instead)\b"
-    r"|\b(?:useful|helpful|appropriate|ideal|best|perfect|suitable|intended|designed|meant|recommended)"
-    r" (?:when|for|to|if)\b"
+    r"|\b(?:call|invoke|run|try) (?:[\w`'\"-]{1,40} ){0,4}(?:when|if|before|after|first|once|over|instead)\b"
+    r"|\b(?:useful|helpful|appropriate|ideal|best|perfect|great|suitable|intended|designed|meant|recommended|needed)"
+    r" (?:when|for|to|if|before)\b"
     r"|\bonly (?:when|if|after|for)\b"
-    r"|\bwhen(?:ever)? (?:the user|you|a user|users|asked|to use|not to use|needed)\b"
+    r"|\bwhen(?:ever)? (?:the user|you|a user|users|asked|to use|not to use|needed|\w{2,20}ing)\b"
     r"|\bif (?:the user|you|users)\b"
     r"|\b(?:not|don't|never|avoid) (?:use|using|call|calling)\b"
     r"|\b(?:must|should) be (?:used|called)\b"
-    r"|\bbefore (?:using|calling)\b|\bconsider (?:using|calling)\b"
+    r"|\bbefore (?:using|calling|making|doing|running|editing|any|you|other)\b|\bconsider (?:using|calling)\b"
+    # Another tool to choose, or a reason to choose this one.
+    r"|\b(?:prefer|choose|favou?r)s? \S|\bdeprecated\b|\b(?:instead|in place) of\b|\brather than\b|\bunlike\b"
+    r"|\b(?:primary|main|preferred) (?:tool|way|method|choice|entry|starting)\b|\bstart (?:here|with)\b"
+    # What it is good for.
+    r"|\bhelps? (?:you|users?|to|with|in|\w{2,20}ing)\b"
+    rf"|(?<=\bto ){_PURPOSE}\b|(?<=\bfor ){_PURPOSE}\b"
 ).match
+_TOOL_NOUN = r"(?:tools?|way|utility|function|method|interface|server|helper|wrapper|feature|solution)\b"
 _useless = re.compile(
-    r"\b(?:[Ss]imply|[Bb]asically|[Ee]ssentially|[Oo]bviously|[Rr]eally|[Ee]ffortlessly|awesome|amazing|convenient|"
-    r"(?<!more )[Pp]owerful|very(?!\s+(?:first|last|long|large|big|small|short|few|high|low)\b)|"
-    r"(?<!is )(?<!was )(?<!are )(?<!be )(?<!ly )(?<!ore )(?<!ost )(?:useful|helpful|great|perfect)"
-    r"(?!\s+(?:for|when|to|if|in|as|match|square|circle)\b)|easy-to-use|"
-    r"(?<=[Aa] )simple (?=(?:tool|way|utility|function|method|interface|server|helper)\b)|"
-    r"[Jj]ust (?=(?:call|use|pass|provide|give|send|run)\b))(?!\w)"
+    # Praise of the tool.
+    r"\b(?:[Ee]ffortlessly|awesome|amazing|[Ee]asy-to-use"
+    r"|(?<!ore )(?<!ess )(?<!as )(?<!is )(?<!are )(?<!be )[Pp]owerful(?=,? \w)"
+    r"(?! (?:and|or|for|when|to|if|enough|than)\b)"
+    r"|(?:very|really) (?:useful|helpful|powerful|easy|simple|convenient|great)"
+    rf"|(?:convenient|perfect|great|useful|helpful)(?= {_TOOL_NOUN})|(?<=[Aa] )simple(?= {_TOOL_NOUN})"
+    r"|(?<![Nn]o )(?<!any )(?<!more )(?<!most )(?:useful|helpful)(?= (?:information|insights?|details)\b)"
+    # An adverb in front of a sentence.
+    r"|(?:(?<=[.!?:] )|(?<![\s\S]))(?:Simply|Basically|Essentially|Obviously"
+    r"|Just(?= (?:call|use|pass|provide|give|send|run)\b))"
+    r")(?!\w)"
 ).match
 _words = re.compile(r"[A-Za-z][A-Za-z0-9_]+").findall
 _SHAPES = bytes(ord("A") if 65 <= each <= 90 else ord("0") if 48 <= each <= 57 else ord(" ") for each in range(256))
@@ -113,20 +137,41 @@ _EMPHASIS = _set(
     same_as="tool-short-description",
 )
 def description_too_short(tool: Tool) -> Iterator[Problem]:
-    """A tool's description has fewer than 50 characters.
+    """A tool's description has fewer than 50 characters and adds nothing to the tool's name.
 
-    An ideograph counts as three characters, a syllabic character as two.
+    A text that adds something, such as "Square root of a number" for `sqrt`, is not reported. An ideograph counts as
+    three characters, a syllabic character as two.
 
     Why: a few words rarely explain what the tool does, when to use it and what it returns.
     Fix: add the one or two sentences that a colleague would ask for.
     """
-    if not is_blank(tool.description) and tool.knows("/description") and _is_short(tool.description):
-        found = min(size(tool.description), length(trim(tool.description)))
-        yield Problem(f"the description has only {found} character{'s' * (found > 1)}", at="/description")
+    text = tool.description
+    if is_blank(text) or not tool.knows("/description") or not tool.knows("/name") or not _is_short(text):
+        return
+    is_very_short = size(text) < VERY_SHORT
+    added = _added_words(text, tool.name)
+    if (not is_very_short and (added or not is_latin(text))) or len(added) > 1:
+        return
+    found = min(size(text), length(trim(text)))
+    adds = f" and adds {f'only `{added[0]}`' if added else 'nothing'} to the name" if is_latin(text) else ""
+    yield Problem(f"the description has only {found} character{'s' * (found > 1)}{adds}", at="/description")
 
 
 def _is_short(text: str) -> bool:
     return size(text[: 4 * SHORT]) < SHORT and size(text) < SHORT
+
+
+def _added_words(description: str, name: str) -> list[str]:
+    """The words of a description that carry a meaning and that a tool's name does not have."""
+    own = {_stem(word) for word in words_of(name)}
+    added = dict.fromkeys(word for word in words_of(description) if word not in EMPTY and _stem(word) not in own)
+    return list(added)
+
+
+def _stem(word: str) -> str:
+    """A word without the endings of English verbs and plurals, for comparing words."""
+    ending = next((each for each in ("ing", "ies", "ed") if word.endswith(each) and len(word) > len(each) + 2), "")
+    return word.removesuffix(ending).rstrip("seiy") or word
 
 
 @rule(
@@ -214,6 +259,9 @@ def _is_free_text(name: str) -> bool:
 def no_trigger_condition(tool: Tool) -> Iterator[Problem]:
     """A tool's description does not say when to use it.
 
+    A purpose ("to compare prices", "for debugging"), an alternative ("prefer `read_page`", "rather than") and a
+    deprecation say so too.
+
     Why: among similar tools, a model needs to know when to choose a tool, not only what it does.
     Fix: add a sentence such as "Use this when the user reports a new bug".
     """
@@ -275,10 +323,10 @@ def _has_capitals(text: str) -> bool:
     category="description",
 )
 def useless_qualifier(tool: Tool) -> Iterator[Problem]:
-    """A tool's description contains filler such as "simply" or "powerful".
+    """A tool's description contains praise such as "powerful", or filler such as "Simply" in front of a sentence.
 
-    Uses with a meaning do not count: "useful for", "not just", "very long", "perfect match", "Simple Queue Service",
-    and quotations.
+    Uses with a meaning do not count: "useful for", "very slow", "more powerful than", "simply opens the form"; nor do
+    quotations.
 
     Why: filler costs tokens and does not help a model to choose.
     Fix: remove the word, or describe what it stands for.

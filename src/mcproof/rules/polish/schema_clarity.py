@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem, SetMember
 from mcproof.linting.registry import MISSING_REQUIRED, rule
-from mcproof.rules.polish.lexicon import COMING_BACK
+from mcproof.rules.polish.lexicon import CHANGING, COMING_BACK, MAKING, READING
 from mcproof.rules.polish.prose import description_of, pointer_of, tool_words
+from mcproof.schema.acceptance import accepts_nothing
 from mcproof.schema.dialects import objections
 from mcproof.text.javascript import is_blank
 
@@ -27,6 +29,15 @@ FEW_LISTS = 3
 _comes_back = re.compile(
     r"\b(?:return(?:s|ed|ing)?|yield(?:s|ed|ing)?|respon(?:se|ses|ds)|outputs?|results?|produc(?:es|ing)|gives? back)\b"
 ).match
+_first_words = re.compile(
+    r"(?:^|(?<=[.:;!?|-])\s|\n)[\s*•#>-]{0,40}(?:(?:this|the|a) tool (?:that |which |to )?"
+    r"|use (?:this|it|as)\b[^.\n]{0,60}? to |(?:allows?|enables?) (?:you |users? |agents? )?to )?([a-z]+)\b"
+).findall
+"""The words at the start of sentences and lines, without phrases such as "this tool" in front of the verb."""
+_MOST_PREFIXES = 4
+"""How many words of a name may contain its verb."""
+_MOST_TEXT = 1500
+"""How much of a description is searched for verbs."""
 _says_optional = re.compile(
     r"(?i)\boptional\b|\bdefaults? (?:to|is|value)\b|\bdefaults?[:=]|\bif (?:omitted|not)\b"
 ).search
@@ -62,14 +73,14 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     """A parameter has no description.
 
     A description of the type it refers to counts, and so does a line `name: …` in the tool's own description, as in the
-    `Args` of a docstring.
+    `Args` of a docstring. A parameter that accepts no value needs none.
 
     Why: a model has to guess what an argument means and how it is written, and wrong guesses fail at run time.
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
     listed: set[str] | None = None
     for name, schema, text in tool_words(tool).parameters:
-        if is_blank(text) and not _is_explained(schema, tool):
+        if is_blank(text) and not _is_explained(schema, tool) and not _is_forbidden(schema, tool):
             if listed is None:
                 listed = _listed_in(tool.description)
             pointer = pointer_of(name)
@@ -85,6 +96,10 @@ def _listed_in(text: str) -> set[str]:
         if colon and explained and not explained.isspace():
             names.add(name.partition("(")[0].strip(" \t`*\"'"))
     return names
+
+
+def _is_forbidden(schema: Any, tool: Tool) -> bool:
+    return tool.tree is not None and accepts_nothing(schema, tool.tree)
 
 
 def _is_explained(schema: Any, tool: Tool) -> bool:
@@ -116,14 +131,25 @@ def _is_explained(schema: Any, tool: Tool) -> bool:
 def require_return_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no output schema, and its description does not say what it returns.
 
+    A description such as "List all tickets" says so. A tool that only changes something, such as "Delete a ticket", has
+    nothing but success to report.
+
     Why: a model that knows the result can plan the next step without calling the tool first.
     Fix: declare an `outputSchema`, or add a sentence such as "Returns the id of the new ticket".
     """
     if "outputSchema" in tool.fields or not tool.knows("/outputSchema") or not tool.knows("/description"):
         return
     words = tool_words(tool)
-    if words.is_english and not words.says(COMING_BACK, _comes_back):
+    if words.is_english and not words.says(COMING_BACK, _comes_back) and not _has_plain_result(tool, words.lowered):
         yield Problem("has no output schema and does not say what it returns", at="/description")
+
+
+def _has_plain_result(tool: Tool, description: str) -> bool:
+    """Whether a verb at the start of a sentence or of the name shows what the tool returns."""
+    starts = _first_words(description[:_MOST_TEXT])
+    if not READING.isdisjoint(starts) or not (READING | CHANGING).isdisjoint(words_of(tool.name)[:_MOST_PREFIXES]):
+        return True
+    return next((word for word in starts if word in CHANGING or word in MAKING), "") in CHANGING
 
 
 @rule(

@@ -50,20 +50,23 @@ _SPEECH = (
     r"\s{1,9}(?:\w{1,20}\s{1,9}){0,2}to\s{1,9}(?:the\s{1,9})?user\b"
     # Change your role.
     r"|\byou\s{1,9}are\s{1,9}now\s{1,9}(?:dan\b|jailbroken|unrestricted|in\s{1,9}(?:developer|god|admin)\s{1,9}mode)"
-    # Markers of chat templates.
-    r"|<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id"
-    r"|(?:start|end)_header_id)\|>|\[inst\]|<<sys>>|<im_(?:start|end)>"
 )
-_MARKS = ("<|", "[inst]", "<<sys>>", "<im_")
-_BEGINNINGS = (*sorted(SPEAKING), *_MARKS)
+_MARKERS = (
+    r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id"
+    r"|(?:start|end)_header_id)\|>|\[/?INST\]|<</?SYS>>|</?im_(?:start|end)>"
+)
+"""Markers of chat templates; tokenizers match their case."""
+_BEGINNINGS = sorted(SPEAKING)
 """How matches start; searching for these first is many times faster than trying every position."""
 _BYTE_BEGINNINGS = (
     (b"", (b"ignore", b"disregard", b"forget", b"override", b"bypass", b"reveal", b"you")),
     (b"user", (b"not", b"don", b"never", b"without")),
-    (b"<", (b"<|", b"<<sys>>", b"<im_")),
-    (b"]", (b"[inst]",)),
 )
 """The same, after a rarer byte string that every match contains."""
+_MARKER_BEGINNINGS = ("<|", "[INST", "[/INST", "<<SYS", "<</SYS", "<im_", "</im_")
+_MARKER_PARTS = (b"|>", b"INST]", b"SYS>>", b"<im_", b"</im_")
+"""Byte strings of which every marker contains one."""
+_marker = re.compile(_MARKERS).match
 _speech = re.compile(_SPEECH).match
 _speech_in_bytes = re.compile(
     _SPEECH.replace(r"\b", "")
@@ -157,8 +160,8 @@ def _joins(text: str, at: int) -> bool:
 def instruction_in_description(tool: Tool) -> Iterator[Problem]:
     """A text of a tool instructs the model to ignore its instructions or to hide something from the user.
 
-    Markers of chat templates count too. Instructions on when and how to use the tool are fine, and so is the mention of
-    a system prompt.
+    Markers of chat templates count too, in the case that tokenizers match: `[INST]`, not `[inst]`. Instructions on when
+    and how to use the tool are fine, and so is the mention of a system prompt.
 
     Why: descriptions are untrusted text in the model's context; this is how tools are poisoned.
     Fix: describe what the tool does; leave the model's behaviour to the client.
@@ -166,7 +169,7 @@ def instruction_in_description(tool: Tool) -> Iterator[Problem]:
     if not _may_speak(tool):
         return
     for pointer, text in _texts(tool.fields):
-        spoken = next(filter(None, map(_spoken_in, _readings(text.lower()))), None)
+        spoken = next(filter(None, map(_spoken_in, _readings(text))), None)
         if spoken is not None:
             yield Problem(f"contains an instruction to the model: `{spoken}`", at=pointer)
 
@@ -180,24 +183,26 @@ def _readings(text: str) -> Iterator[str]:
 
 
 def _spoken_in(text: str) -> str | None:
-    """The first instruction to the model that is not a quoted example."""
-    for match in matches_from(_BEGINNINGS, _speech, text):
-        if not _introduces_quote(text[max(0, match.start() - 30) : match.start()]):
+    """The first instruction to the model, or marker of a chat template, that is not a quoted example."""
+    lowered = text.lower()
+    for match in (*matches_from(_BEGINNINGS, _speech, lowered), *matches_from(_MARKER_BEGINNINGS, _marker, text)):
+        if not _introduces_quote(match.string[max(0, match.start() - 30) : match.start()].lower()):
             return " ".join(match[0].split())
     return None
 
 
 def _may_speak(tool: Tool) -> bool:
     """Whether the texts need to be searched one by one."""
-    if not tool.written or tool_words(tool).says(SPEAKING, _speech):
+    written, description = tool.written, tool.description
+    if not written or tool_words(tool).says(SPEAKING, _speech):
         return True
-    if ("<" in tool.description or "]" in tool.description) and has_any(_MARKS, tool.description.lower()):
+    if ("<" in description or "]" in description) and has_any(_MARKER_BEGINNINGS, description):
         return True
-    if _has_unseen(tool.written):
+    if _has_unseen(written) or any(part in written for part in _MARKER_PARTS):
         return True
-    if not tool.description.isascii() and _has_unseen(tool.description.encode("utf-8", "surrogatepass")):
+    if not description.isascii() and _has_unseen(description.encode("utf-8", "surrogatepass")):
         return True
-    lowered = tool.written.lower()
+    lowered = written.lower()
     for sign, beginnings in _BYTE_BEGINNINGS:
         if sign in lowered:
             for each in beginnings:

@@ -1,0 +1,108 @@
+"""Measurements on snapshots: rules, whole commands, output formats, many files, growth."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from catalogs import catalog
+from measurement import MANY_FILES, Comparison
+from timing import MCPROOF, best_of, best_of_each, monitored, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from measurement import Workspace
+
+    from mcproof.linting.finding import Finding
+
+ALL_RULES = ("lint", "--ruleset", "all", "--format", "json")
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Disable the garbage collector, as the command does."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def cold_start(at: Workspace) -> Comparison:
+    """A cold `schema-lint` of a 100 KB catalog against a Python that does nothing."""
+    lint, nothing, version = best_of(
+        25,
+        lambda: run(MCPROOF, "schema-lint", str(at.large_snapshot)),
+        lambda: run(sys.executable, "-c", "pass"),
+        lambda: run(MCPROOF, "--version"),
+    )
+    return Comparison.of(lint, nothing, f"--version {version.cpu * 1000:.0f} ms")
+
+
+def rules(*ignored: str) -> Callable[[Workspace], Comparison]:
+    """All rules but the ignored ones, without positions, against `json.loads` of the same bytes."""
+
+    def measure(at: Workspace) -> Comparison:
+        from mcproof.linting.engine import check
+        from mcproof.linting.registry import choose_rules
+        from mcproof.targets.snapshot import read_snapshot
+
+        chosen = choose_rules(["all"], ignore=ignored)
+
+        def judge(source: tuple[bytes, str]) -> list[Finding]:
+            return check(read_snapshot(*source), chosen)
+
+        with without_collector():
+            judged, loaded = best_of_each(9, at.snapshots, judge, lambda source: json.loads(source[0]))
+        return Comparison.of(judged, loaded, f"{sum(len(judge(source)) for source in at.snapshots):,} findings")
+
+    return measure
+
+
+def command(*arguments: str) -> Callable[[Workspace], Comparison]:
+    """A whole command on a folder, with the start of its process, against `json.loads` of the same bytes."""
+
+    def measure(at: Workspace) -> Comparison:
+        (spent,) = best_of(7, lambda: run(MCPROOF, *arguments, str(at.catalogs)))
+        with without_collector():
+            (loaded,) = best_of_each(9, at.snapshots, lambda source: json.loads(source[0]))
+        return Comparison.of(spent, loaded)
+
+    return measure
+
+
+def many_files(name: str) -> Callable[[Workspace], Comparison]:
+    """The time of a command for each of 5,000 files of two tools, in microseconds."""
+
+    def measure(at: Workspace) -> Comparison:
+        files = sorted(at.many_files.iterdir())
+        with without_collector():
+            spent, loaded = best_of(
+                3,
+                lambda: run(MCPROOF, name, str(at.many_files)),
+                lambda: [json.loads(file.read_bytes()) for file in files],
+            )
+        a_file = 1e6 / MANY_FILES
+        detail = f"{loaded.cpu * a_file:.0f} µs to read and parse a file, {loaded.wall * a_file:.0f} µs wall"
+        return Comparison(spent.cpu * a_file, detail, "cpu", spent.wall * a_file)
+
+    return measure
+
+
+_FEW, _SOME, _MANY = 1_000, 10_000, 100_000
+
+
+def growth(at: Workspace) -> Comparison:
+    """The CPU time for a tool of a catalog of 100,000 tools against one of 1,000, and the peak memory of each."""
+    costs, notes = {}, []
+    for tools in (_FEW, _SOME, _MANY):
+        file = at.folder / f"{tools}.json"
+        file.write_text(catalog(1, tools), encoding="utf-8")
+        seconds, peak = monitored(*ALL_RULES, str(file))
+        costs[tools] = seconds / tools
+        notes.append(f"{peak / file.stat().st_size:.1f}")
+        file.unlink()
+    detail = f"linear is 1; peak memory of 1,000, 10,000 and 100,000 tools: {', '.join(notes)} times the input"
+    return Comparison(costs[_MANY] / costs[_FEW], detail, "cpu")
