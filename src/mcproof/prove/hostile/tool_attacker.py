@@ -194,8 +194,10 @@ class ToolAttacker:
         return found
 
     def records(self, target: dict[str, Any], limit: float) -> list[ProbeRecord]:
-        """The failures as probe records."""
-        return [_record(each, each.stored(target, limit).id) for each in self.failures]
+        """The failures as probe records, and a record of each family that had no effect."""
+        failed = [_record(each, each.stored(target, limit).id) for each in self.failures]
+        harmless = [family for family in self.sent if all(each.probe != family for each in failed)]
+        return [*failed, *(ProbeRecord(family, "hostile arguments", "response", "accepted") for family in harmless)]
 
     def untested(self, why: str) -> Iterator[Untested]:
         """What the attacks on this tool left out; `why` if they ended early for another reason."""
