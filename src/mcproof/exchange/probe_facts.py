@@ -17,9 +17,11 @@ Expectation = Literal["success", "rejection", "response", "nothing"]
 CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
 """The five probes of the negative path, in the order in which they are sent."""
 
-CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
+CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak", "injection"]
 CASE_OUTCOMES: tuple[CaseOutcome, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
-"""The outcomes that fuzzing counts; a leak is counted in addition to another outcome."""
+"""The outcomes that fuzzing always counts; a leak is counted in addition to another outcome."""
+ALL_OUTCOMES: tuple[CaseOutcome, ...] = (*CASE_OUTCOMES, "injection")
+"""Those and the one that only hostile calls have, which are sent with `--security`."""
 
 ERROR_AS_SUCCESS = "error-as-success"
 """The kind of flaw of a result that reports an error without `isError`."""
