@@ -89,7 +89,7 @@ class Scripted:
     def kill(self) -> None:
         pass
 
-    async def close(self) -> ProcessEnd | None:
+    async def close(self, _grace: float | None = None) -> ProcessEnd | None:
         return None
 
 
