@@ -111,6 +111,11 @@ def _constant_verdict(schema: Any, tree: SchemaTree) -> bool | None:
     return None
 
 
+def is_declared_optional(schema: Any, tree: SchemaTree) -> bool:
+    """Whether a property is declared optional: by a default, or by accepting null."""
+    return (type(schema) is dict and "default" in schema) or admits_null(schema, tree)
+
+
 def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
     """What a schema accepts, including the schemas it combines."""
     if type(schema) is not dict:
