@@ -34,7 +34,6 @@ def reported(folder: Path, text: str, **files: str) -> list[tuple[int | None, st
 @pytest.mark.parametrize(
     "registration",
     [
-        'mcp.tool(name=os.getenv("NAME", "x"))(f)',
         'mcp.tool(name=os.environ["PREFIX"] + "_p")(f)',
         "mcp.add_tool(os.unheard_of())",
         'mcp.add_tool(f, name=os.environ["NAME"])',

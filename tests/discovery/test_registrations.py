@@ -724,7 +724,7 @@ def server_info(result: Discovered) -> dict[str, Any]:
         ('FastMCP("x", "How to use it.")', {"serverInfo": {"name": "x"}, "instructions": "How to use it."}),
         ("FastMCP()", {}),
         ("FastMCP(os.environ['NAME'])", {}),
-        ('FastMCP("x" if os.environ.get("A") else "y")', {}),
+        ('FastMCP("x" if os.environ.get("A") else "y")', {"serverInfo": {"name": "y"}}),
     ],
 )
 def test_the_constructor_sets_the_server_info(tmp_path: Path, made: str, expected: dict[str, Any]) -> None:

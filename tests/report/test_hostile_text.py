@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcproof.console import Style
 from mcproof.diff.change_findings import report_changes
 from mcproof.diff.compare_catalogs import compare_catalogs
+from mcproof.exchange.probe_facts import ALL_OUTCOMES
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.run_requests import Detail
 from mcproof.linting.registry import all_rules
@@ -141,7 +142,7 @@ cells = st.builds(
     st.sampled_from(((), ("SCH-002",), ("SCH-002", "SCH-004"))),
 )  # fmt: skip
 failures = st.builds(
-    Failure, names, st.none() | names, st.sampled_from(("accepted", "crash", "hang", "protocol_violation", "leak")),
+    Failure, names, st.none() | names, st.sampled_from(ALL_OUTCOMES[1:]),
     st.dictionaries(hostile, hostile | st.integers() | st.none(), max_size=2), hostile, hostile, st.integers(1, 3),
 )  # fmt: skip
 fuzzings = st.builds(

@@ -45,7 +45,7 @@ from .trials import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-COLUMNS = (2, 3, 5, 6)
+COLUMNS = (2, 3, 5, 6, 7)
 """How many columns the tables of such a page have."""
 
 

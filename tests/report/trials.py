@@ -36,6 +36,7 @@ _NAMES = {
     "WIR-024": ("leak", None),
     "WIR-025": ("unknown-method-accepted", UNKNOWN),
     "WIR-028": ("bad-cursor-accepted", None),
+    "WIR-032": ("injection", None),
     "SCH-002": ("open-object", FAULTS["extra_field"]),
     "SCH-004": ("unbounded-string", FAULTS["oversized"]),
 }
@@ -178,6 +179,7 @@ def fuzz_report() -> TargetResult:
         Failure("c2", "lend_book", "hang", {"id": 10**30}, f"{replay} c2", "no answer in 10 s"),
         Failure("c3", "find_book", "protocol_violation", {"title": "x" * 400}, f"{replay} c3", "breaks its schema"),
         Failure("c4", HOSTILE, "leak", {HOSTILE: [HOSTILE, None, 1.5]}, f"{replay} 'c4'", HOSTILE),
+        Failure("c6", "find_book", "injection", {"title": "a'"}, f"{replay} c6", "SQL injection through `title`"),
         Failure("c5", "lend_book", "accepted", {"id": -1}, f"{replay} c5", "`id` is below its minimum", 12),
     ]
     return probe_report()._replace(
@@ -186,6 +188,7 @@ def fuzz_report() -> TargetResult:
             finding("WIR-018", "lend_book", "no answer in 10 s"),
             finding("WIR-020", "find_book", "breaks its schema"),
             finding("WIR-024", HOSTILE, HOSTILE),
+            finding("WIR-032", "find_book", "SQL injection through `title`"),
             finding("WIR-016", "lend_book", "`id` is below its minimum"),
             finding("WIR-023", "find_book", "a text that begins with `Error:` and is no error"),
         ],
@@ -198,7 +201,15 @@ def fuzz_report() -> TargetResult:
             Fuzzing(
                 42,
                 1200,
-                {"clean": 1183, "accepted": 12, "crash": 3, "hang": 1, "protocol_violation": 1, "leak": 1},
+                {
+                    "clean": 1182,
+                    "accepted": 12,
+                    "crash": 3,
+                    "hang": 1,
+                    "protocol_violation": 1,
+                    "leak": 1,
+                    "injection": 1,
+                },
                 failures,
                 {"find_book": 600, "lend_book": 500, HOSTILE: 100},
             )

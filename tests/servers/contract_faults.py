@@ -79,7 +79,7 @@ class UnknownToolResult(Broken, fault="unknown-tool-result", fires="WIR-011"):
         return text_result("Done")
 
 
-class UnknownToolText(Broken, fault="unknown-tool-text", fires="WIR-011 WIR-023"):
+class UnknownToolText(Broken, fault="unknown-tool-text", fires="WIR-011"):
     """Says that there is no such tool, as a success."""
 
     def unknown_tool(self, name: str) -> Any:
@@ -792,8 +792,29 @@ class RefusesVersionOddly(Broken, fault="version-wrong-code", fires="WIR-031", e
         return RefusalError(BAD_REQUEST, "Unsupported protocol version")
 
 
-class TakesCursor(Broken, fault="bad-cursor-accepted", fires="WIR-028"):
-    """Answers any cursor with the first page."""
+class Pages(Broken, fault="looks-lenient-pages"):
+    """Lists one item on each page, and refuses cursors that it never issued."""
+
+    def listed(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        [(key, items)] = super().listed(method, {}).items()
+        pages: dict[Any, int] = {None: 0, **{f"page {number}": number for number in range(1, len(items))}}
+        cursor = params.get("cursor")
+        if cursor not in pages:
+            self.bad_cursor()
+        number = pages.get(cursor, 0)
+        following = {"nextCursor": f"page {number + 1}"} if number + 1 < len(items) else {}
+        return {key: items[number : number + 1], **following}
+
+
+class TakesCursor(Pages, fault="bad-cursor-accepted", fires="WIR-028"):
+    """Returns the first page for any cursor that it never issued."""
+
+    def bad_cursor(self) -> None:
+        pass
+
+
+class IgnoresCursor(Broken, fault="looks-lenient-cursor"):
+    """Has one page, and returns it for any cursor, as SDKs do."""
 
     def bad_cursor(self) -> None:
         pass

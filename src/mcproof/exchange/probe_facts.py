@@ -17,9 +17,14 @@ Expectation = Literal["success", "rejection", "response", "nothing"]
 CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
 """The five probes of the negative path, in the order in which they are sent."""
 
-CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
+CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak", "injection"]
 CASE_OUTCOMES: tuple[CaseOutcome, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
-"""The outcomes that fuzzing counts; a leak is counted in addition to another outcome."""
+"""The outcomes that fuzzing always counts; a leak is counted in addition to another outcome."""
+ALL_OUTCOMES: tuple[CaseOutcome, ...] = (*CASE_OUTCOMES, "injection")
+"""Those and the one that only hostile calls have, which are sent with `--security`."""
+
+ERROR_AS_SUCCESS = "error-as-success"
+"""The kind of flaw of a result that reports an error without `isError`."""
 
 SERVER_LOST: tuple[Outcome, ...] = ("crash", "hang")
 """The outcomes after which the server must be restarted."""
@@ -68,6 +73,21 @@ class ProbeRecord(NamedTuple):
     """The id of the stored failure, for `mcproof replay`."""
     times: int = 1
     """How many cases had this result."""
+    is_lenient: bool = False
+    """Whether the server accepted what it can coerce to the declared type, such as `"5"` for 5."""
+    of_tools: tuple[tuple[str, ProbeRecord], ...] = ()
+    """The records of the tools that share this failure, each with the name of its tool."""
+
+    @property
+    def is_broken_promise(self) -> bool:
+        """Whether a call that violates the schema succeeds; a text that reports an error is not a success."""
+        is_accepted = self.expects == "rejection" and self.outcome == "accepted" and self.reported_error is None
+        return is_accepted and bool(self.keyword) and not self.is_lenient
+
+    @property
+    def reported_error(self) -> str | None:
+        """The text of a result that reports an error without `isError`."""
+        return next((flaw.detail for flaw in self.flaws if flaw.kind == ERROR_AS_SUCCESS), None)
 
 
 class ItemProbes(NamedTuple):
@@ -77,6 +97,22 @@ class ItemProbes(NamedTuple):
     records: list[ProbeRecord]
     revision: str | None
     """The protocol revision of the server, by which its responses are judged."""
+    refused_cases: frozenset[str | None] = frozenset()
+    """The faults of which a violation was refused, as far as the records do not show it."""
+
+    @property
+    def refused(self) -> frozenset[str | None]:
+        """The faults of which a violation was refused, although the valid call succeeds."""
+        if not any(
+            each.probe == "baseline" and each.outcome == "accepted" and each.reported_error is None
+            for each in self.records
+        ):
+            return self.refused_cases
+        return self.refused_cases | {
+            each.fault
+            for each in self.records
+            if each.keyword and (each.outcome == "rejected" or each.reported_error is not None)
+        }
 
 
 def excerpt(text: str) -> str:

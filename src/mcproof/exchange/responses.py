@@ -6,11 +6,11 @@ Only facts are collected here; the rules decide how serious they are.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.probe_facts import ResponseFlaw
+from mcproof.exchange.error_texts import reported_error
+from mcproof.exchange.probe_facts import ERROR_AS_SUCCESS, ResponseFlaw
 from mcproof.exchange.revisions import FIRST_STATELESS
 from mcproof.text.jsontext import kind_of
 
@@ -31,32 +31,6 @@ _STRINGS = {
     "resource": (),
 }
 """The required string members of each type."""
-
-_LONGEST_JSON = 100_000
-_LONGEST_FAILURE = 500
-"""The longest text that is taken for a plain error message; longer ones are content."""
-_MARK = r"\s{0,20}(?:[^\w\s]{1,4}\s{0,3})?"
-"""What may precede an error message: a symbol or Markdown emphasis."""
-_NOTHING = r"(?:none|null|nil|no|ok|false|n/a|0|\"\"|\'\'|\[\]|\{\})\s{0,3}(?:[\n,;|]|$)|-?\d{1,9}\.\d"
-"""What follows `error:` if there was no error, or if it is a measured value."""
-_ERROR = re.compile(
-    rf"{_MARK}(?:[\w.]{{0,80}}(?:Error|Exception)|ERROR|FATAL|error|fatal(?: error)?|Fatal error)"
-    r"\s?(?:\[[^\]\n]{0,40}\]|\([^)\n]{0,40}\)|-?\d{1,6})?"
-    rf"[*_`]{{0,3}}\s?:\s{{0,3}}(?!(?i:{_NOTHING}))\S"
-)
-"""The beginning of an error message, as opposed to a text about errors."""
-_VERBS = (
-    "access|add|call|connect|creat|delet|download|execut|fetch|find|gett?|initializ|list|load|open|pars|perform|"
-    "process|query|read|retriev|runn?|sav|search|send|start|updat|upload|validat|writ"
-)
-_PLAIN_ERROR = re.compile(
-    rf"{_MARK}(?:Error (?:while |when |in )?(?:{_VERBS})ing\b[^\n:]{{0,120}}:\s?\S"
-    rf"|(?:Failed|Unable) to (?:{_VERBS})e?\b"
-    r"|An? (?:\w{1,20} ){0,2}error (?:has )?occurred\b)"
-)
-"""The beginning of an error message in plain words, if the text is short."""
-_LOG_LINE = re.compile(r"\n\s{0,8}\W?(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\b")
-_TRACEBACK = "Traceback (most recent call last)"
 
 
 class OutputContract:
@@ -88,8 +62,8 @@ def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[
     if result.get("isError"):
         return flaws
     flaws += structured_flaws(result, revision, output)
-    if (text := _error_text(result)) is not None:
-        flaws.append(ResponseFlaw("error-as-success", cropped(" ".join(text[:1_000].split()))))
+    if (text := reported_error(result)) is not None:
+        flaws.append(ResponseFlaw(ERROR_AS_SUCCESS, cropped(" ".join(text[:1_000].split()))))
     return flaws
 
 
@@ -154,70 +128,6 @@ def structured_flaws(result: dict[str, Any], revision: str, output: OutputContra
         yield ResponseFlaw("structured-invalid", violation)
     elif revision < FIRST_STATELESS and not isinstance(value, dict):
         yield ResponseFlaw("malformed-content", f"`structuredContent` is {kind_of(value)}")
-
-
-def _error_text(result: dict[str, Any]) -> str | None:
-    """The text of a result that reports an error without `isError`."""
-    blocks = result.get("content")
-    if not isinstance(blocks, list) or len(blocks) != 1 or not isinstance(blocks[0], dict):
-        return None
-    text = blocks[0].get("text")
-    if not isinstance(text, str):
-        return None
-    if _is_error_message(text):
-        return text
-    if text.lstrip().startswith("{") and len(text) <= _LONGEST_JSON and _is_error_object(text):
-        return text
-    return None
-
-
-def _is_error_message(text: str) -> bool:
-    """Whether a text is an error message, in the usual phrases of servers."""
-    if text.lstrip().startswith(_TRACEBACK):
-        return True
-    if len(text) <= _LONGEST_FAILURE and _PLAIN_ERROR.match(text):
-        return True
-    return _ERROR.match(text) is not None and _LOG_LINE.search(text, 0, _LONGEST_JSON) is None
-
-
-_ENVELOPE = frozenset(
-    {
-        "status",
-        "success",
-        "ok",
-        "error",
-        "errors",
-        "message",
-        "msg",
-        "reason",
-        "detail",
-        "details",
-        "hint",
-        "suggestion",
-    }
-    | {"code", "statusCode", "status_code", "error_code", "errorCode", "error_type", "errorType", "type", "tool"}
-    | {"data", "result", "results", "timestamp", "request_id", "requestId"}
-)
-"""Members of an object that reports success or failure, as opposed to requested data."""
-_RECORD = ("id", "uuid", "state", "data", "result", "results", "items")
-"""Members of requested data, which may have an `error` member of its own."""
-
-
-def _is_error_object(text: str) -> bool:
-    """Whether a text is a JSON object that reports the failure of the call."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(value, dict):
-        return False
-    error = value.get("error")
-    if isinstance(error, (str, dict)) and error and str(error).lower() not in ("none", "null", "ok"):
-        return not any(value.get(name) for name in _RECORD)
-    if value.get("errors") and "data" in value and value["data"] is None:  # GraphQL
-        return True
-    is_failed = value.get("status") == "error" or value.get("success") is False or value.get("ok") is False
-    return is_failed and _ENVELOPE.issuperset(value)
 
 
 def error_text(envelope: dict[str, Any]) -> str:

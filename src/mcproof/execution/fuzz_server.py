@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.exchange.probe_facts import cropped_value
+from mcproof.exchange.shared_failures import with_shared_failures
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.target_run import Checked, TargetRun
@@ -56,7 +57,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
         catalog.connection = server.close()
         if request.calls.stores_failures:
             store_failures(fuzzed.stored, listen)
-        catalog.item_probes = fuzzed.item_probes
+        catalog.item_probes = with_shared_failures(fuzzed.item_probes, catalog.server)
         if not request.is_strict:
             plan = plan._replace(rules=list(map(_lenient, plan.rules)))
         result = check_catalog(catalog, plan, request.detail, run.tracker)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.errors import UsageError, nearest
+from mcproof.exchange.shared_failures import with_shared_failures
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.run_requests import ProveRequest
@@ -46,7 +47,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         catalog.connection = server.close()
         if request.calls.stores_failures:
             store_failures(proof.stored, listen)
-        catalog.item_probes = proof.item_probes
+        catalog.item_probes = with_shared_failures(proof.item_probes, catalog.server)
         result = check_catalog(catalog, target.plan, request.detail, run.tracker)
         matrix = with_predictions(proof.matrix, [*result.findings, *result.suppressed])
         result = result._replace(

@@ -102,9 +102,8 @@ def fingerprints(findings: list[Finding]) -> list[str]:
     for finding in findings:
         item = finding.item
         sums_up = finding.rule.traits.get("sums_up")
-        if sums_up is not None and finding.evidence is not None:
-            pointer = sums_up(finding.evidence)
-        else:
+        pointer = sums_up(finding.evidence) if sums_up is not None and finding.evidence is not None else None
+        if pointer is None:
             pointer = "/".join("*" if token.isdigit() else token for token in finding.pointer.split("/"))
         key = (finding.rule.id, item.kind, item.given_name, pointer, finding.parameter or "")
         twin = seen[key] = seen.get(key, -1) + 1

@@ -123,6 +123,8 @@ class ProbeSession:
             if probe.capability is not None and probe.capability not in (offered if isinstance(offered, dict) else {}):
                 reason = f"the server does not offer {probe.capability}"
                 self._sent.append(SentProbe(server, SkippedProbe(probe.name, reason, False)))
+            elif probe.only_if is not None and (reason := await probe.only_if(self._session) or ""):
+                self._sent.append(SentProbe(server, SkippedProbe(probe.name, reason, False)))
             elif probe.send is not None:
                 case, response = await probe.send(self._session)
                 self._sent.append(SentProbe(server, case, response=response, method=probe.name))

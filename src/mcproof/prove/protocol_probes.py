@@ -33,6 +33,8 @@ class ProtocolProbe(NamedTuple):
     method: str = ""
     params: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
     send: Callable[[Session], Awaitable[tuple[ProbeCase, Response]]] | None = None
+    only_if: Callable[[Session], Awaitable[str | None]] | None = None
+    """Finds out whether the probe applies to a server; why not, or None."""
     is_advice: bool = False
     """Whether the protocol recommends the rejection but does not require it."""
 
@@ -106,6 +108,12 @@ async def _not_json(session: Session) -> tuple[ProbeCase, Response]:
     return case, Response("rejected", None, "the next requests are answered")
 
 
+async def _pages(session: Session) -> str | None:
+    """Whether the server issues cursors: a list of one page comes from SDKs that ignore them."""
+    response = await session.send("tools/list", None)
+    return None if isinstance(response.result.get("nextCursor"), str) else "the tools fit on one page"
+
+
 PROBES = (
     ProtocolProbe("unknown_method", "a method that does not exist", method="mcproof/no-such-method"),
     ProtocolProbe("not_json", "a message that is not JSON", send=_not_json),
@@ -116,6 +124,7 @@ PROBES = (
         capability="tools",
         method="tools/list",
         params={"cursor": NO_SUCH_NAME},
+        only_if=_pages,
         is_advice=True,
     ),
     ProtocolProbe(

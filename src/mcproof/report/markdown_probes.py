@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.markdown import code, escaped
 from mcproof.report.matrix_grid import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import arguments_text, probe_sentence
@@ -71,9 +70,9 @@ def _server(probes: list[ProbeResult]) -> Iterator[str]:
 def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
     tools = plural(len(fuzzing.tools), "tool")
     yield f"\n{plural(fuzzing.cases, 'case')} for {tools}, seed {fuzzing.seed}\n"
-    titles = " | ".join(name.replace("_", " ") for name in CASE_OUTCOMES)
-    counts = " | ".join(f"{fuzzing.outcomes.get(name, 0):,}" for name in CASE_OUTCOMES)
-    yield f"\n| {titles} |\n|{' --- |' * len(CASE_OUTCOMES)}\n| {counts} |\n"
+    titles = " | ".join(name.replace("_", " ") for name in fuzzing.counts)
+    counts = " | ".join(f"{count:,}" for count in fuzzing.counts.values())
+    yield f"\n| {titles} |\n|{' --- |' * len(fuzzing.counts)}\n| {counts} |\n"
     if not fuzzing.failures:
         return
     yield "\n### Failed cases\n\n| outcome | tool | what | arguments | replay |\n| --- | --- | --- | --- | --- |\n"

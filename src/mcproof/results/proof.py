@@ -55,7 +55,7 @@ class Failure(NamedTuple):
     id: str
     tool: str | None
     outcome: str
-    """`crash`, `hang`, `protocol_violation`, `leak` or `accepted`."""
+    """`crash`, `hang`, `protocol_violation`, `leak`, `injection` or `accepted`."""
     arguments: Any
     """What was sent, minimised; long texts are cropped."""
     replay: str
@@ -73,10 +73,22 @@ class Fuzzing(NamedTuple):
     cases: int
     """How many cases were sent, without those of shrinking and blame."""
     outcomes: dict[str, int]
-    """The number of cases by outcome: clean, accepted, crash, hang, protocol_violation; and, beside those, leak."""
+    """The number of cases by outcome: clean, accepted, crash, hang, protocol_violation; and, beside those, leak.
+
+    With `--security` also injection.
+    """
     failures: list[Failure]
     tools: dict[str, int] = {}  # noqa: RUF012 (never mutated)
     """How many cases each tool was called with."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of cases of every outcome that was looked for."""
+        from mcproof.exchange.probe_facts import ALL_OUTCOMES, CASE_OUTCOMES
+
+        return {
+            name: self.outcomes.get(name, 0) for name in ALL_OUTCOMES if name in CASE_OUTCOMES or name in self.outcomes
+        }
 
 
 class NegativePathCounts(NamedTuple):

@@ -7,8 +7,6 @@ from functools import cache
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
-from mcproof.exchange.probe_facts import CASE_OUTCOMES
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -127,7 +125,7 @@ def fuzzing_record(fuzzing: Fuzzing) -> Record:
     return {
         "seed": fuzzing.seed,
         "cases": fuzzing.cases,
-        "outcomes": {name: fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES},
+        "outcomes": fuzzing.counts,
         "tools": fuzzing.tools,
         "failures": [each._asdict() for each in fuzzing.failures],
     }

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.discovery.frameworks import fastmcp_docstrings
 from mcproof.discovery.frameworks.fastmcp_schema import as_fastmcp
 from mcproof.discovery.frameworks.output_schema import output_schema
+from mcproof.discovery.interp.assumptions import default_of
 from mcproof.discovery.interp.attributes import docstring_of
 from mcproof.discovery.interp.parameters import signature_of, written_parameters
-from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Function, Generic, UnionOf
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Class,
+    External,
+    ExternalCall,
+    Function,
+    Generic,
+    UnionOf,
+)
 from mcproof.discovery.pydantic.generator import SchemaGenerator
 from mcproof.text.pointers import escape
 
@@ -81,7 +91,7 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     if signature is None:
         generator.unknown.add("")
     for each in signature.parameters if signature is not None else written_parameters(function):
-        name, default = each.name, each.default
+        name, default = each.name, default_of(each.default)
         kind = generator.parsed_type(each.type_in(run), exposed.scope)
         if is_context(kind) and (is_fastmcp or not context_seen):
             context_seen = True

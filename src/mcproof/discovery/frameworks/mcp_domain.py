@@ -9,6 +9,7 @@ from mcproof.discovery.frameworks import mixins, tool_objects, tool_transforms, 
 from mcproof.discovery.frameworks.registration_tables import (
     CATALOG_KEYS,
     DECORATORS,
+    INSTALLED_PACKAGES,
     LIST_HANDLERS,
     LIST_REQUESTS,
     MIXIN_METHODS,
@@ -23,7 +24,7 @@ from mcproof.discovery.frameworks.registration_tables import (
     UNTYPED_METHODS,
     ServerMethod,
 )
-from mcproof.discovery.frameworks.registrations import FASTMCP_MARK, mount, register, remove_tool
+from mcproof.discovery.frameworks.registrations import FASTMCP_MARK, is_opaque, mount, register, remove_tool
 from mcproof.discovery.frameworks.servers import (
     ListHandler,
     PendingRegistration,
@@ -35,6 +36,7 @@ from mcproof.discovery.frameworks.servers import (
     server_of,
     set_info,
 )
+from mcproof.discovery.interp.assumptions import default_of
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
 from mcproof.discovery.interp.containers import SourceDict
@@ -63,6 +65,7 @@ class McpDomain:
     """Every server of a project. Implements `Domain`."""
 
     data_bases = frozenset(("BaseModel", "BaseSettings", "RootModel"))
+    environment_bases = frozenset(("BaseSettings",))
     field_functions = frozenset(("Field", "PrivateAttr"))
     type_functions = frozenset(("constr", "conint", "confloat", "conlist", "conset", "condecimal"))
 
@@ -80,6 +83,8 @@ class McpDomain:
         self._untyped: ServerValue | None = None
         """Stands for every server that a function receives without a type."""
         self._given: dict[str, ServerValue] = {}
+        self._of_libraries: dict[int, tuple[ExternalCall, ServerValue]] = {}
+        """Servers that libraries made, by the identity of the call."""
         self._unapplied: dict[int, PendingRegistration] = {}
         """Calls such as `mcp.tool(x)` where `x` may be a name or the function to register."""
         self._doubtful: set[int] = set()
@@ -214,6 +219,9 @@ class McpDomain:
         if last in ("model_validate", "parse_obj", "model_construct") and owner.rpartition(".")[2] in PROTOCOL_TYPES:
             given = made.args[0] if made.args and isinstance(made.args[0], dict) else made.kwargs
             made = ExternalCall(External(owner), [], dict(given), made.node, made.module, complete=made.complete)
+        if made.func.package in INSTALLED_PACKAGES:
+            made.args = [default_of(each) for each in made.args]
+            made.kwargs = {key: default_of(each) if key != "enabled" else each for key, each in made.kwargs.items()}
         framework = framework_of(made.func)
         if framework is not None:
             server = self._create(framework, made.node, made.module)
@@ -272,7 +280,15 @@ class McpDomain:
             return model_json_schema(self.run, holder.args[0])
         if name == "run_until_complete" and call.args:
             return call.args[0]
+        if name in UNTYPED_METHODS and _may_be_server(func) and (name not in LIST_HANDLERS or self.run.decorating):
+            return self._method_of_server(self._server_of_call(holder), name, call)
         return ExternalCall(External(f"{func.name}().{name}"), call.args, call.kwargs, call.node, call.module)
+
+    def _server_of_call(self, made: ExternalCall) -> ServerValue:
+        """The server that a call of a library returned."""
+        if id(made) not in self._of_libraries:
+            self._of_libraries[id(made)] = made, self._create("", made.node, made.module)
+        return self._of_libraries[id(made)][1]
 
     def _method_of_server(self, server: ServerValue, name: str, call: Call) -> Any:
         method = SERVER_METHODS.get(name)
@@ -308,10 +324,10 @@ class McpDomain:
     def _decorator(self, server: ServerValue, name: str, method: ServerMethod, call: Call) -> Any:
         """`@server.tool`, `@server.tool(...)` or `server.tool(function, ...)`."""
         pending = PendingRegistration(server, name, method.kind, call)
-        first = call.args[0] if call.args else call.kwargs.get(method.values[0])
-        if first is UNKNOWN and not self.run.decorating and call.node is not None:
+        first = default_of(call.args[0] if call.args else call.kwargs.get(method.values[0]))
+        if is_opaque(first) and not self.run.decorating and call.node is not None:
             self._unapplied[id(call.node)] = pending
-        if first is None or first is UNKNOWN or isinstance(first, str):
+        if first is None or is_opaque(first) or isinstance(first, str):
             return pending
         self._apply(PendingRegistration(server, name, method.kind, call._replace(args=call.args[1:])), first)
         return first
@@ -371,3 +387,8 @@ class McpDomain:
 
     def import_unresolved(self, module: Module | None, node: ast.AST | None) -> None:
         self.omit(OPEN_LIST, module, node, partial=True)
+
+
+def _may_be_server(func: External) -> bool:
+    """Whether a library's function may return a server: its name mentions MCP, and it is not a framework itself."""
+    return "mcp" in func.name.lower() and func.package not in PACKAGES | PROTOCOL_PACKAGES

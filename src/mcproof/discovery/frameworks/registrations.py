@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.document.omissions import TOO_MANY
 from mcproof.discovery.frameworks.servers import Mount, RegisteredItem, server_of
+from mcproof.discovery.interp.assumptions import Assumed, default_of
 from mcproof.discovery.interp.value_facts import truth
-from mcproof.discovery.interp.values import UNKNOWN, Class, ExternalCall, Function, Instance
+from mcproof.discovery.interp.values import (
+    UNKNOWN,
+    Class,
+    External,
+    ExternalCall,
+    Function,
+    Instance,
+    Method,
+)
 
 if TYPE_CHECKING:
     from mcproof.discovery.frameworks.mcp_domain import McpDomain
@@ -24,7 +33,7 @@ def register(domain: McpDomain, server: ServerValue, kind: str, value: Any, give
     """Register a function, a tool object, a callable object or a class on a server."""
     run = domain.run
     doubtful = run.doubt > server.doubt or domain.is_doubtful(value)
-    if isinstance(value, Function) and value.exposed().wrapped is UNKNOWN:
+    if is_opaque(value) or (isinstance(value, Function) and value.exposed().wrapped is UNKNOWN):
         value = UNKNOWN
     enabled = given.get("enabled")
     if enabled is False:
@@ -38,6 +47,11 @@ def register(domain: McpDomain, server: ServerValue, kind: str, value: Any, give
         item.doubtful = doubtful or (enabled is not None and truth(enabled) is None)
         item.under_condition = run.doubt > 0
         server.items.append(item)
+
+
+def is_opaque(value: Any) -> bool:
+    """Whether a value is something of a library or of an unknown object: it may be anything that can be registered."""
+    return value is UNKNOWN or isinstance(value, (External, Method))
 
 
 def _item_of(kind: str, value: Any, given: dict[str, Any], call: Call) -> RegisteredItem | None:
@@ -75,6 +89,8 @@ def _item_of(kind: str, value: Any, given: dict[str, Any], call: Call) -> Regist
 
 def remove_tool(server: ServerValue, name: Any, *, doubtful: bool) -> None:
     """Remove a tool by name; under a condition, or if the name is unknown, tools become doubtful instead."""
+    doubtful = doubtful or isinstance(name, Assumed)
+    name = default_of(name)
     if name is not UNKNOWN and not isinstance(name, str):
         return
     removed = [each for each in server.items if each.kind == "tools" and (name is UNKNOWN or each.name == name)]
@@ -101,6 +117,6 @@ def mount(server: ServerValue, call: Call, *, doubtful: bool) -> None:
     inner.mounted = True
     if len(server.mounts) < MOST_ITEMS:
         renames = kwargs.get("tool_names") is not None
-        server.mounts.append(Mount(inner, prefix, doubtful or renames, call))
+        server.mounts.append(Mount(inner, default_of(prefix), doubtful or renames, call))
         if renames:
             server.open_at.append(call)

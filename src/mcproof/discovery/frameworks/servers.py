@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.frameworks.registration_tables import CONSTRUCTOR_PARAMETERS, LIST_RESULTS, SERVER_CLASSES
+from mcproof.discovery.interp.assumptions import default_of
 from mcproof.discovery.interp.containers import EXACT, SourceList, doubtful_positions, extent_of
-from mcproof.discovery.interp.values import UNKNOWN, Call, External, ExternalCall, Function, Instance, argument_nodes
+from mcproof.discovery.interp.values import (
+    UNKNOWN,
+    Call,
+    External,
+    ExternalCall,
+    Function,
+    Instance,
+    argument_nodes,
+)
 
 if TYPE_CHECKING:
     import ast
@@ -43,7 +52,7 @@ class RegisteredItem:
         complete: bool = True,
     ) -> None:
         self.kind = kind
-        self.given = given
+        self.given = {key: default_of(value) for key, value in given.items()}
         """The arguments of the registration: name, description, schema and so on."""
         self.function = function
         self.node = node
@@ -229,7 +238,7 @@ def set_info(server: ServerValue, args: list[Any], kwargs: dict[str, Any]) -> No
     given = {**dict(zip(CONSTRUCTOR_PARAMETERS.get(server.framework, ("name",)), args, strict=False)), **kwargs}
     for key in ServerInfo.FIELDS:
         if key in given:
-            setattr(server.info, key, given[key])
+            setattr(server.info, key, default_of(given[key]))
 
 
 def listed(value: Any) -> tuple[list[Any] | None, set[int]]:

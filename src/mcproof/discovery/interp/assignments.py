@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.assumptions import default_of
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
 from mcproof.discovery.interp.containers import SourceDict, SourceList
@@ -24,6 +26,9 @@ from mcproof.discovery.interp.values import (
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
+
+_OF_EVERY_FUNCTION = frozenset(dir(FunctionType)) | {"__signature__", "__wrapped__"}
+"""Attributes that every function has, or that `functools` and `inspect` know."""
 
 
 def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
@@ -87,7 +92,9 @@ def _set_attribute_of_function(run: Interpreter, holder: Function, name: str, va
     if in_doubt:
         before = holder.attributes.get(name, MISSING)
         value = join(run, (signature_of(holder) or UNKNOWN) if name == "__signature__" else before, value)
-    holder.attributes[name] = value
+    holder.attributes[name] = default_of(value) if name in ("__doc__", "__name__") else value
+    if name not in _OF_EVERY_FUNCTION:
+        run.functions.marks.add(name)
     if name == "__name__":
         holder.name = value if isinstance(value, str) else "<unknown>"
 

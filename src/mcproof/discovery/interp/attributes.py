@@ -32,8 +32,12 @@ if TYPE_CHECKING:
 def attribute(run: Interpreter, value: Any, name: str) -> Any:
     """`value.name`."""
     value = run.resolve(value)
+    if name == "__module__" and isinstance(value, (External, ExternalCall)):  # never a module of the project
+        return (value.func if isinstance(value, ExternalCall) else value).name.rpartition(".")[0]
     if isinstance(value, External):
         return External(f"{value.name}.{name}")
+    if name == "__dict__" and (found := run.namespace_of(value)) is not UNKNOWN:
+        return found
     if isinstance(value, Instance):
         return _instance_attribute(run, value, name)
     if isinstance(value, Class):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.assumptions import Assumed, assumed, default_of
 from mcproof.discovery.interp.containers import BOUNDED, SourceDict, SourceList, doubtful_positions, extent_of
 from mcproof.discovery.interp.imports import LazyImport
 from mcproof.discovery.interp.parameters import Signature, either
-from mcproof.discovery.interp.value_facts import or_none
+from mcproof.discovery.interp.value_facts import or_none, truth
 from mcproof.discovery.interp.values import (
     MISSING,
     PLAIN,
@@ -16,6 +17,7 @@ from mcproof.discovery.interp.values import (
     Class,
     EitherFunction,
     External,
+    ExternalCall,
     Function,
     Instance,
     Scope,
@@ -39,24 +41,44 @@ COST_OF_JOINING = 10
 """The cost of joining data, relative to processing it once."""
 
 
-def follow_branches(run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope) -> str | None:
-    """Follow alternatives of which one is taken under an unknown condition."""
+def follow_branches(
+    run: Interpreter, bodies: list[list[ast.stmt]], scope: Scope, likely: int | None = None
+) -> str | None:
+    """Follow alternatives of which one is taken under an unknown condition.
+
+    `likely` is the position of the one that the defaults of the environment select: names and results take its values.
+    """
     run.budget.charge(len(scope.names))
     before = dict(scope.names)
     ends: list[tuple[str | None, dict[str, Any]]] = []
-    for body in bodies:
+    frame = run.frames[-1]
+    for index, body in enumerate(bodies):
         scope.names = dict(before)
+        returned = len(frame.returns)
         with run.in_doubt():
             outcome = run.block(body, scope)
         ends.append((outcome, scope.names))
+        if likely not in (None, index):
+            frame.unlikely.update(range(returned, len(frame.returns)))
     nearest = next(way for way in _BY_REACH if any(outcome == way for outcome, _ in ends))
     scope.names = merge_names(run, [names for outcome, names in ends if outcome == nearest])
+    if likely is not None and ends[likely][0] == nearest:
+        _prefer(scope.names, ends[likely][1])
+    elif likely is not None and ends[likely][0] == RETURN:
+        frame.unlikely_after = min(len(frame.returns), frame.unlikely_after)
     for way in (CONTINUE, BREAK, RETURN):
         left = [names for outcome, names in ends if outcome == way != nearest]
         if left:  # the following code is only reached under a condition, until the end of what may be left
             run.doubt += 1
             run.frames[-1].left.setdefault(way, []).append(left)
     return nearest
+
+
+def _prefer(names: dict[str, Any], likely: dict[str, Any]) -> None:
+    """Replace names that are unknown after a branch by their values in the likely one."""
+    for name, value in names.items():
+        if value is UNKNOWN and name in likely:
+            names[name] = assumed(likely[name])
 
 
 @contextmanager
@@ -104,6 +126,9 @@ def join(
         return right
     if right is MISSING:
         return left
+    if type(left) is Assumed or type(right) is Assumed:
+        same = join(run, default_of(left), default_of(right))
+        return assumed(same)
     if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
         return left if type(left) is type(right) and left == right else UNKNOWN
     if isinstance(left, SourceDict) and isinstance(right, SourceDict):
@@ -123,6 +148,29 @@ def join(
     found = _join_objects(run, left, right)
     found = _join_objects(run, right, left) if found is MISSING else found
     return UNKNOWN if found is MISSING else found
+
+
+def first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
+    """`value or ...` with an unknown `value`: an object or a function in its place wins."""
+    if isinstance(value, ExternalCall) or not rest:
+        return value
+    for each in rest:
+        value = join(run, value, each)
+    return value
+
+
+def first_by_default(run: Interpreter, values: list[Any], decisive: bool) -> Any:
+    """The value of `and` or `or`, the first of which is assumed, according to the defaults of the environment."""
+    for each in values[:-1]:
+        known = truth(default_of(each))
+        if known is None:
+            break
+        if known is decisive:
+            return assumed(each)
+    else:
+        last = values[-1]
+        return assumed(last) if isinstance(default_of(last), PLAIN) or not decisive else last
+    return first_or(run, UNKNOWN, values) if decisive else UNKNOWN
 
 
 def _join_objects(run: Interpreter, one: Any, other: Any) -> Any:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.assumptions import Assumed, assumed, default_of
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import MOST_ITEMS, items_of, set_algebra, unwrapped
 from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, doubtful_positions, extent_of, is_certain
 from mcproof.discovery.interp.text_format import LONGEST, displayed, fits
-from mcproof.discovery.interp.values import PLAIN, UNKNOWN, EnumMember
+from mcproof.discovery.interp.values import (
+    PLAIN,
+    UNKNOWN,
+    EnumMember,
+)
 
 if TYPE_CHECKING:
     from mcproof.discovery.interp.interpreter import Interpreter
@@ -67,6 +72,8 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         items = items_of(args[0]) if args else None
         if items is None or not is_certain(args[0]):
             return UNKNOWN
+        if any(isinstance(each, Assumed) for each in items):
+            return assumed(_string_method(value, name, [[default_of(each) for each in items]], kwargs))
         args = [[unwrapped(each) for each in items]]
         if not all(isinstance(each, str) for each in args[0]):
             return UNKNOWN

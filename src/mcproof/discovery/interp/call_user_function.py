@@ -6,6 +6,7 @@ import ast
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.assumptions import assumed
 from mcproof.discovery.interp.branches import RAISE, join
 from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.expressions import evaluate
@@ -152,8 +153,20 @@ def _call(run: Interpreter, function: Function, call: Call) -> Any:
         return UNKNOWN if outcome == RAISE else None
     if outcome is None:
         returns = [*returns, None]
-    value = returns[0]
-    for other in returns[1:]:
+    value = _joined(run, returns)
+    if value is UNKNOWN:
+        likely = [
+            each for index, each in enumerate(returns) if index not in frame.unlikely and index < frame.unlikely_after
+        ]
+        if likely and len(likely) < len(returns):
+            return assumed(_joined(run, likely))
+    return value
+
+
+def _joined(run: Interpreter, values: list[Any]) -> Any:
+    """The value that is one of several."""
+    value = values[0]
+    for other in values[1:]:
         value = join(run, value, other)
     return value
 

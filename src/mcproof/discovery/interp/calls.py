@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp import builtin_calls, builtin_methods
+from mcproof.discovery.interp.assumptions import Assumed, assumed, default_of
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
 from mcproof.discovery.interp.call_user_function import call_function
@@ -112,6 +113,14 @@ def decorate(run: Interpreter, decorator: Any, function: Any, node: ast.expr, sc
 
 def _method(run: Interpreter, func: Method, call: Call) -> Any:
     holder, name = contents_of(func.of), func.name
+    if isinstance(holder, Assumed) or (
+        isinstance(holder, str) and any(isinstance(each, Assumed) for each in call.given())
+    ):
+        args, kwargs = (
+            [default_of(each) for each in call.args],
+            {key: default_of(each) for key, each in call.kwargs.items()},
+        )
+        return assumed(plain_method(run, default_of(holder), name, args, kwargs))
     if isinstance(holder, (str, dict, list, EnumMember)):
         return plain_method(run, holder, name, call.args, call.kwargs)
     if isinstance(holder, SuperOf):
@@ -216,6 +225,8 @@ def _external(run: Interpreter, func: External, call: Call) -> Any:
         run.budget.charge_items(*call.args)
         if func.name in builtin_calls.DEEP:
             run.budget.charge(COST_OF_GOING_DEEP * sum(map(size_of, call.args)))
+        if any(isinstance(each, Assumed) for each in call.args):
+            return assumed(builtin_calls.builtin(func.name, [default_of(each) for each in call.args], call.kwargs))
     value = builtin_calls.builtin(func.name, call.args, call.kwargs)
     if value is not UNKNOWN or func.name.startswith("builtins."):
         return value

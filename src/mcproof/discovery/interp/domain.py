@@ -22,6 +22,8 @@ class Domain(Protocol):
     """How many effects, such as registrations, happened so far."""
     data_bases: frozenset[str]
     """External base classes whose `__init__` sets annotated fields from its arguments."""
+    environment_bases: frozenset[str]
+    """External base classes whose annotated fields take their values from the environment."""
     field_functions: frozenset[str]
     """External functions that describe the default of such a field."""
     type_functions: frozenset[str]

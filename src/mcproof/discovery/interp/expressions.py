@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.assumptions import Assumed, assumed, default_of, with_defaults
 from mcproof.discovery.interp.attributes import attribute, docstring_of
-from mcproof.discovery.interp.branches import join
+from mcproof.discovery.interp.branches import first_by_default, first_or, join
 from mcproof.discovery.interp.budget import CHARACTERS_PER_STEP, ITEMS_PER_STEP, SIZED
 from mcproof.discovery.interp.builtin_values import (
     binary_operation,
@@ -29,6 +30,7 @@ from mcproof.discovery.interp.containers import (
     is_unordered,
 )
 from mcproof.discovery.interp.enumerations import is_enum, members_of
+from mcproof.discovery.interp.imports import ModuleValue
 from mcproof.discovery.interp.text_format import LONGEST, format_value
 from mcproof.discovery.interp.value_facts import truth
 from mcproof.discovery.interp.values import (
@@ -37,7 +39,6 @@ from mcproof.discovery.interp.values import (
     Call,
     Class,
     External,
-    ExternalCall,
     Function,
     Generic,
     Method,
@@ -99,9 +100,6 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     call = arguments(run, node, scope)
     if isinstance(func, External) and func.name == "builtins.super":
         return run.super_of(call.args)
-    if isinstance(func, External) and func.name in ("builtins.globals", "builtins.locals", "builtins.vars"):
-        holder = scope.module.scope if func.last == "globals" or (call.args == [] and scope.parent is None) else None
-        return run.names_of(holder) if holder is not None else UNKNOWN
     result = run.call(func, call)
     if (type(result) is str or type(result) is SourceDict) and id(result) not in run.origins.by_id:
         origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
@@ -180,9 +178,12 @@ def _dict(run: Interpreter, node: ast.Dict, scope: Scope) -> Any:
 def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
     parts: list[str] = []
     length = 0
+    is_assumed = False
     for each in node.values:
         if isinstance(each, ast.FormattedValue):
             value = run.resolve(evaluate(run, each.value, scope))
+            is_assumed = is_assumed or isinstance(value, Assumed)
+            value = default_of(value)
             spec = evaluate(run, each.format_spec, scope) if each.format_spec is not None else ""
             text = format_value(value, each.conversion, spec)
         else:
@@ -193,7 +194,7 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
         parts.append(text)
     made = "".join(parts)
     run.origins.note(made, node, scope.module)
-    return made
+    return Assumed(made) if is_assumed else made
 
 
 def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
@@ -205,8 +206,8 @@ def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
     value = run.resolve(evaluate(run, left, scope))
     for each in reversed(spine):
         value = _combined(run, value, each.op, run.resolve(evaluate(run, each.right, scope)))
-    if type(value) is str:
-        run.origins.note(value, node, scope.module)
+    if type(default_of(value)) is str:
+        run.origins.note(default_of(value), node, scope.module)
     return value
 
 
@@ -217,7 +218,7 @@ def _combined(run: Interpreter, left: Any, operator: ast.operator, right: Any) -
         arms = [*(left.args if isinstance(left, UnionOf) else (left,))]
         arms += [*(right.args if isinstance(right, UnionOf) else (right,))]
         return UnionOf(tuple(arms))
-    return binary_operation(left, operator, right)
+    return with_defaults(lambda one, other: binary_operation(one, operator, other), left, right)
 
 
 def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
@@ -231,36 +232,33 @@ def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
         if known is None:
             with run.in_doubt():
                 rest = [run.resolve(evaluate(run, other, scope)) for other in node.values[index + 1 :]]
-            return _first_or(run, value, rest) if decisive else UNKNOWN if rest else value
-    return value
-
-
-def _first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
-    """`value or ...` with an unknown `value`: an object or a function in its place wins."""
-    if isinstance(value, ExternalCall) or not rest:
-        return value
-    for each in rest:
-        value = join(run, value, each)
+            if isinstance(value, Assumed):
+                return first_by_default(run, [value, *rest], decisive)
+            return first_or(run, value, rest) if decisive else UNKNOWN if rest else value
     return value
 
 
 def _unary(run: Interpreter, node: ast.UnaryOp, scope: Scope) -> Any:
     value = unwrapped(run.resolve(evaluate(run, node.operand, scope)))
-    if isinstance(node.op, ast.Not):
+    return with_defaults(lambda operand: _negated(node.op, operand), value)
+
+
+def _negated(operator: ast.unaryop, value: Any) -> Any:
+    if isinstance(operator, ast.Not):
         known = truth(value)
         return UNKNOWN if known is None else not known
     if not isinstance(value, (int, float)):
         return UNKNOWN
-    if isinstance(node.op, ast.USub):
+    if isinstance(operator, ast.USub):
         return -value
-    return value if isinstance(node.op, ast.UAdd) else UNKNOWN
+    return value if isinstance(operator, ast.UAdd) else UNKNOWN
 
 
 def _compare(run: Interpreter, node: ast.Compare, scope: Scope) -> Any:
     left = run.resolve(evaluate(run, node.left, scope))
     for operator, right_node in zip(node.ops, node.comparators, strict=True):
         right = run.resolve(evaluate(run, right_node, scope))
-        outcome = comparison(left, operator, right)
+        outcome = with_defaults(lambda one, other, op=operator: comparison(one, op, other), left, right)
         if outcome is not True:
             return outcome
         left = right
@@ -268,12 +266,16 @@ def _compare(run: Interpreter, node: ast.Compare, scope: Scope) -> Any:
 
 
 def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
-    known = truth(run.resolve(evaluate(run, node.test, scope)))
+    test = run.resolve(evaluate(run, node.test, scope))
+    known = truth(test)
     if known is not None:
         return evaluate(run, node.body if known else node.orelse, scope)
     with run.in_doubt():
-        body, orelse = evaluate(run, node.body, scope), evaluate(run, node.orelse, scope)
-    return join(run, run.resolve(body), run.resolve(orelse))
+        body, orelse = run.resolve(evaluate(run, node.body, scope)), run.resolve(evaluate(run, node.orelse, scope))
+    joined = join(run, body, orelse)
+    if joined is UNKNOWN and isinstance(test, Assumed):
+        return assumed(body if test.default else orelse)
+    return joined
 
 
 def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
@@ -292,8 +294,9 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     index = run.resolve(evaluate(run, node.slice, scope))
     if isinstance(value, Class) and is_enum(value):
         return next((member for member in members_of(value) if member.name == index), UNKNOWN)
-    if isinstance(value, External) and value.name in ("os.environ", "sys.argv"):
-        return UNKNOWN
+    if isinstance(value, External) and value.name in ("os.environ", "sys.argv", "sys.modules"):
+        is_this = value.last == "modules" and index == scope.module.name
+        return ModuleValue(scope.module.path) if is_this else UNKNOWN
     if isinstance(value, (External, Class, TypeAlias)):
         return Generic(value, index if isinstance(index, tuple) else (index,))
     value, index = contents_of(value), unwrapped(index)

@@ -21,12 +21,14 @@ class MemoizedCall(NamedTuple):
 class FunctionHistory:
     """Functions that were followed, by the identity of their nodes, and results to reuse."""
 
-    __slots__ = ("endless", "followed", "results")
+    __slots__ = ("endless", "followed", "marks", "results")
 
     def __init__(self) -> None:
         self.followed: set[int] = set()
         """Functions that were followed at least once."""
         self.endless: set[int] = set()
         """Functions that took too long, and are not followed again."""
+        self.marks: set[str] = set()
+        """The names of the attributes that the project sets on functions."""
         self.results: dict[Any, MemoizedCall] = {}
         """Results of calls with plain arguments."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.assumptions import assumed
 from mcproof.discovery.interp.builtin_values import unwrapped
 from mcproof.discovery.interp.call_user_function import call_function
 from mcproof.discovery.interp.containers import SourceDict, SourceList
@@ -11,6 +12,7 @@ from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
     CONTENTS,
     MISSING,
+    PLAIN,
     UNKNOWN,
     Call,
     Class,
@@ -59,6 +61,7 @@ def set_fields(run: Interpreter, made: Instance, call: Call) -> None:
     for name, value in zip(dict.fromkeys(fields), call.args, strict=False):
         made.attributes[name] = value
     made.attributes.update(call.kwargs)
+    reads_environment = any(base.last in run.domain.environment_bases for base in made.cls.external_bases())
     for name in fields:
         if name in made.attributes:
             continue
@@ -72,6 +75,8 @@ def set_fields(run: Interpreter, made: Instance, call: Call) -> None:
             else:
                 default = default.argument(0, "default", UNKNOWN)
         made.attributes[name] = UNKNOWN if default is MISSING else default
+        if reads_environment and isinstance(default, PLAIN):
+            made.attributes[name] = assumed(default)
 
 
 def call_super(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:

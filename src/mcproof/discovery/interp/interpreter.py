@@ -11,7 +11,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp import builtin_calls, calls
+from mcproof.discovery.interp import builtin_calls, calls, namespaces
 from mcproof.discovery.interp.assignments import assign
 from mcproof.discovery.interp.budget import STEPS_OF_MODULE_WITHOUT_EFFECTS, Budget
 from mcproof.discovery.interp.builtin_values import items_of
@@ -179,8 +179,17 @@ class Interpreter:
         stars = scope.module.stars if scope is not None else []
         return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
 
+    def namespace_of(self, value: Any) -> Any:
+        """The names of a module, a class or an object as a dictionary."""
+        return namespaces.namespace_of(self, value)
+
     def names_of(self, scope: Scope) -> SourceDict:
-        return SourceDict((name, self.resolve(value)) for name, value in list(scope.names.items()))
+        """The names of a scope and their values, except those that Python itself sets."""
+        return SourceDict(
+            (name, self.resolve(value))
+            for name, value in list(scope.names.items())
+            if name not in ("__file__", "__name__")
+        )
 
     def import_file(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may have effects; other modules wait until a name is read."""

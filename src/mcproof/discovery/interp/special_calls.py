@@ -7,8 +7,9 @@ import inspect
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp import parameters
+from mcproof.discovery.interp import namespaces, parameters
 from mcproof.discovery.interp.assignments import set_attribute
+from mcproof.discovery.interp.assumptions import assumed
 from mcproof.discovery.interp.attributes import attribute
 from mcproof.discovery.interp.branches import join
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
@@ -51,11 +52,22 @@ def _getattr(run: Interpreter, call: Call) -> Any:
     found = run.resolve(attribute(run, holder, name))
     if len(call.args) < 3:
         return found
+    if _lacks_mark(run, holder, name):
+        return call.args[2]
     if isinstance(holder, (Function, Instance)) and name not in holder.attributes:
         has_it = isinstance(holder, Instance) and holder.cls.attribute(name) is not MISSING
         if not has_it and (found is UNKNOWN or isinstance(found, Method)):
             return call.args[2]
     return join(run, found, call.args[2]) if _is_doubtful(holder, name) else found
+
+
+def _lacks_mark(run: Interpreter, holder: Any, name: str) -> bool:
+    """Whether an attribute with which the project marks functions is missing: only the project sets it."""
+    if name not in run.functions.marks:
+        return False
+    if isinstance(holder, Class):
+        return holder.attribute(name) is MISSING
+    return isinstance(holder, (External, ExternalCall, ModuleValue, *_PLAIN))
 
 
 def _is_doubtful(holder: Any, name: str) -> bool:
@@ -69,7 +81,9 @@ def _setattr(run: Interpreter, call: Call) -> Any:
     return None
 
 
-def _hasattr(_: Interpreter, call: Call) -> Any:
+def _hasattr(run: Interpreter, call: Call) -> Any:
+    if len(call.args) == 2 and isinstance(call.args[1], str) and _lacks_mark(run, *call.args):
+        return False
     if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Function):
         return call.args[1] in call.args[0].attributes or call.args[1].startswith("__")
     if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Instance):
@@ -169,6 +183,8 @@ def _isinstance(_: Interpreter, call: Call) -> Any:
         kind in call.args[0].cls.ancestry() for kind in kinds if isinstance(kind, Class)
     ):
         return True
+    if all(isinstance(kind, Class) for kind in kinds) and isinstance(call.args[0], (*_PLAIN, Function, Class)):
+        return False  # neither data nor a definition is an instance of a project class
     return UNKNOWN
 
 
@@ -186,6 +202,12 @@ def _is_coroutine_function(value: Any) -> Any:
     if isinstance(value, Function) and value.wrapped is None:
         return isinstance(value.node, ast.AsyncFunctionDef)
     return UNKNOWN
+
+
+def _is_method(value: Any) -> Any:
+    if isinstance(value, Function):
+        return value.bound_to is not None
+    return False if isinstance(value, (*_PLAIN, Class, Instance)) else UNKNOWN
 
 
 def _defaultdict(_: Interpreter, call: Call) -> Any:
@@ -209,21 +231,6 @@ def _replace(run: Interpreter, call: Call) -> Any:
     if isinstance(after, Function):
         run.call(after.bound(made), Call([], {}))
     return made
-
-
-def _dir(run: Interpreter, call: Call) -> Any:
-    value = call.args[0] if call.args else None
-    if isinstance(value, (Instance, Class)):
-        cls = value.cls if isinstance(value, Instance) else value
-        names = {name for each in cls.ancestry() for name in each.body.names}
-        if isinstance(value, Instance):
-            names |= value.attributes.keys()
-    elif isinstance(value, ModuleValue) and not os.path.isdir(value.path):
-        module = run.module(value.path)
-        names = set(module.scope.names) if module is not None else set()
-    else:
-        return UNKNOWN
-    return SourceList(sorted(names))
 
 
 def _iter(value: Any) -> Any:
@@ -261,6 +268,16 @@ def _apply(run: Interpreter, call: Call) -> Any:
     return call.args[0] if call.args else UNKNOWN
 
 
+def _environment(run: Interpreter, call: Call) -> Any:
+    """`os.environ.get("NAME", default)`: the default, which the environment may replace."""
+    default = call.args[1] if len(call.args) > 1 else call.kwargs.get("default")
+    value = assumed(default) if call.complete else UNKNOWN
+    if value is not UNKNOWN:
+        return value
+    made = ExternalCall(External("os.environ.get"), call.args, call.kwargs, call.node, call.module)
+    return run.domain.external_call(made)
+
+
 def _getdoc(run: Interpreter, call: Call) -> Any:
     text = attribute(run, call.args[0], "__doc__") if call.args else None
     return inspect.cleandoc(text) if isinstance(text, str) else UNKNOWN
@@ -277,7 +294,11 @@ SPECIAL: dict[str, Callable[[Interpreter, Call], Any]] = {
     "builtins.filter": _filter,
     "builtins.isinstance": _isinstance,
     "builtins.callable": _of_one(_test((Function, Class), _PLAIN)),
-    "builtins.dir": _dir,
+    "builtins.dir": namespaces.names_listed,
+    "builtins.vars": namespaces.variables,
+    "builtins.locals": namespaces.variables,
+    "builtins.globals": namespaces.global_variables,
+    "inspect.getmembers": namespaces.members,
     "builtins.type": _of_one(lambda value: value.cls if isinstance(value, Instance) else UNKNOWN),
     "builtins.next": _next,
     "builtins.iter": _of_one(_iter),
@@ -293,9 +314,13 @@ SPECIAL: dict[str, Callable[[Interpreter, Call], Any]] = {
     "inspect.isclass": _of_one(_test(Class, (*_PLAIN, Function))),
     "inspect.iscoroutinefunction": _of_one(_is_coroutine_function),
     "inspect.isfunction": _of_one(_is_function),
+    "inspect.ismethod": _of_one(_is_method),
     "inspect.isroutine": _of_one(_is_function),
     "inspect.signature": parameters.signature_called,
     "inspect.unwrap": _pass_on,
+    "os.environ.get": _environment,
+    "os.getenv": _environment,
+    "decouple.config": _environment,
     "asyncio.run": _apply,
     "anyio.run": _apply,
     "asyncio.get_event_loop().run_until_complete": _apply,

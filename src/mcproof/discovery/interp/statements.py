@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.interp import calls
+from mcproof.discovery.interp.assumptions import Assumed, with_defaults
 from mcproof.discovery.interp.branches import (
     BREAK,
     CONTINUE,
@@ -72,7 +73,9 @@ def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
     if isinstance(before, (list, dict)) and isinstance(node.op, ast.BitOr):
         calls.plain_method(run, before, "update", [value], {})
         return
-    run.assign(node.target, binary_operation(before, node.op, value), scope)
+    run.assign(
+        node.target, with_defaults(lambda one, other: binary_operation(one, node.op, other), before, value), scope
+    )
 
 
 def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
@@ -84,9 +87,11 @@ def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
     if _is_type_checking(node.test):
         run.block(node.body, scope)
         return run.block(node.orelse, scope)  # the branch that runs wins over the one for type checkers
-    known = truth(run.resolve(evaluate(run, node.test, scope)))
+    test = run.resolve(evaluate(run, node.test, scope))
+    known = truth(test)
     if known is None:
-        return follow_branches(run, [node.body, node.orelse], scope)
+        likely = (0 if test.default else 1) if isinstance(test, Assumed) else None
+        return follow_branches(run, [node.body, node.orelse], scope, likely)
     return run.block(node.body if known else node.orelse, scope)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcproof.discovery.interp.assumptions import Assumed
 from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, has_doubt
 from mcproof.discovery.interp.values import (
     UNKNOWN,
@@ -74,7 +75,7 @@ def truth(value: Any) -> bool | None:
     """Whether a value is true in a condition; None if unknown."""
     if value is None or isinstance(value, (str, int)):
         return bool(value)
-    if value is UNKNOWN or isinstance(value, (ExternalCall, Method, Generic)):
+    if value is UNKNOWN or isinstance(value, (Assumed, ExternalCall, Method, Generic)):
         return None  # a value that looks like `list[int]` may be an item of an external object
     if isinstance(value, (SourceDict, SourceList)):
         if len(value.doubtful) >= len(value) and (value or value.extent is not EXACT):

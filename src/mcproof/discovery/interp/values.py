@@ -7,6 +7,7 @@ classes below; a value that only running the program would reveal is `UNKNOWN`.
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -363,7 +364,7 @@ class BudgetExceededError(Exception):
 class Frame:
     """One call that is being followed."""
 
-    __slots__ = ("effects", "function", "left", "returns", "yields")
+    __slots__ = ("effects", "function", "left", "returns", "unlikely", "unlikely_after", "yields")
 
     def __init__(self, function: Function | None) -> None:
         self.function = function
@@ -372,6 +373,10 @@ class Frame:
         self.effects = 0
         """The number of effects in the domain when it began."""
         self.returns: list[Any] = []
+        self.unlikely: set[int] = set()
+        """The positions of values that are only returned if the environment differs from the defaults."""
+        self.unlikely_after = sys.maxsize
+        """The position from which on all returned values are of that kind."""
         self.yields: SourceList | None = None
 
     def doubts(self) -> int:

@@ -6,6 +6,7 @@ import datetime
 import math
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.assumptions import default_of
 from mcproof.discovery.interp.containers import SourceDict, has_doubt
 from mcproof.discovery.interp.values import (
     UNKNOWN,
@@ -45,6 +46,7 @@ def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0,
     quota.left -= 1
     if depth > DEEPEST or quota.left < 0:
         return UNKNOWN
+    value = default_of(value)
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, EnumMember):

@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from mcproof.discovery.interp.assumptions import default_of
 from mcproof.discovery.interp.builtin_values import unwrapped
 from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, doubtful_positions
-from mcproof.discovery.interp.values import UNKNOWN, EnumMember, ExternalCall, Instance
+from mcproof.discovery.interp.values import (
+    UNKNOWN,
+    EnumMember,
+    ExternalCall,
+    Instance,
+)
 from mcproof.discovery.rendering.node_locations import location_of
 from mcproof.text.pointers import escape
 
@@ -59,7 +65,7 @@ class JsonWriter:
         """A value as JSON; UNKNOWN, and recorded as such, if nothing of it is known."""
         if value is None or isinstance(value, (str, bool, int)):
             return value
-        value = unwrapped(value)
+        value = unwrapped(default_of(value))
         if value is None or isinstance(value, (str, bool, int)):
             return value
         if isinstance(value, float) and math.isfinite(value):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PROGRESS_INTERVAL = 0.1
 """Seconds between two updates of the progress."""
-_SERIOUS = ("crash", "hang", "protocol_violation", "leak", "accepted")
+_SERIOUS = ("injection", "crash", "hang", "protocol_violation", "leak", "accepted")
 
 
 class FuzzResult(NamedTuple):
@@ -143,7 +143,9 @@ class _FuzzRun:
         found = [failure for each in self._fuzzers for failure in each.failures()]
         failures = self._merged([failure for failure in found if failure.judgement.outcome != "clean"])
         revision = self._catalog.protocol
-        item_probes = [ItemProbes(each.tool, listed, revision) for each in self._fuzzers if (listed := each.records())]
+        item_probes = [
+            ItemProbes(each.tool, each.records(), revision, each.refused_faults) for each in self._fuzzers if each.sent
+        ]
         ends: dict[Outcome, list[Response]] = {}
         for end in [end for each in self._fuzzers for end in each.unexplained]:
             ends.setdefault(end.outcome, []).append(end)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.exchange.information_leaks import leak_in
-from mcproof.exchange.probe_facts import FAILURE_OF, ResponseFlaw
+from mcproof.exchange.probe_facts import ERROR_AS_SUCCESS, FAILURE_OF, ResponseFlaw
 from mcproof.exchange.responses import error_text, flaws_of
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcproof.prove.probes import ProbeCase
 
 _VIOLATIONS = ("structured-invalid", "structured-missing", "malformed-content")
-_PARTICULARS = re.compile(r"0x[0-9a-f]+|\d+|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
+_PARTICULARS = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?(?: seconds?)?|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
 _FAULT_OF_KEYWORD = {
     "required": MISSING_REQUIRED.id,
     "dependentRequired": MISSING_REQUIRED.id,
@@ -110,7 +110,8 @@ def judge(
     for flaw in flaws:
         if flaw.kind in _VIOLATIONS:
             return Judgement("protocol_violation", flaw.detail, flaws)
-    if response.outcome == "accepted" and not is_valid:
+    reports_error = any(flaw.kind == ERROR_AS_SUCCESS for flaw in flaws)
+    if response.outcome == "accepted" and not is_valid and not reports_error:
         return Judgement("accepted", "an invalid call is accepted", flaws)
     return Judgement("clean", "", flaws)
 

@@ -115,6 +115,7 @@ class ToolFuzzer:
         self._secrets = secrets
         self._found: dict[tuple[str, ...], FoundFailure] = {}
         self._valid = self._refused = 0
+        self._refused_faults: set[str | None] = set()
         self._is_done = False
 
     async def run(self, sender: Sender, is_late: Callable[[], bool], progress: Callable[[], None]) -> None:
@@ -176,6 +177,8 @@ class ToolFuzzer:
         if case.is_valid:
             self._valid += 1
             self._refused += response.outcome == "rejected"
+        elif response.outcome == "rejected":
+            self._refused_faults.add(fault_of(case.keyword))
         self.outcomes[judgement.outcome] += 1
         if judgement.leak is not None:
             self.outcomes["leak"] += 1
@@ -260,6 +263,11 @@ class ToolFuzzer:
     def records(self) -> list[ProbeRecord]:
         """The failures as probe records."""
         return [self._record(each) for each in self.failures()]
+
+    @property
+    def refused_faults(self) -> frozenset[str | None]:
+        """The faults of which a violation was refused; empty if valid calls were refused, too."""
+        return frozenset() if self._valid == self._refused else frozenset(self._refused_faults)
 
     def _record(self, failure: FoundFailure) -> ProbeRecord:
         case, judgement = failure.case, failure.judgement

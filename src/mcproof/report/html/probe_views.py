@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.html.wording import bar_width
 from mcproof.report.matrix_grid import DOUBTFUL, TITLES, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import probe_sentence
@@ -82,9 +81,10 @@ def square_title(square: Square, column: str) -> str:
 
 def outcome_bars(fuzzing: Fuzzing) -> list[OutcomeBar]:
     """Return the number of cases of each outcome, with bars."""
-    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES))
-    counts = {name: fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES}
-    return [OutcomeBar(name, count, outcome_tone(name), bar_width(count / widest)) for name, count in counts.items()]
+    widest = max(1, *fuzzing.counts.values())
+    return [
+        OutcomeBar(name, count, outcome_tone(name), bar_width(count / widest)) for name, count in fuzzing.counts.items()
+    ]
 
 
 def outcome_tone(outcome: str) -> str:

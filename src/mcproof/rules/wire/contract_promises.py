@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 
     from mcproof.exchange.probe_facts import ItemProbes, Outcome, ProbeRecord
 
+SHOWN = 5
+"""How many of the calls with one problem a finding shows."""
+
+
+def _identity(evidence: dict[str, Any]) -> str | None:
+    """The broken promises of a tool if there are several, so that one more is a new finding."""
+    promises = evidence.get("promises")
+    return "\n".join(sorted(promises)) if promises else None
+
 
 @rule(
     "WIR-011",
@@ -27,9 +36,11 @@ def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
     Why: a model that invents or misspells a tool believes that the call worked.
     Fix: return the JSON-RPC error -32602, or a result with `isError: true`.
     """
-    for record in _accepted(probes):
-        if record.probe == "unknown_tool":
+    for record in probes.records:
+        if record.probe == "unknown_tool" and record.outcome == "accepted":
             message = "returns a result for a tool that does not exist"
+            if (text := record.reported_error) is not None:
+                message = f"reports a tool that does not exist without `isError`: {text}"
             yield Problem(message, record.schema_pointer, evidence=evidence(record))
 
 
@@ -40,6 +51,7 @@ def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
     severity="error",
     category="contract",
     fault=MISSING_REQUIRED,
+    sums_up=_identity,
 )
 def missing_required(probes: ItemProbes) -> Iterator[Problem]:
     """A call without a required argument is accepted.
@@ -57,6 +69,7 @@ def missing_required(probes: ItemProbes) -> Iterator[Problem]:
     severity="error",
     category="contract",
     fault=TYPE_MISMATCH,
+    sums_up=_identity,
 )
 def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     """An argument of a type that the schema excludes is accepted.
@@ -74,6 +87,7 @@ def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     severity="error",
     category="contract",
     fault=UNEXPECTED_FIELD,
+    sums_up=_identity,
 )
 def extra_field(probes: ItemProbes) -> Iterator[Problem]:
     """An argument that the closed schema does not declare is accepted.
@@ -91,6 +105,7 @@ def extra_field(probes: ItemProbes) -> Iterator[Problem]:
     severity="error",
     category="contract",
     fault=OVERSIZED,
+    sums_up=_identity,
 )
 def oversized(probes: ItemProbes) -> Iterator[Problem]:
     """An argument larger than the schema allows is accepted.
@@ -101,7 +116,14 @@ def oversized(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, OVERSIZED.id)
 
 
-@rule("WIR-016", ruleset="wire", name="invalid-accepted", severity="error", category="contract")
+@rule(
+    "WIR-016",
+    ruleset="wire",
+    name="invalid-accepted",
+    severity="error",
+    category="contract",
+    sums_up=_identity,
+)
 def invalid(probes: ItemProbes) -> Iterator[Problem]:
     """A call that violates the schema in another way is accepted: a bound, an enumeration, a pattern.
 
@@ -141,26 +163,57 @@ def malformed(probes: ItemProbes) -> Iterator[Problem]:
     yield from _ended_in(probes, "malformed", "responds to {} with a malformed message")
 
 
-def _accepted(probes: ItemProbes) -> Iterator[ProbeRecord]:
-    for record in probes.records:
-        if record.expects == "rejection" and record.outcome == "accepted":
-            yield record
-
-
 def _accepted_invalid(probes: ItemProbes, fault: str | None) -> Iterator[Problem]:
-    """A problem for each accepted call that violates the schema."""
-    for record in _accepted(probes):
-        if record.fault == fault and record.keyword:
-            message = f"accepts a call that violates its schema: {record.description}{repetition(record)}"
-            yield Problem(message, record.schema_pointer, _parameter(record), evidence(record))
+    """One problem for a tool, or for the server if all of its tools share it."""
+    records = [each for each in probes.records if each.is_broken_promise and each.fault == fault]
+    for record in records:
+        if record.of_tools:
+            words = f"accepts calls that violate the schema in all {_tools(record)} that were tested"
+            message = f"{words}, such as {record.description} in `{record.of_tools[0][0]}`"
+            yield Problem(message, evidence=evidence_of_tools(record))
+    own = [each for each in records if not each.of_tools]
+    if own:
+        yield _problem_of_tool(own)
+
+
+def _problem_of_tool(records: list[ProbeRecord]) -> Problem:
+    """One problem for all broken promises of a tool, at the argument if there is only one."""
+    ways = list(dict.fromkeys(each.description for each in records))
+    times = sum(each.times for each in records)
+    shown = "; ".join(ways[:SHOWN]) + (f"; and {len(ways) - SHOWN:,} more" if len(ways) > SHOWN else "")
+    is_one = len(ways) == 1
+    message = f"accepts {'a call that violates' if is_one else 'calls that violate'} its schema: {shown}"
+    if is_one and times > 1:
+        message += f" ({times:,} times)"
+    pointers = {each.schema_pointer for each in records}
+    found = evidence(records[0])
+    if len(records) > 1:
+        found |= {
+            "promises": _promises(records),
+            "examples": [evidence(each) for each in records[:SHOWN]],
+            "count": times,
+        }
+    if len(pointers) > 1:
+        return Problem(message, "/inputSchema", evidence=found)
+    return Problem(message, records[0].schema_pointer, parameter_of(records[0]), found)
+
+
+def _promises(records: list[ProbeRecord]) -> list[str]:
+    """The broken promises: keyword and pointer."""
+    return list(dict.fromkeys(f"{each.keyword} {each.schema_pointer}" for each in records))
 
 
 def _ended_in(probes: ItemProbes, outcome: Outcome, words: str) -> Iterator[Problem]:
     """A problem for each request with this outcome; `words` has a placeholder for what was sent."""
     for record in probes.records:
         if record.outcome == outcome and record.probe != "not_json":
-            message = f"{words.format(_sent(record))}: {record.response}{repetition(record)}"
-            yield Problem(message, record.schema_pointer, evidence=evidence(record))
+            if record.of_tools:
+                where = f" in all {_tools(record)} that were tested"
+                message = f"{words.format(_sent(record))}{where}: {record.response}"
+                yield Problem(message, evidence=evidence_of_tools(record))
+            else:
+                message = f"{words.format(_sent(record))}: {record.response}{repetition(record)}"
+                yield Problem(message, record.schema_pointer, evidence=evidence(record))
 
 
 def _sent(record: ProbeRecord) -> str:
@@ -173,7 +226,7 @@ def _sent(record: ProbeRecord) -> str:
     return f"a call ({record.description})" if record.schema_pointer else record.description
 
 
-def _parameter(record: ProbeRecord) -> str | None:
+def parameter_of(record: ProbeRecord) -> str | None:
     """The top-level argument that a record is about, if it is about one."""
     name = record.schema_pointer.removeprefix("/inputSchema/properties/")
     if name == record.schema_pointer or "/" in name:
@@ -184,6 +237,20 @@ def _parameter(record: ProbeRecord) -> str | None:
 def repetition(record: ProbeRecord) -> str:
     """The number of repetitions, if any."""
     return f" ({record.times:,} times)" if record.times > 1 else ""
+
+
+def evidence_of_tools(record: ProbeRecord) -> dict[str, Any]:
+    """The tools that share a failure, with examples."""
+    examples = [{"tool": name, **evidence(each)} for name, each in record.of_tools[:SHOWN]]
+    return {**evidence(record), "tools": _names(record), "examples": examples, "count": len(record.of_tools)}
+
+
+def _tools(record: ProbeRecord) -> str:
+    return f"{len(_names(record)):,} tools"
+
+
+def _names(record: ProbeRecord) -> list[str]:
+    return list(dict.fromkeys(name for name, _ in record.of_tools))
 
 
 def evidence(record: ProbeRecord) -> dict[str, Any]:

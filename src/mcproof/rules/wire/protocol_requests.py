@@ -73,6 +73,8 @@ def bad_cursor(probes: ItemProbes) -> Iterator[Problem]:
 
     Why: a client with a stale cursor gets a page and takes it for the next one.
     Fix: return the JSON-RPC error -32602.
+
+    Tested only if the server issues cursors, that is, if its tools are on several pages.
     """
     yield from _accepted(probes, "bad_cursor", "returns a page for a cursor that it never issued")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.exchange.probe_facts import ERROR_AS_SUCCESS
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 from mcproof.rules.wire.contract_promises import evidence
@@ -50,8 +51,12 @@ def error_as_success(probes: ItemProbes) -> Iterator[Problem]:
 
     Why: the client counts the call as successful, and the model may continue as if it were.
     Fix: set `isError: true` in the result of a failed call.
+
+    The text must begin with an error message, or be an object such as `{"error": …}`. The verdict of a validator,
+    `{"valid": false, "error": …}`, is a success. A call of a tool that does not exist is WIR-011.
     """
-    yield from _flawed(probes, "error-as-success", "reports an error without `isError`: ")
+    others = [record for record in probes.records if record.probe != "unknown_tool"]
+    yield from _flawed(probes._replace(records=others), ERROR_AS_SUCCESS, "reports an error without `isError`: ")
 
 
 @rule("WIR-024", ruleset="wire", name="leak", severity="error", category="security")
