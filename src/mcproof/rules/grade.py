@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mcproof.catalog.parameter_docs import documented_parameters
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import MISSING_REQUIRED, TYPE_MISMATCH, rule
-from mcproof.schema.acceptance import is_declared_optional
+from mcproof.schema.acceptance import are_all_optional
 from mcproof.text.javascript import is_blank, length, stringify, trim, truthy
 
 if TYPE_CHECKING:
@@ -241,8 +241,7 @@ def tool_no_required(tool: Tool) -> Iterator[Problem]:
     if tool.schema is not None and tool.parameters:
         required = tool.schema.get("required")
         if not isinstance(required, list) or not required:
-            tree, parameters = tool.tree, tool.parameters.values()
-            is_meant = tree is not None and all(is_declared_optional(schema, tree) for schema in parameters)
+            is_meant = tool.tree is not None and are_all_optional(tool.parameters.values(), tool.tree)
             reason = "; all have a default or accept null, which may be intended" if is_meant else ""
             yield Problem(f"has parameters but requires none of them{reason}", at="/inputSchema")
 

@@ -277,6 +277,15 @@ def kinds_of(schema: Any, tree: SchemaTree) -> frozenset[str]:
     return kinds(schema)
 
 
+def are_all_optional(properties: Iterable[Any], tree: SchemaTree) -> bool:
+    """Whether every property has a default or names null among its types, unlike one that accepts anything."""
+    return all(
+        (type(schema) is dict and "default" in schema)
+        or ("null" in (kinds := kinds_of(schema, tree)) and kinds != KINDS)
+        for schema in properties
+    )
+
+
 def _named_kinds(schema: dict[str, Any]) -> frozenset[str]:
     """The kinds a schema itself names."""
     found = KINDS
