@@ -52,7 +52,7 @@ _when = re.compile(
     r"|\b(?:must|should) be (?:used|called)\b"
     r"|\bbefore (?:using|calling|making|doing|running|editing|any|you|other)\b|\bconsider (?:using|calling)\b"
     # Another tool to choose, or a reason to choose this one.
-    r"|\b(?:prefer|choose|favou?r)s? \S|\bdeprecated\b|\b(?:instead|in place) of\b|\brather than\b|\bunlike\b"
+    r"|\b(?:prefer|choose|favou?r)s? \S|\bdeprecated\b|\binstead of\b|\brather than\b|\bunlike\b"
     r"|\b(?:primary|main|preferred) (?:tool|way|method|choice|entry|starting)\b|\bstart (?:here|with)\b"
     # What it is good for.
     r"|\bhelps? (?:you|users?|to|with|in|\w{2,20}ing)\b"

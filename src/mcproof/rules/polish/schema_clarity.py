@@ -35,6 +35,8 @@ _first_words = re.compile(
     r"|use (?:this|it|as)\b[^.\n]{0,60}? to |(?:allows?|enables?) (?:you |users? |agents? )?to )?([a-z]+)\b"
 ).findall
 """The words at the start of sentences and lines, without phrases such as "this tool" in front of the verb."""
+_RESULT_VERBS = READING | CHANGING
+"""Verbs that show what a tool returns: their object, or nothing."""
 _MOST_PREFIXES = 4
 """How many words of a name may contain its verb."""
 _MOST_TEXT = 1500
@@ -138,7 +140,7 @@ def require_return_schema(tool: Tool) -> Iterator[Problem]:
 def _has_plain_result(tool: Tool, description: str) -> bool:
     """Whether a verb at the start of a sentence or of the name shows what the tool returns."""
     starts = _first_words(description[:_MOST_TEXT])
-    if not READING.isdisjoint(starts) or not (READING | CHANGING).isdisjoint(words_of(tool.name)[:_MOST_PREFIXES]):
+    if not READING.isdisjoint(starts) or not _RESULT_VERBS.isdisjoint(words_of(tool.name)[:_MOST_PREFIXES]):
         return True
     return next((word for word in starts if word in CHANGING or word in MAKING), "") in CHANGING
 
