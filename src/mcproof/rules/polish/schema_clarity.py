@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.catalog.parameter_docs import documented_parameters
 from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem, SetMember
 from mcproof.linting.registry import MISSING_REQUIRED, rule
@@ -82,20 +83,10 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     for name, schema, text in tool_words(tool).parameters:
         if is_blank(text) and not _is_explained(schema, tool) and not _is_forbidden(schema, tool):
             if listed is None:
-                listed = _listed_in(tool.description)
+                listed = documented_parameters(tool.description)
             pointer = pointer_of(name)
             if name not in listed and tool.knows(f"{pointer}/description") and tool.knows("/description"):
                 yield Problem(f"parameter `{name}` has no description", pointer, name)
-
-
-def _listed_in(text: str) -> set[str]:
-    """The words at the start of a line that are followed by a colon, like parameters in a docstring."""
-    names = set()
-    for line in text.splitlines():
-        name, colon, explained = line.lstrip(" \t-*•").partition(":")
-        if colon and explained and not explained.isspace():
-            names.add(name.partition("(")[0].strip(" \t`*\"'"))
-    return names
 
 
 def _is_forbidden(schema: Any, tool: Tool) -> bool:
