@@ -47,6 +47,14 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_security(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--security",
+        action="store_true",
+        help="also send hostile arguments: path traversal, injected commands, SQL and templates, loopback URLs",
+    )
+
+
 def parse_calls(options: argparse.Namespace) -> CallOptions:
     return CallOptions(
         tools=words(options.tool),
