@@ -78,10 +78,14 @@ class CallKeywords(ConnectionKeywords, total=False):
 
     tools: Sequence[str]
     """Names or glob patterns; all tools by default."""
+    allow: Sequence[str]
+    """Names or glob patterns of tools to call although they may change something."""
+    deny: Sequence[str]
+    """Names or glob patterns of tools that are never called."""
     skip: Sequence[str]
-    """Names or glob patterns of tools that are not called."""
+    """The same as `deny`."""
     allow_writes: bool
-    """Whether to call tools that, by their annotations or names, change something."""
+    """Whether to call every tool, also those that may change something."""
     arguments: Mapping[str, Mapping[str, Any]]
     """Valid arguments by tool, instead of generated ones."""
     call_limit: float
@@ -303,7 +307,8 @@ def _calls(keywords: CallKeywords) -> CallOptions:
     given = keywords.get("arguments", {})
     return CallOptions(
         tools=tuple(keywords.get("tools", ())),
-        skip=tuple(keywords.get("skip", ())),
+        allow=tuple(keywords.get("allow", ())),
+        deny=(*keywords.get("deny", ()), *keywords.get("skip", ())),
         allow_writes=keywords.get("allow_writes", False),
         arguments=tuple(GivenArguments(tool, values) for tool, values in given.items()),
         limit=keywords.get("call_limit", 10.0),

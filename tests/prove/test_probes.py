@@ -375,7 +375,7 @@ def called(*words: str) -> list[str]:
         (("--tool", "find_book"), ["find_book"]),
         (("--tool", "find_book,list_*"), ["find_book", "list_shelves"]),
         (("--tool", "find_book", "--tool", "count_book?"), ["find_book", "count_books"]),
-        (("--skip", "find_book"), ["count_books", "list_shelves"]),
+        (("--deny", "find_book"), ["count_books", "list_shelves"]),
         (("--tool", "*_book*", "--skip", "count*"), ["find_book"]),
     ],
 )
@@ -385,10 +385,10 @@ def test_tools_are_chosen_by_name(words: tuple[str, ...], names: list[str]) -> N
 
 def test_a_tool_that_is_left_out_is_listed_as_not_tested() -> None:
     document = tried("probe", "--skip", "find_book", *GOOD)
-    assert {"what": "tool find_book", "why": "left out by --skip"} in document["not_tested"]
+    assert {"what": "tool find_book", "why": "denied by --deny"} in document["not_tested"]
 
 
-@pytest.mark.parametrize("option", ["--tool", "--skip"])
+@pytest.mark.parametrize("option", ["--tool", "--allow", "--deny", "--skip"])
 @pytest.mark.parametrize("command", ["probe", "prove", "fuzz"])
 def test_a_misspelt_tool_is_told_with_the_nearest(command: str, option: str) -> None:
     said = refused(command, option, "find_bok", *GOOD)

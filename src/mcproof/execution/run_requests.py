@@ -86,9 +86,12 @@ class CallOptions(NamedTuple):
 
     tools: tuple[str, ...] = ()
     """Names or glob patterns; empty for all tools."""
-    skip: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    """Names or glob patterns of tools to call although they may change something."""
+    deny: tuple[str, ...] = ()
+    """Names or glob patterns of tools that are never called."""
     allow_writes: bool = False
-    """Whether to call tools that, by their annotations or names, change something."""
+    """Whether to call every tool, also those that may change something."""
     arguments: tuple[GivenArguments, ...] = ()
     limit: float = 10.0
     """Seconds after which a call counts as a hang."""

@@ -149,7 +149,7 @@ class _Drafter:
     def _of_tool(self, draft: Draft, permission: Permission) -> Draft:
         tool = permission.tool
         if not permission.is_granted:
-            draft = _inactive(draft, f"it may have side effects: {permission.reason.removesuffix(HOW_TO_ALLOW)}")
+            draft = _inactive(draft, f"it is not called: {permission.reason.removesuffix(HOW_TO_ALLOW)}")
         draft = self._with_arguments(draft, tool.schema if tool.schema is not None else {})
         return draft if draft.inactive_reason else draft._replace(checks=_applicable(tool, draft.arguments))
 
