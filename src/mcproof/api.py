@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from mcproof.errors import INTERRUPTED, InputError, UsageError, from_exception
+from mcproof.exchange.probe_facts import MAX_CALLS
 from mcproof.execution.events import RunStarted, ignore
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
@@ -78,10 +79,14 @@ class CallKeywords(ConnectionKeywords, total=False):
 
     tools: Sequence[str]
     """Names or glob patterns; all tools by default."""
+    allow: Sequence[str]
+    """Names or glob patterns of tools to call although they may change something."""
+    deny: Sequence[str]
+    """Names or glob patterns of tools that are never called."""
     skip: Sequence[str]
-    """Names or glob patterns of tools that are not called."""
+    """The same as `deny`."""
     allow_writes: bool
-    """Whether to call tools that, by their annotations or names, change something."""
+    """Whether to call every tool, also those that may change something."""
     arguments: Mapping[str, Mapping[str, Any]]
     """Valid arguments by tool, instead of generated ones."""
     call_limit: float
@@ -141,6 +146,8 @@ def prove(
     target: Target,
     *,
     checks: Sequence[str] = (),
+    max_calls: int = MAX_CALLS,
+    strict: bool = False,
     config: str | os.PathLike[str] | None = None,
     **calls: Unpack[CallKeywords],
 ) -> TargetResult:
@@ -152,6 +159,8 @@ def prove(
             checks=tuple(checks),
             policy=_policy(config, None),
             detail=_DETAIL,
+            max_calls=max_calls,
+            is_strict=strict,
         )
     )
 
@@ -301,7 +310,8 @@ def _calls(keywords: CallKeywords) -> CallOptions:
     given = keywords.get("arguments", {})
     return CallOptions(
         tools=tuple(keywords.get("tools", ())),
-        skip=tuple(keywords.get("skip", ())),
+        allow=tuple(keywords.get("allow", ())),
+        deny=(*keywords.get("deny", ()), *keywords.get("skip", ())),
         allow_writes=keywords.get("allow_writes", False),
         arguments=tuple(GivenArguments(tool, values) for tool, values in given.items()),
         limit=keywords.get("call_limit", 10.0),

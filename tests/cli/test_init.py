@@ -61,7 +61,8 @@ def test_what_is_written_for_a_live_server_passes_at_once(tmp_path: Path, server
 
 @pytest.mark.slow
 def test_failing_tools_are_commented_out_with_their_errors(tmp_path: Path) -> None:
-    done = init(tmp_path, "--timeout", "1", "--cwd", str(tmp_path), "--", sys.executable, "-I", "-S", suited.__file__)
+    server = (sys.executable, "-I", "-S", suited.__file__)
+    done = init(tmp_path, "--allow", "*", "--timeout", "1", "--cwd", str(tmp_path), "--", *server)
     text = text_of(tmp_path)
     for said in (
         "The call fails: isError is true: it failed",
@@ -91,6 +92,24 @@ def test_only_tools_that_change_nothing_are_called_and_it_is_said_which(tmp_path
     lines = called.read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)[0] for line in lines} == {"search", "mcproof_no_such_tool"}
     assert str(called) not in text_of(tmp_path).partition("env:")[2]
+
+
+def test_allow_and_deny_decide_what_is_called(tmp_path: Path) -> None:
+    tools = [SEARCH, {**SEARCH, "name": "search_all"}, {**SEARCH, "name": "archive_book"}]
+    called = tmp_path / "called"
+    options = ("--allow", "archive_*", "--deny", "search_all", "--env", f"CALLED={called}")
+    init(tmp_path, *options, "--", *small("refuses-empty", tools=tools))
+    lines = called.read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)[0] for line in lines} == {"search", "archive_book", "mcproof_no_such_tool"}
+    assert "# Inactive: it is not called: denied by --deny\n" in text_of(tmp_path)
+
+
+@pytest.mark.parametrize("option", ["--allow", "--deny"])
+def test_an_unknown_tool_is_refused_with_the_nearest_name(tmp_path: Path, option: str) -> None:
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    name = CLEAN_TOOL["name"]
+    said = f"unknown tool `{name}s` (did you mean `{name}`?); there are {name}"
+    assert fails("init", option, f"{name}s", "tools.json", cwd=tmp_path) == f"mcproof: {said}\n"
 
 
 def test_nothing_is_called_where_that_is_asked_for(tmp_path: Path) -> None:

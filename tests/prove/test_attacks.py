@@ -188,7 +188,7 @@ def test_a_number_beside_a_word_does_not_hide_it(name: str) -> None:
     assert not permission(Tool({"name": name}, "/tools/0"), allow_writes=False).is_granted
 
 
-@pytest.mark.parametrize("name", ["get_base64", "sha256", "search_v2", "list_s3_objects"])
+@pytest.mark.parametrize("name", ["get_base64", "get_sha256", "search_v2", "list_s3_objects"])
 def test_a_number_beside_another_word_changes_nothing(name: str) -> None:
     assert permission(Tool({"name": name}, "/tools/0"), allow_writes=False).is_granted
 

@@ -9,14 +9,8 @@ import pytest
 
 from mcproof.catalog.model import Tool
 from mcproof.catalog.tool_names import words_of
-from mcproof.prove.permission import (
-    DESTRUCTIVE,
-    MUTATING,
-    MUTATING_AT_THE_END,
-    MUTATING_IN_FRONT,
-    Permission,
-    permission,
-)
+from mcproof.prove import tool_verbs as verbs
+from mcproof.prove.permission import HOW_TO_ALLOW, Permission, permission
 from mcproof.report.formats import FORMATS
 
 from .running import command, http, mcproof, small_server, tried
@@ -29,12 +23,19 @@ SAFE = {"find_book", "count_books", "list_shelves"}
 UNSAFE = {"add_book", "delete_book", "archive"}
 
 
-def asked(name: Any, *, allow_writes: bool = False, **hints: Any) -> Permission:
-    fields = {"name": name, **({"annotations": hints} if hints else {})}
-    return permission(Tool(fields, "/tools/0"), allow_writes=allow_writes)
+def judged(name: Any, description: str = "", *, allow_writes: bool = False, **parameters: Any) -> Permission:
+    """The permission of a tool; a parameter is a schema or the name of a type."""
+    schemas = {key: {"type": each} if isinstance(each, str) else each for key, each in parameters.items()}
+    schema = {"type": "object", "properties": schemas}
+    tool = Tool({"name": name, "description": description, "inputSchema": schema}, "/tools/0")
+    return permission(tool, allow_writes=allow_writes)
 
 
-# --- which tools --------------------------------------------------------------------------------------------------
+def hinted(name: str, description: str = "", **hints: Any) -> Permission:
+    return permission(Tool({"name": name, "description": description, "annotations": hints}, "/tools/0"))
+
+
+# --- annotations and destructive words ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -52,107 +53,228 @@ def asked(name: Any, *, allow_writes: bool = False, **hints: Any) -> Permission:
         ("__", []),
     ],
 )
-def test_a_name_is_made_of_words(name: str, words: list[str]) -> None:
+def test_a_name_is_split_into_words(name: str, words: list[str]) -> None:
     assert words_of(name) == words
 
 
 @pytest.mark.parametrize("name", ["delete_user", "deleteUser", "user.delete", "removeAll", "s3-purge", "DROP_TABLE"])
-def test_a_destructive_word_is_enough(name: str) -> None:
-    assert not asked(name).is_granted
-    assert not asked(name, readOnlyHint=True).is_granted
-    assert "is destructive" in asked(name).reason
+def test_a_destructive_word_outranks_a_read_only_hint(name: str) -> None:
+    assert not judged(name).is_granted
+    assert not hinted(name, readOnlyHint=True).is_granted
+    assert "is destructive" in judged(name).reason
 
 
 @pytest.mark.parametrize("name", ["create_user", "createUser", "user.update", "runQuery", "write", "sendMail", "reply"])
-def test_a_mutating_word_is_enough_unless_the_tool_says_that_it_only_reads(name: str) -> None:
-    assert not asked(name).is_granted
-    assert "may change something" in asked(name).reason
-    granted = asked(name, readOnlyHint=True)
-    assert (granted.is_granted, granted.is_presumed, granted.reason) == (True, False, "`readOnlyHint` is true")
+def test_a_read_only_hint_outranks_a_changing_verb(name: str) -> None:
+    assert not judged(name).is_granted
+    assert judged(name).reason.startswith("it may change something: `")
+    assert hinted(name, "Creates a user.", readOnlyHint=True)[1:] == (True, "`readOnlyHint` is true", False)
 
 
-@pytest.mark.parametrize(
-    "name", ["get_user", "listAddresses", "undeleted", "updates", "offset_of", "runtime_version", "deletion_log", "x"]
-)
-def test_a_word_inside_a_word_is_none(name: str) -> None:
-    granted = asked(name)
-    assert granted.is_granted
-    assert granted.is_presumed
+@pytest.mark.parametrize("name", ["get_user", "git_worktree", "get_emails_content"])
+def test_a_false_read_only_hint_outranks_a_reading_verb(name: str) -> None:
+    granted = hinted(name, "Gets it.", readOnlyHint=False, destructiveHint=False)
+    assert (granted.is_granted, granted.reason) == (False, f"`readOnlyHint` is false{HOW_TO_ALLOW}")
 
 
-@pytest.mark.parametrize(
-    ("verb", "noun"), [("log_in", "git_log"), ("open_door", "is_open"), ("order_pizza", "get_order")]
-)
-def test_some_words_are_verbs_only_in_front(verb: str, noun: str) -> None:
-    assert not asked(verb).is_granted
-    assert asked(noun).is_granted
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("browser_type", "browser_hover", "browser_go_back", "goForward", "puppeteer_select", "form_fill"),
-        *("trigger-job", "voice_design", "design_logo", "text_to_speech", "textToImage", "generate_video"),
-        *("cache_touch", "opt_in_phone"),
-    ],
-)
-def test_what_does_something_on_a_screen_or_makes_something_is_not_called(name: str) -> None:
-    assert not asked(name).is_granted
-    assert asked(name, readOnlyHint=True).is_granted
-
-
-@pytest.mark.parametrize(
-    "name", ["get_type", "list_designs", "get_design_context", "browser_snapshot", "git_log", "sql_to_text", "is_open"]
-)
-def test_the_same_words_as_nouns_are_harmless(name: str) -> None:
-    assert asked(name).is_granted
-
-
-def test_a_destructive_hint_wins_over_everything() -> None:
-    assert asked("find", destructiveHint=True, readOnlyHint=True).reason.startswith("`destructiveHint` is true")
-    assert not asked("find", destructiveHint=True).is_granted
+def test_a_destructive_hint_outranks_everything() -> None:
+    assert hinted("find", destructiveHint=True, readOnlyHint=True).reason.startswith("`destructiveHint` is true")
+    assert not hinted("find", destructiveHint=True).is_granted
 
 
 @pytest.mark.parametrize("hint", [False, None, "true", 1, [], {}])
-def test_only_true_lets_a_tool_be_called(hint: Any) -> None:
-    assert not asked("create_user", readOnlyHint=hint).is_granted
+def test_only_true_is_a_read_only_hint(hint: Any) -> None:
+    assert not hinted("create_user", readOnlyHint=hint).is_granted
 
 
 @pytest.mark.parametrize("hint", [False, None, 0, "", []])
-def test_what_is_not_meant_as_a_hint_is_none(hint: Any) -> None:
-    assert asked("find", destructiveHint=hint).is_granted
-    assert asked("find", destructiveHint=hint).is_presumed
+def test_an_empty_destructive_hint_is_ignored(hint: Any) -> None:
+    granted = hinted("find", destructiveHint=hint)
+    assert (granted.is_granted, granted.is_presumed) == (True, True)
 
 
 @pytest.mark.parametrize("hint", ["true", 1, {"value": True}])
-def test_a_destructive_hint_that_is_no_boolean_is_heeded(hint: Any) -> None:
-    assert not asked("find", destructiveHint=hint).is_granted
+def test_a_destructive_hint_need_not_be_a_boolean(hint: Any) -> None:
+    assert not hinted("find", destructiveHint=hint).is_granted
 
 
 @pytest.mark.parametrize("annotations", [None, [], "readOnlyHint", 7])
-def test_annotations_that_are_no_object_say_nothing(annotations: Any) -> None:
+def test_malformed_annotations_are_ignored(annotations: Any) -> None:
     tool = Tool({"name": "create_user", "annotations": annotations}, "/tools/0")
-    assert not permission(tool, allow_writes=False).is_granted
+    assert not permission(tool).is_granted
 
 
-@pytest.mark.parametrize("name", ["delete_user", "create_user", "log_in"])
-def test_all_may_be_allowed_and_the_reason_stays(name: str) -> None:
-    granted = asked(name, allow_writes=True)
-    assert granted.is_granted
-    assert not granted.is_presumed
-    assert granted.reason.endswith("allowed by --allow-writes")
-    assert asked(name).reason.endswith("--allow-writes allows it")
+# --- words --------------------------------------------------------------------------------------------------------
+
+N, S = "number", "string"
+
+REFUSED = [
+    # irreversible instructions, mail, processes, games
+    judged("exercise_options_position"),
+    judged("do_not_exercise_options_position", "Submit a do-not-exercise instruction."),
+    judged("reinvite_org_member", "Re-invite a member to an organization."),
+    judged("interrupt_command_by_id", "Interrupt a running command."),
+    judged("new_game", "New game of chess."),
+    # a reading name with an effect that the description or a parameter shows
+    judged("query", "Execute a query on the DuckDB database", query=S),
+    judged("query", "Use this tool to run a query against the database.", query=S),
+    judged("query", query=S),
+    judged("query", "Query the database.", sql=S),
+    judged("query", "Runs SELECT, INSERT and UPDATE statements.", query=S),
+    judged("query", "Run SQL, read-only by default.", sql=S),
+    judged("read_arxiv_paper", "Read and extract text from a paper.", paper_id=S, save_path=S),
+    judged("read_pubmed_paper", "Download and read a paper.", paper_id=S),
+    judged("read_paper", "Read a paper. The PDF is saved to ./downloads.", paper_id=S),
+    judged("compute_costs", folder={"description": "The report will be appended to a file in it."}),
+    judged("get_video", task={"description": "The directory to save the video to."}),
+    judged("simulate_research_query", "Simulates a research operation."),
+    judged("imageFetch", "Fetches the images of a page and saves them.", url=S),
+    judged("imageFetch", url=S, saveImages="boolean"),
+    judged("imageFetch", url=S, images={"type": "object", "properties": {"output_file": {"type": S}}}),
+    judged("fetch", "Fetch a URL.", url=S, method=S, body=S),
+    judged("browser_tabs", "Lists tabs.", action={"enum": ["list", "new", "close"]}),
+    judged("view_tabs", "List, create or close tabs."),
+    judged("notification_read", "Mark notification as read."),
+    judged("find_person", "Get or create a person."),
+    judged("model_validation", "Validates and tests a data model on a local database."),
+    judged("find_users", "Find users.", filter=S, dry_run="boolean"),
+    # verbs after a product name, a noun or a conjunction
+    *map(
+        judged,
+        [
+            *("linear_markAllNotificationsAsRead", "mobile_type_keys", "ha_call_service", "browser_select_option"),
+            *("git_clean", "puppeteer_evaluate", "json_del", "cache_incr", "forward_email", "highlight_table_header"),
+            *("browser_type", "browser_hover", "browser_go_back", "goForward", "puppeteer_select", "form_fill"),
+            *("trigger-job", "voice_design", "design_logo", "cache_touch", "opt_in_phone", "log_in", "order_pizza"),
+            *("get_or_create_user", "find_and_replace", "search-and-replace", "todo_list_add", "list_create"),
+            *("save_search", "mark_read", "return_item", "check_out", "git_fetch", "power_off", "show_notification"),
+        ],
+    ),
+    # products that cost, are sent or are written
+    *map(judged, ["text_to_speech", "textToImage", "generate_video", "generate_image", "generate_api_key"]),
+    judged("convert_text_to_speech", text=S),
+    judged("convert_markdown", "Converts Markdown.", markdown=S, output_path=S),
+    judged("convert_table", "Converts a table.", filename=S),
+    judged("markdown_to_pdf", "Convert Markdown to PDF.", markdown=S),
+    judged("convert_lead", lead_id=S),
+    judged("format_text", filename=S, paragraph="integer"),
+    judged("format_disk", device=S),
+    judged("generate_pie_chart", "Generate a pie chart.", data="array", save_to=S),
+    judged("export_graph", "Export the graph as JSON."),
+    # not arithmetic
+    judged("add", item_id=N, quantity=N),
+    judged("add", a=S, b=S),
+    judged("add"),
+    # unknown
+    *map(judged, ["x", "updates", "runtime_version", "frobnicate", "查询天气", "holeWetter", "browser_snapshot"]),
+    judged("trip", "Plan a trip."),
+]
+
+GRANTED = [
+    judged("add", "Add two numbers", a=N, b=N),
+    judged("calculator_add", a="integer", b="integer"),
+    judged("add_numbers", numbers={"type": "array", "items": {"type": N}}),
+    judged("sqrt", "Square root of a number", a=N),
+    judged("log", x=N, base={"anyOf": [{"type": N}, {"type": "integer"}]}),
+    judged("convert_time", "Convert time between timezones", source_timezone=S, time=S, target_timezone=S),
+    judged("currency_convert", amount=N, source=S),
+    judged("generate_area_chart", "Generate an area chart to show trends.", data="array", title=S),
+    judged("generate_mind_map", data="object"),
+    judged("base64_encode", text=S),
+    judged("roll_dice", notation=S),
+    judged("extract_text", pdf_path=S),
+    judged("constraint_validate"),
+    # nouns after a reading verb
+    *map(
+        judged,
+        [
+            *("get_post_content", "get_post_comments", "get_crypto_latest_trade", "get_stock_latest_trade"),
+            *("list_send", "get_send", "get_call_status", "list_order_items", "slack_get_channel_history", "get_type"),
+            *("read_log_file", "search_nodes", "TwilioApiV2010--ListCall", "describe_table", "geocode", "is_open"),
+            *("github_list_issues", "order_list", "pages-list", "list_designs", "get_design_context", "commit_list"),
+            *("getUser", "get_base64", "search_v2"),
+        ],
+    ),
+    # first verbs of descriptions
+    judged("git_log", "Shows the commit logs."),
+    judged("browser_snapshot", "Capture accessibility snapshot of the current page."),
+    judged("uuid", "Generates a random UUID."),
+    judged("libraries", "This tool searches the available libraries."),
+    judged("alerts", "Use this as the primary tool to list the alerts of a project."),
+    judged("dbsize", "⚡ Get the number of keys."),
+    judged("docs", "[Beta] Quickly look up a page of the documentation."),
+    judged("web", "Performs a web search."),
+    judged("places", "Forward geocode addresses."),
+    # executing verbs whose effect the name or the sentence states
+    judged("list_topics", "Execute the `list_topics` operation."),
+    judged("query", "Run a read-only SQL query", sql=S),
+    judged("read_query", "Execute a SELECT query on the SQLite database", query=S),
+    judged("valkey_read", "Execute a read-only Valkey command.", command=S),
+    judged("validate_sql", "Checks a statement.", sql=S),
+    judged("find_place", "Find a place.", postal_code=S),
+]
+
+
+@pytest.mark.parametrize("tool", REFUSED, ids=lambda each: each.tool.name)
+def test_a_tool_that_may_change_something_is_refused(tool: Permission) -> None:
+    assert not tool.is_granted
+    assert tool.reason.endswith(HOW_TO_ALLOW)
+
+
+@pytest.mark.parametrize("tool", GRANTED, ids=lambda each: each.tool.name)
+def test_a_reading_or_computing_tool_is_granted(tool: Permission) -> None:
+    assert (tool.is_granted, tool.is_presumed) == (True, True), tool.reason
+    assert tool.reason.startswith("presumed read-only: ")
+
+
+@pytest.mark.parametrize(
+    ("tool", "reason"),
+    [
+        (judged("create_user"), "it may change something: `create` in its name"),
+        (judged("users", "Creates a user."), "it may change something: `creates` as first verb of its description"),
+        (judged("get_file", out_path=S), "it may change something: its parameter `out_path`"),
+        (judged("get_page", "Get a page and save it."), "it may change something: `save` in the first sentence"),
+        (judged("frobnicate", "Frobnicates."), "nothing in its name or description shows that it only reads"),
+    ],
+)
+def test_a_refusal_names_its_evidence_and_the_option(tool: Permission, reason: str) -> None:
+    assert tool.reason.startswith(reason)
+    assert tool.reason.endswith("; --allow TOOL allows it")
+
+
+@pytest.mark.parametrize("name", ["delete_user", "create_user", "log_in", "frobnicate"])
+def test_allow_writes_grants_everything_and_keeps_the_reason(name: str) -> None:
+    granted = judged(name, allow_writes=True)
+    assert (granted.is_granted, granted.is_presumed) == (True, False)
+    assert granted.reason == judged(name).reason.replace(HOW_TO_ALLOW, "; allowed by --allow-writes")
 
 
 @pytest.mark.parametrize("name", [None, "", 7])
-def test_what_has_no_name_cannot_be_called_even_if_all_is_allowed(name: Any) -> None:
-    assert not asked(name, allow_writes=True).is_granted
+def test_a_tool_without_a_name_is_never_called(name: Any) -> None:
+    assert not judged(name, allow_writes=True).is_granted
 
 
-def test_no_word_stands_in_two_lists() -> None:
-    assert not DESTRUCTIVE & MUTATING
-    assert not (DESTRUCTIVE | MUTATING) & (MUTATING_IN_FRONT | MUTATING_AT_THE_END)
-    assert all(word == word.lower() and word.isalpha() for word in DESTRUCTIVE | MUTATING | MUTATING_IN_FRONT)
+@pytest.mark.parametrize(
+    "description", ["", " ", "…", "\n\n", "Use this ", "This tool", "and or", ",,,", "a" * 100_000]
+)
+def test_an_odd_description_shows_nothing(description: str) -> None:
+    assert not judged("frobnicate", description).is_granted
+    assert judged("get_user", description).is_granted
+
+
+@pytest.mark.parametrize("properties", [None, [], 7, {"a": None}, {"a": {"properties": []}}, {"action": {"enum": {}}}])
+def test_an_odd_schema_is_no_evidence(properties: Any) -> None:
+    tool = Tool({"name": "get_user", "inputSchema": {"type": "object", "properties": properties}}, "/tools/0")
+    assert permission(tool).is_granted
+
+
+def test_the_word_lists_do_not_contradict_each_other() -> None:
+    changes = [verbs.DESTRUCTIVE, verbs.CHANGING, verbs.CHANGING_OR_NOUN, verbs.IN_FRONT]
+    reads = [verbs.READING, verbs.READING_OR_NOUN, verbs.COMPUTING]
+    makes = [verbs.CONVERTING, verbs.EXTRACTING, verbs.DRAWING]
+    lists = [*changes, *reads, *makes]
+    assert sum(map(len, lists)) == len(frozenset().union(*lists))
+    assert all(word == word.lower() and word.isalnum() for each in lists for word in each)
 
 
 # --- what is called -----------------------------------------------------------------------------------------------
@@ -170,9 +292,9 @@ def test_nothing_that_may_change_something_is_called(here: Path, name: str) -> N
     assert called(here / "called") == SAFE
     left_out = {each["what"]: each["why"] for each in document["not_tested"]}
     assert left_out == {
-        "tool add_book": "`add` in its name may change something; --allow-writes allows it",
-        "tool delete_book": "`destructiveHint` is true; --allow-writes allows it",
-        "tool archive": "`destructiveHint` is true; --allow-writes allows it",
+        "tool add_book": "it may change something: `add` in its name; --allow TOOL allows it",
+        "tool delete_book": "`destructiveHint` is true; --allow TOOL allows it",
+        "tool archive": "`destructiveHint` is true; --allow TOOL allows it",
     }
 
 
@@ -185,6 +307,27 @@ def test_everything_is_called_where_that_is_allowed(here: Path, name: str) -> No
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_allow_and_deny_settle_single_tools(here: Path, name: str) -> None:
+    options = ("--allow", "*_book", "--deny", "delete_*,find_book", "--env", f"CALLED={here / 'called'}")
+    document = tried(name, *options, "--", *command("good"), code=0)
+    assert called(here / "called") == (SAFE | {"add_book"}) - {"find_book"}
+    left_out = {each["what"]: each["why"] for each in document["not_tested"]}
+    assert left_out == {
+        "tool find_book": "denied by --deny",
+        "tool delete_book": "denied by --deny",
+        "tool archive": "`destructiveHint` is true; --allow TOOL allows it",
+    }
+
+
+@pytest.mark.usefixtures("hurried")
+def test_deny_outranks_allow_writes(here: Path) -> None:
+    options = ("--allow-writes", "--deny", "archive", "--env", f"CALLED={here / 'called'}")
+    tried("probe", *options, "--", *command("good"), code=0)
+    assert called(here / "called") == (SAFE | UNSAFE) - {"archive"}
+
+
+@pytest.mark.usefixtures("hurried")
 def test_nothing_that_may_change_something_is_called_over_http(here: Path) -> None:
     with http("good", CALLED=str(here / "called")) as url:
         tried("fuzz", "--cases", "5", url, code=0)
@@ -194,7 +337,7 @@ def test_nothing_that_may_change_something_is_called_over_http(here: Path) -> No
 
 @pytest.mark.usefixtures("here", "hurried")
 def test_naming_a_tool_is_no_permission() -> None:
-    document = tried("probe", "--tool", "delete_book", "--", *command("good"), code=0)
+    document = tried("probe", "--tool", "delete_book", "--", *command("good"), code=1)
     assert {each["outcome"] for each in document["probes"] if each["tool"] == "delete_book"} == {"not_tested"}
     assert document["negative_path"] == {"checks_run": 1, "failures": 0, "gate_passed": 1}
 

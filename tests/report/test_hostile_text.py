@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from mcproof.console import Style
 from mcproof.diff.change_findings import report_changes
 from mcproof.diff.compare_catalogs import compare_catalogs
+from mcproof.exchange.probe_facts import ALL_OUTCOMES
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.run_requests import Detail
 from mcproof.linting.registry import all_rules
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import FORMATS, harmless
-from mcproof.report.matrix_grid import FAULTS
+from mcproof.report.matrix_grid import MEANINGS
 from mcproof.results.build import rule_facts
 from mcproof.results.payloads import DiffPayload, FuzzPayload, Payload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult, Verdict
@@ -127,21 +128,32 @@ def test_a_comparison_of_whatever_servers_say_can_be_read_and_nothing_in_it_acts
     refuse_markup(_text(run, "markdown"))
 
 
-PROBES = ("baseline", "unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized", "bad_cursor")
+PROBES = (
+    "baseline",
+    "unknown_tool",
+    "missing_required",
+    "wrong_type",
+    "extra_field",
+    "oversized",
+    "wrong_value",
+    "bad_cursor",
+)
 OUTCOMES = ("rejected", "accepted", "hang", "crash", "malformed", "not_applicable", "not_tested")
 VERDICTS: tuple[Verdict, ...] = tuple(get_args(Verdict))
 truths = st.sampled_from((True, False, None))
 names = hostile.filter(bool)
 probes = st.builds(
     ProbeResult, st.none() | names, st.sampled_from(PROBES), st.none(), st.sampled_from(OUTCOMES), truths, hostile,
-    st.booleans(), hostile, hostile,
+    st.booleans(), hostile, hostile, hostile, st.booleans(),
 )  # fmt: skip
+counts = st.integers(0, 1_000)
 cells = st.builds(
-    Cell, names, st.sampled_from(list(FAULTS)), truths, truths, st.sampled_from(VERDICTS), hostile, st.booleans(),
+    Cell, names, st.sampled_from(list(MEANINGS)), st.none(), truths, truths, st.sampled_from(VERDICTS), counts, counts,
+    counts, counts, st.lists(hostile, max_size=3).map(tuple), hostile,
     st.sampled_from(((), ("SCH-002",), ("SCH-002", "SCH-004"))),
 )  # fmt: skip
 failures = st.builds(
-    Failure, names, st.none() | names, st.sampled_from(("accepted", "crash", "hang", "protocol_violation", "leak")),
+    Failure, names, st.none() | names, st.sampled_from(ALL_OUTCOMES[1:]),
     st.dictionaries(hostile, hostile | st.integers() | st.none(), max_size=2), hostile, hostile, st.integers(1, 3),
 )  # fmt: skip
 fuzzings = st.builds(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import tempfile
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -21,14 +24,21 @@ from mcproof.linting.rulebook import METHODS
 from mcproof.prove import protocol_probes
 from mcproof.prove.blame import Sender
 from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan, ToolFuzzer
+from mcproof.prove.hostile.attack_cases import HostileCase, StringArgument
+from mcproof.prove.hostile.attacks import FAMILIES
+from mcproof.prove.hostile.observing import observe
+from mcproof.prove.hostile.server_folders import ServerFolders
+from mcproof.prove.hostile.tool_attacker import ToolAttacker
+from mcproof.prove.hostile.traps import Traps
+from mcproof.prove.probe_cases import ProbeCase
 from mcproof.prove.probe_session import NO_SUCH_TOOL
-from mcproof.prove.probes import ProbeCase
 from mcproof.prove.proving import record_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcproof.exchange.connection_facts import ProcessEnd
+    from mcproof.exchange.probe_facts import ProbeRecord
 
 REVISION = "2025-11-25"
 STATELESS = "2026-07-28"
@@ -73,10 +83,13 @@ class Scripted:
     def last_lines(self) -> str:
         return ""
 
+    def cpu_usage(self) -> None:
+        return None
+
     def kill(self) -> None:
         pass
 
-    async def close(self) -> ProcessEnd | None:
+    async def close(self, _grace: float | None = None) -> ProcessEnd | None:
         return None
 
 
@@ -137,6 +150,8 @@ async def _tried(
         return ItemProbes(Server({}, ""), [record_of(Server({}, ""), case, response, method, revision)], revision)
     item = Tool({"name": sent["name"], **(tool or {})}, "/tools/0")
     arguments = sent["arguments"]
+    if probe in FAMILIES:
+        return ItemProbes(item, await _attacked(item, probe, what, arguments, answer, revision), revision)
     response = await session.send(method, sent)
     if probe == "fuzz":
         called = ToolFuzzer(item, revision, FuzzPlan([], {}, 0, 1, PATIENCE), [])
@@ -146,6 +161,26 @@ async def _tried(
     expects = expects or ("success" if probe == "baseline" else "rejection")
     case = ProbeCase(probe, what, expects, arguments, keyword=keyword, schema_pointer=place)
     return ItemProbes(item, [record_of(item, case, response, method, revision)], revision)
+
+
+async def _attacked(
+    item: Tool, family: Any, what: str, arguments: dict[str, Any], answer: Any, revision: str
+) -> list[ProbeRecord]:
+    """The records of a hostile call; the response may have placeholders of the traps."""
+    ((name, text),) = arguments.items()
+    argument = StringArgument((name,), text[:1], name, frozenset(), "", ())
+    async with Traps(ServerFolders(True, (), tempfile.gettempdir())) as traps:
+        content = Path(traps.filled("<marker>", "")).read_bytes()
+        named = json.dumps(answer).replace("<content of the marker>", content.decode().partition(" ")[2].strip())
+        named = named.replace("<content of the marker, base64>", base64.b64encode(content).decode())
+        session = ScriptedSession(traps.filled(json.loads(named), ""), revision)
+        case = HostileCase(family, argument, arguments, {name: text[:1]}, what)
+        seen = await observe(case, traps, lambda sent: session.send("tools/call", {"arguments": sent}))
+        assert seen is not None
+        attacker = ToolAttacker(item, None, traps, 0)
+        if seen.outcome != "clean":
+            attacker._keep(case, seen, Sender(session))
+        return attacker.records({}, 1.0)
 
 
 def _check_shown(method: str, shown: Any, really: bytes) -> None:

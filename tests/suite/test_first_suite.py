@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
     from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
+READS = {"readOnlyHint": True}
 SECRET = "hunter2-hunter2"  # noqa: S105
 _TURNED_OFF = re.compile(r"^( *)# (tools:|resources:|prompts:|- name: |expect:|negative_path:|  )", re.MULTILINE)
 
@@ -98,31 +99,31 @@ def test_a_tool_gets_a_call_and_probes() -> None:
 
 
 def test_a_tool_without_parameters_is_not_probed() -> None:
-    suite = written([tool("now")])
-    assert found_in(read(suite.text))["now"].negative_path is None
+    suite = written([tool("get_time")])
+    assert found_in(read(suite.text))["get_time"].negative_path is None
     assert "args" not in suite.text.partition("- name:")[2]
 
 
 def test_values_from_the_schema_are_not_marked_as_generated() -> None:
     schema = {"type": "object", "properties": {"unit": {"enum": ["C", "F"]}}, "required": ["unit"]}
-    suite = written([tool("weather", schema)])
+    suite = written([tool("get_weather", schema)])
     assert "args: {unit: C}\n" in suite.text
 
 
 def test_long_arguments_get_a_line_each() -> None:
     names = [f"argument_{number}" for number in range(9)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": names}
-    suite = written([tool("weather", schema)])
+    suite = written([tool("get_weather", schema)])
     assert "    args:  # generated from the schema: replace with real values\n      argument_0: a\n" in suite.text
-    assert calls(read(suite.text)) == [("weather", dict.fromkeys(names, "a"))]
+    assert calls(read(suite.text)) == [("get_weather", dict.fromkeys(names, "a"))]
 
 
 def test_a_tool_with_side_effects_is_commented_out_with_the_reason() -> None:
     hints = {"annotations": {"destructiveHint": True}}
     suite = written([SEARCH, tool("delete_book"), tool("books", **hints)])
     assert (suite.tests, suite.commented_out) == (3, 2)
-    assert "  # Inactive: it may have side effects: `delete` in its name is destructive\n" in suite.text
-    assert "  # Inactive: it may have side effects: `destructiveHint` is true\n" in suite.text
+    assert "  # Inactive: it is not called: `delete` in its name is destructive\n" in suite.text
+    assert "  # Inactive: it is not called: `destructiveHint` is true\n" in suite.text
     assert "--allow-writes" not in suite.text
     assert [name for name, _ in calls(read(suite.text))] == ["search"]
     assert [name for name, _ in calls(read(turned_on(suite.text)))] == ["search", "delete_book", "books"]
@@ -194,15 +195,15 @@ def test_gates_are_the_defaults_or_the_current_values() -> None:
     ("tools", "said"),
     [
         ([{"description": "nameless"}, 7], "No test of tools[0]: it has no name."),
-        ([tool("a"), tool("a")], "No test of a: another tool has the same name."),
+        ([tool("get_a"), tool("get_a")], "No test of get_a: another tool has the same name."),
         ([tool("tools/list")], "No test of tools/list: in suites, this name refers to a list method."),
         ([tool("a\ud800")], "No test of a\\ud800: its name cannot be written to a suite: it contains a lone surrogate"),
         (
-            [tool("a", {"type": "object", "required": ["b"], "properties": {"b": False}})],
+            [tool("get_a", {"type": "object", "required": ["b"], "properties": {"b": False}})],
             "no valid arguments found",
         ),
         (
-            [tool("a", {"type": "object", "required": ["b"], "properties": {"b": {"const": 10**400}}})],
+            [tool("get_a", {"type": "object", "required": ["b"], "properties": {"b": {"const": 10**400}}})],
             "its arguments cannot be written to a suite",
         ),
     ],
@@ -300,13 +301,15 @@ def test_tools_beyond_the_size_limit_are_left_out() -> None:
 
 @pytest.mark.slow
 def test_huge_names_and_many_nameless_tools_fit_the_limits() -> None:
-    huge = [tool("x" * 90_000 + str(number)) for number in range(60)]
+    huge = [tool("get_" + "x" * 90_000 + str(number)) for number in range(60)]
     assert calls(read(written([*huge, *([7] * 60_000)]).text))
 
 
 @given(st.lists(st.tuples(TEXTS, st.one_of(st.none(), input_schemas())), min_size=1, max_size=4), st.data())
 def test_names_and_arguments_survive(tools: list[tuple[str, Any]], data: st.DataObject) -> None:
-    server = server_of([tool(name, schema) for name, schema in tools], name=server_name(data.draw(TEXTS)))
+    server = server_of(
+        [tool(name, schema, annotations=READS) for name, schema in tools], name=server_name(data.draw(TEXTS))
+    )
     words = data.draw(TEXTS.filter(str.strip))
     server = server._replace(
         drafts=[

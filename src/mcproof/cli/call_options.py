@@ -14,21 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_PATTERNS = "wildcards * and ? allowed; comma-separated, repeatable"
+
+
 def add_calls(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tool",
         action="append",
         default=[],
         metavar="NAME",
-        help="call only these tools; wildcards * and ? allowed; comma-separated, repeatable",
+        help=f"call only these tools; {_PATTERNS}",
     )
+    add_permissions(parser)
     parser.add_argument(
-        "--skip", action="append", default=[], metavar="NAME", help="do not call these tools; as for --tool"
-    )
-    parser.add_argument(
-        "--allow-writes",
-        action="store_true",
-        help="also call tools that, by their annotations or names, change something",
+        "--allow-writes", action="store_true", help="call every tool, also those that may change something"
     )
     parser.add_argument(
         "--args",
@@ -47,10 +46,29 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_permissions(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="TOOL",
+        help=f"call these tools although they may change something; {_PATTERNS}",
+    )
+    parser.add_argument(
+        "--deny",
+        "--skip",
+        action="append",
+        default=[],
+        metavar="TOOL",
+        help=f"never call these tools, whatever else allows it; {_PATTERNS}",
+    )
+
+
 def parse_calls(options: argparse.Namespace) -> CallOptions:
     return CallOptions(
         tools=words(options.tool),
-        skip=words(options.skip),
+        allow=words(options.allow),
+        deny=words(options.deny),
         allow_writes=options.allow_writes,
         arguments=tuple(each for word in options.args for each in _given(word)),
         limit=options.max_call_ms / 1000,

@@ -17,9 +17,14 @@ Expectation = Literal["success", "rejection", "response", "nothing"]
 CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
 """The five probes of the negative path, in the order in which they are sent."""
 
-CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak"]
+MAX_CALLS = 100
+"""How many probes `prove` sends to a tool by default."""
+
+CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak", "injection"]
 CASE_OUTCOMES: tuple[CaseOutcome, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
-"""The outcomes that fuzzing counts; a leak is counted in addition to another outcome."""
+"""The outcomes that fuzzing always counts; a leak is counted in addition to another outcome."""
+ALL_OUTCOMES: tuple[CaseOutcome, ...] = (*CASE_OUTCOMES, "injection")
+"""Those and the one that only hostile calls have, which are sent with `--security`."""
 
 ERROR_AS_SUCCESS = "error-as-success"
 """The kind of flaw of a result that reports an error without `isError`."""
@@ -71,6 +76,8 @@ class ProbeRecord(NamedTuple):
     """The id of the stored failure, for `mcproof replay`."""
     times: int = 1
     """How many cases had this result."""
+    argument: str = ""
+    """The path of the argument that the case is about: `filter.limit`, `rows[].id`; empty for none."""
     is_lenient: bool = False
     """Whether the server accepted what it can coerce to the declared type, such as `"5"` for 5."""
     of_tools: tuple[tuple[str, ProbeRecord], ...] = ()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.exchange.probe_facts import MAX_CALLS
 from mcproof.targets.argument import LiveOptions
 
 if TYPE_CHECKING:
@@ -86,9 +87,12 @@ class CallOptions(NamedTuple):
 
     tools: tuple[str, ...] = ()
     """Names or glob patterns; empty for all tools."""
-    skip: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    """Names or glob patterns of tools to call although they may change something."""
+    deny: tuple[str, ...] = ()
+    """Names or glob patterns of tools that are never called."""
     allow_writes: bool = False
-    """Whether to call tools that, by their annotations or names, change something."""
+    """Whether to call every tool, also those that may change something."""
     arguments: tuple[GivenArguments, ...] = ()
     limit: float = 10.0
     """Seconds after which a call counts as a hang."""
@@ -144,6 +148,10 @@ class ProbeRequest(NamedTuple):
     """The length of the oversized string, in bytes."""
     policy: Policy = Policy()
     detail: Detail = Detail()
+    max_calls: int = MAX_CALLS
+    """How many probes `prove` sends to a tool."""
+    is_strict: bool = False
+    """Whether `prove` also holds against a server that it converts values of a wrong type."""
 
 
 class ProveRequest(ProbeRequest):

@@ -45,20 +45,32 @@ def plan_calls(
     catalog: Catalog, calls: CallOptions, listen: Listener
 ) -> tuple[list[Permission], dict[str, dict[str, Any]]]:
     """Return the permission of each chosen tool and the given arguments by tool; announce the calls."""
+    refuse_unknown_tools((*calls.tools, *calls.allow, *calls.deny), [tool.name for tool in catalog.tools if tool.name])
     permissions = permissions_of(catalog, calls)
     arguments = _given_arguments(calls, permissions)
     listen(CallsPlanned(tuple(permissions)))
     return permissions, arguments
 
 
-def permissions_of(catalog: Catalog, calls: CallOptions) -> list[Permission]:
-    """The chosen tools, each with whether it may be called."""
-    names = [tool.name for tool in catalog.tools if tool.name]
-    for pattern in (*calls.tools, *calls.skip):
+def refuse_unknown_tools(patterns: Iterable[str], names: list[str]) -> None:
+    """Raise a UsageError if a name or glob pattern matches no tool."""
+    for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UsageError(f"unknown tool `{pattern}`{nearest(pattern, names)}; there are {listed_names(names)}")
+
+
+def permissions_of(catalog: Catalog, calls: CallOptions) -> list[Permission]:
+    """The chosen tools, each with whether it may be called."""
     chosen = [tool for tool in catalog.tools if not calls.tools or _matches(tool, calls.tools)]
-    own = [permission(tool, allow_writes=calls.allow_writes) for tool in chosen]
+    own = [
+        permission(
+            tool,
+            allow_writes=calls.allow_writes,
+            is_allowed=_matches(tool, calls.allow),
+            is_denied=_matches(tool, calls.deny),
+        )
+        for tool in chosen
+    ]
     refused = {each.tool.name: each for each in reversed(own) if not each.is_granted}
     seen: set[str] = set()
     permissions = []
@@ -69,8 +81,6 @@ def permissions_of(catalog: Catalog, calls: CallOptions) -> list[Permission]:
             granted = Permission(each.tool, False, "another tool has the same name")
         elif each.is_granted and name in refused:  # which of the two the server would call is unknown
             granted = Permission(each.tool, False, f"another tool has the same name: {refused[name].reason}")
-        if _matches(each.tool, calls.skip):
-            granted = Permission(each.tool, False, "left out by --skip")
         seen.add(name)
         permissions.append(granted)
     return permissions

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.errors import InputError, reason_of
-from mcproof.exchange.probe_facts import CASE_OUTCOMES
+from mcproof.exchange.probe_facts import ALL_OUTCOMES
 from mcproof.linting.finding import identity_of
 from mcproof.prove.repeated_texts import with_repeated, without_repeated
 from mcproof.text.atomic import write_file
@@ -40,11 +40,11 @@ class StoredFailure(NamedTuple):
     """The server: its command or URL without secrets and the names of its variables, or its configuration entry."""
     tool: str | None
     probe: str
-    """The name of the probe, or `fuzz`."""
+    """The name of the probe, `fuzz`, or the family of a hostile call."""
     method: str
     params: dict[str, Any]
     outcome: str
-    """`accepted`, `crash`, `hang`, `protocol_violation` or `leak`."""
+    """`accepted`, `crash`, `hang`, `protocol_violation`, `leak` or `injection`."""
     what: str
     """A description of what was sent."""
     is_valid: bool
@@ -52,6 +52,8 @@ class StoredFailure(NamedTuple):
     answer: str
     """The response, cropped."""
     max_call_ms: int
+    recipe: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
+    """For a hostile call: the path of the argument, and the valid arguments; else empty."""
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class StoredFailure(NamedTuple):
         is_valid: bool,
         answer: str,
         limit: float,
+        recipe: dict[str, Any] | None = None,
     ) -> StoredFailure:
         """A failure with its id; `limit` is in seconds."""
         return cls(
@@ -81,6 +84,7 @@ class StoredFailure(NamedTuple):
             is_valid=is_valid,
             answer=answer,
             max_call_ms=round(limit * 1000),
+            recipe=recipe or {},
         )
 
 
@@ -161,11 +165,13 @@ def _read(data: bytes, name: str) -> StoredFailure:
         "params": dict,
         "is_valid": bool,
         "max_call_ms": int,
+        "recipe": dict,
     }
+    record.setdefault("recipe", {})  # older files have none
     for field in StoredFailure._fields:
         if not isinstance(record.get(field), types.get(field, str)):
             raise InputError(f"damaged failure: `{field}` is missing or has a wrong type", file=name)
-    if record["outcome"] not in CASE_OUTCOMES:
+    if record["outcome"] not in ALL_OUTCOMES:
         raise InputError("damaged failure: unknown `outcome`", file=name)
     limit = record["max_call_ms"]
     if isinstance(limit, bool) or not 0 < limit <= _LONGEST_CALL:

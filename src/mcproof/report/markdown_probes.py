@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.markdown import code, escaped
-from mcproof.report.matrix_grid import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
+from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import arguments_text, probe_sentence
 from mcproof.results.proof import predictions
 
@@ -35,9 +34,9 @@ def call_sections(result: TargetResult) -> Iterator[str]:
             yield f"\n### {TITLES[kind]}\n\n"
             yield from _table(grid)
         yield from _server(server_probes(result.probes))
-        for rules, fault, tools in predictions(result.matrix):
+        for rules, column, tools in predictions(result.matrix):
             warned = f"warned about {plural(len(tools), 'tool')}: {_names(tools)}"
-            yield f"\n{FAULTS[fault]} not enforced: {', '.join(map(code, rules))} {warned}\n"
+            yield f"\n{column} not enforced: {', '.join(map(code, rules))} {warned}\n"
 
 
 def _table(grid: Grid) -> Iterator[str]:
@@ -48,9 +47,7 @@ def _table(grid: Grid) -> Iterator[str]:
 
 
 def _drawn(square: Square | None) -> str:
-    if square is None:
-        return ""
-    return square.mark.symbol + ("?" if square.is_doubtful else "")
+    return "" if square is None else square.label(square.mark.symbol)
 
 
 def _meaning(mark: Mark, count: int) -> str:
@@ -71,9 +68,9 @@ def _server(probes: list[ProbeResult]) -> Iterator[str]:
 def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
     tools = plural(len(fuzzing.tools), "tool")
     yield f"\n{plural(fuzzing.cases, 'case')} for {tools}, seed {fuzzing.seed}\n"
-    titles = " | ".join(name.replace("_", " ") for name in CASE_OUTCOMES)
-    counts = " | ".join(f"{fuzzing.outcomes.get(name, 0):,}" for name in CASE_OUTCOMES)
-    yield f"\n| {titles} |\n|{' --- |' * len(CASE_OUTCOMES)}\n| {counts} |\n"
+    titles = " | ".join(name.replace("_", " ") for name in fuzzing.counts)
+    counts = " | ".join(f"{count:,}" for count in fuzzing.counts.values())
+    yield f"\n| {titles} |\n|{' --- |' * len(fuzzing.counts)}\n| {counts} |\n"
     if not fuzzing.failures:
         return
     yield "\n### Failed cases\n\n| outcome | tool | what | arguments | replay |\n| --- | --- | --- | --- | --- |\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.results.proof import promises
 from mcproof.results.suite_tests import count_outcomes
 
@@ -24,6 +23,7 @@ _OUTCOME_WORDS = {
     "hang": ("hang", "hangs"),
     "protocol_violation": ("protocol violation", "protocol violations"),
     "leak": ("leak", "leaks"),
+    "injection": ("injection", "injections"),
 }
 _TEST_WORDS = {"error": "could not run", "not_applicable": "not applicable"}
 
@@ -41,13 +41,13 @@ def summary_sentence(result: TargetResult) -> str:
 
 
 def promise_sentence(matrix: list[Cell]) -> str:
-    declared, kept, broken, not_tested, doubtful = promises(matrix)
+    declared, kept, broken, not_shown, not_tested = promises(matrix)
     if not matrix:
         return "no tools to test"
     if not declared:
         return "the schemas make no promises"
-    doubts = f" ({doubtful:,} doubtful)" if doubtful else ""
-    return f"{plural(declared, 'promise')}: {kept:,} kept{doubts}, {broken:,} broken, {not_tested:,} not tested"
+    unclear = f", {not_shown:,} not shown" if not_shown else ""
+    return f"{plural(declared, 'promise')}: {kept:,} kept, {broken:,} broken{unclear}, {not_tested:,} not tested"
 
 
 def probe_sentence(probes: list[ProbeResult]) -> str:
@@ -68,11 +68,7 @@ def probe_sentence(probes: list[ProbeResult]) -> str:
 def fuzz_sentence(fuzzing: Fuzzing) -> str:
     if not fuzzing.cases:
         return "no cases were sent"
-    counts = [
-        f"{count:,} {_OUTCOME_WORDS[name][count != 1]}"
-        for name in CASE_OUTCOMES
-        if (count := fuzzing.outcomes.get(name))
-    ]
+    counts = [f"{count:,} {_OUTCOME_WORDS[name][count != 1]}" for name, count in fuzzing.counts.items() if count]
     return f"{plural(fuzzing.cases, 'case')}: {', '.join(counts)}"
 
 

@@ -19,6 +19,7 @@ _RULE_OF_PROBE = {
     "wrong_type": "WIR-013",
     "extra_field": "WIR-014",
     "oversized": "WIR-015",
+    "wrong_value": "WIR-016",
     "unknown_method": "WIR-025",
     "not_json": "WIR-026",
     "bad_version": "WIR-027",
@@ -41,12 +42,13 @@ _RULES_OF_CASE_OUTCOME = {
     "hang": ("WIR-018",),
     "protocol_violation": ("WIR-019", "WIR-020", "WIR-021", "WIR-022"),
     "leak": ("WIR-024",),
+    "injection": ("WIR-032",),
 }
 
 UNUSED_RULES: dict[Kind, frozenset[str]] = {
-    "probe": frozenset({"WIR-024"}),
-    "prove": frozenset({"WIR-024"}),
-    "fuzz": frozenset({"WIR-011", *(f"WIR-{number:03}" for number in range(25, 32))}),
+    "probe": frozenset({"WIR-024", "WIR-032"}),
+    "prove": frozenset({"WIR-024", "WIR-032"}),
+    "fuzz": frozenset({"WIR-011", *(f"WIR-{number:03}" for number in range(25, 33))}),
 }
 """The rules that a kind of run sends nothing for, so that no finding does not mean passed."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.cli.call_options import add_permissions
 from mcproof.cli.outputs import refuse_unwritable
-from mcproof.cli.parser import Parser
+from mcproof.cli.parser import Parser, words
 from mcproof.cli.target_options import add_live, header_variables, parse_targets
 from mcproof.config.settings import settings_for
 from mcproof.console import Counter, plural, print_document, shell_word, tell
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from mcproof.targets.live_servers import LiveCatalogs
 
 EPILOG = """\
-Tools of a live server that, by their annotations and names, change nothing are called once and probed as by
+Tools of a live server that, by their annotations and words, change nothing are called once and probed as by
 `mcproof probe`; resources and prompts are read once. Tests that do not pass today are written as comments, with the
 reason. Other tools are not called, and nothing of a snapshot is. Secrets are never written: the suite refers to
 environment variables instead.
@@ -44,6 +45,7 @@ def parser() -> Parser:
     parser.add_argument("-o", "--output", metavar="FILE", help="the suite to write (default mcproof.yaml); - prints it")
     parser.add_argument("--force", action="store_true", help="overwrite an existing suite")
     parser.add_argument("--no-calls", action="store_true", help="call and read nothing; only list the catalog")
+    add_permissions(parser)
     add_live(parser, takes_all=True)
     return parser
 
@@ -56,6 +58,8 @@ class _Options(NamedTuple):
     """The suite to write; `-` for standard output."""
     calls: bool
     """Whether to call tools and read resources and prompts."""
+    permissions: CallOptions
+    """The tools that the user allows or denies."""
     variables: list[str]
     """The environment variables that headers refer to."""
 
@@ -98,6 +102,7 @@ def _parse(arguments: list[str]) -> _Options:
         targets=parse_targets(options, *([] if target is None else [target])),
         file=_output(options.output, target, force=options.force),
         calls=not options.no_calls,
+        permissions=CallOptions(allow=words(options.allow), deny=words(options.deny)),
         variables=header_variables(options),
     )
 
@@ -176,6 +181,7 @@ def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer],
     way = EntryOptions(options.targets.timeout, options.targets.protocol)
     variables = SecretVariables(os.environ, options.variables)
     folder = "" if options.file == "-" else os.path.dirname(options.file)
+    _refuse_unknown(found, options.permissions)
     server_names, test_names = UniqueNames(), UniqueNames()
     is_alone = sum(each.catalog is not None for each in found) == 1
     servers = []
@@ -186,7 +192,7 @@ def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer],
             continue
         entry = _entry(each.source, each.catalog, name, variables, folder, way)
         label = each.source.title if each.source.server is None else each.source.server.label
-        drafts = _drafts(each, test_names, "" if is_alone else f" of {name}")
+        drafts = _drafts(each, options.permissions, test_names, "" if is_alone else f" of {name}")
         servers.append(FirstServer(name, label, entry, drafts, each.catalog))
     if options.calls:
         servers = _tried(servers, found, way)
@@ -219,7 +225,15 @@ def _entry(
         raise InputError(f"the server entry cannot be written to a suite: {error}", file=source.title) from None
 
 
-def _drafts(found: _Found, names: UniqueNames, suffix: str) -> list[Draft]:
+def _refuse_unknown(found: list[_Found], permissions: CallOptions) -> None:
+    """Raise a UsageError if no server has a tool that the user allows or denies."""
+    from mcproof.execution.tool_calls import refuse_unknown_tools
+
+    names = [tool.name for each in found if each.catalog is not None for tool in each.catalog.tools if tool.name]
+    refuse_unknown_tools((*permissions.allow, *permissions.deny), names)
+
+
+def _drafts(found: _Found, permissions: CallOptions, names: UniqueNames, suffix: str) -> list[Draft]:
     from mcproof.client.secrets import hiding_whole
     from mcproof.execution.tool_calls import permissions_of
     from mcproof.suite.scaffold.drafts import drafts_of
@@ -227,7 +241,7 @@ def _drafts(found: _Found, names: UniqueNames, suffix: str) -> list[Draft]:
     if found.catalog is None:
         return []
     hide = hiding_whole(found.source.server.secrets if found.source.server is not None else ())
-    return drafts_of(found.catalog, permissions_of(found.catalog, CallOptions()), names, hide, suffix)
+    return drafts_of(found.catalog, permissions_of(found.catalog, permissions), names, hide, suffix)
 
 
 def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -> list[FirstServer]:

@@ -64,6 +64,9 @@ class _HttpTransport:
     def last_lines(self) -> str:
         return ""
 
+    def cpu_usage(self) -> None:
+        return None
+
     def kill(self) -> None:
         """Do nothing: the process is not ours."""
 
@@ -138,7 +141,7 @@ class StreamableHttp(_HttpTransport):
             self.peer.note("truncated", "the event stream ended inside an event")
         raise LostError("the event stream ended without the response")
 
-    async def close(self) -> ProcessEnd | None:
+    async def close(self, _grace: float | None = None) -> ProcessEnd | None:
         await self.peer.close()
         if self._client is not None:
             try:
@@ -225,7 +228,7 @@ class LegacySse(_HttpTransport):
             if not response.is_success:
                 raise _refusal(response, await _body(response))
 
-    async def close(self) -> ProcessEnd | None:
+    async def close(self, _grace: float | None = None) -> ProcessEnd | None:
         await self.peer.close()
         try:
             if self._task is not None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _PROGRESS_INTERVAL = 0.1
 """Seconds between two updates of the progress."""
-_SERIOUS = ("crash", "hang", "protocol_violation", "leak", "accepted")
+_SERIOUS = ("injection", "crash", "hang", "protocol_violation", "leak", "accepted")
 
 
 class FuzzResult(NamedTuple):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.html.wording import bar_width
-from mcproof.report.matrix_grid import DOUBTFUL, TITLES, matrix_grid, probe_grid, server_probes
+from mcproof.report.matrix_grid import LENIENT, TITLES, counted, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import probe_sentence
 
 if TYPE_CHECKING:
-    from mcproof.report.matrix_grid import Grid, Square
+    from mcproof.report.matrix_grid import Grid, Mark, Square
     from mcproof.results.proof import Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
 
@@ -23,6 +22,11 @@ class ToolEvidence(NamedTuple):
     tool: str
     anchor: str
     probes: list[ProbeResult]
+    """The probes that are shown."""
+    more: int
+    """How many more were refused, as promised."""
+    marks: list[tuple[Mark, int]]
+    """The marks of all probes and how often each occurs."""
 
 
 class OutcomeBar(NamedTuple):
@@ -66,25 +70,38 @@ class ProbeView:
         for each in self._result.probes:
             if each.tool is not None:
                 tools.setdefault(each.tool, []).append(each)
-        return [ToolEvidence(name, f"e{self._number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
+        return [_evidence(name, f"e{self._number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
 
     @property
     def anchors(self) -> dict[str, str]:
         return {each.tool: each.anchor for each in self.of_tools}
 
 
+def _evidence(tool: str, anchor: str, probes: list[ProbeResult]) -> ToolEvidence:
+    """Select the probes of a tool that are shown: of those that passed, the first of each kind."""
+    shown: list[ProbeResult] = []
+    kinds: set[str] = set()
+    for each in probes:
+        if not each.passed or each.probe not in kinds:
+            shown.append(each)
+        kinds.add(each.probe)
+    return ToolEvidence(tool, anchor, shown, len(probes) - len(shown), counted([mark_of(each) for each in probes]))
+
+
 def square_title(square: Square, column: str) -> str:
-    """Return the verdict, the reason and doubts of a square, for a tooltip."""
+    """Return the verdict and the reason of a square, for a tooltip."""
     mark = square.mark
-    parts = [f"{column}: {mark.word}", square.reason or mark.meaning, DOUBTFUL.meaning if square.is_doubtful else ""]
+    lenient = f"{square.lenient:,} {LENIENT.meaning}" if square.lenient else ""
+    parts = [f"{column}: {mark.word} {square.ratio}".rstrip(), square.reason or mark.meaning, lenient]
     return "; ".join(part for part in parts if part)
 
 
 def outcome_bars(fuzzing: Fuzzing) -> list[OutcomeBar]:
     """Return the number of cases of each outcome, with bars."""
-    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES))
-    counts = {name: fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES}
-    return [OutcomeBar(name, count, outcome_tone(name), bar_width(count / widest)) for name, count in counts.items()]
+    widest = max(1, *fuzzing.counts.values())
+    return [
+        OutcomeBar(name, count, outcome_tone(name), bar_width(count / widest)) for name, count in fuzzing.counts.items()
+    ]
 
 
 def outcome_tone(outcome: str) -> str:

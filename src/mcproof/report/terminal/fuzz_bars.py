@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import CASE_OUTCOMES
 from mcproof.report.outcome_phrases import arguments_text, fuzz_sentence
 from mcproof.report.probe_rules import covered_by_failures
 from mcproof.report.terminal.matrix_text import findings_text, untested_text, verdict_line
@@ -40,11 +39,10 @@ def fuzz_text(result: TargetResult, style: Style) -> Iterator[str]:
 
 def _outcomes(fuzzing: Fuzzing, style: Style) -> Iterator[str]:
     """Render the number of cases of each outcome."""
-    widest = max(1, *(fuzzing.outcomes.get(name, 0) for name in CASE_OUTCOMES))
+    widest = max(1, *fuzzing.counts.values())
     room = min(BAR_WIDTH, style.width - 32)
     block = style.symbol("█", "#")
-    for name in CASE_OUTCOMES:
-        count = fuzzing.outcomes.get(name, 0)
+    for name, count in fuzzing.counts.items():
         bar = block * (max(1, round(room * count / widest)) if count else 0)
         painted = style.paint(bar, _COLOURS.get(name, "error"))
         yield f"  {name.replace('_', ' '):18} {count:>8,}  {painted}".rstrip() + "\n"

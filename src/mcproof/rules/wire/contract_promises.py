@@ -195,7 +195,7 @@ def _problem_of_tool(records: list[ProbeRecord]) -> Problem:
         }
     if len(pointers) > 1:
         return Problem(message, "/inputSchema", evidence=found)
-    return Problem(message, records[0].schema_pointer, _parameter(records[0]), found)
+    return Problem(message, records[0].schema_pointer, parameter_of(records[0]), found)
 
 
 def _promises(records: list[ProbeRecord]) -> list[str]:
@@ -226,7 +226,7 @@ def _sent(record: ProbeRecord) -> str:
     return f"a call ({record.description})" if record.schema_pointer else record.description
 
 
-def _parameter(record: ProbeRecord) -> str | None:
+def parameter_of(record: ProbeRecord) -> str | None:
     """The top-level argument that a record is about, if it is about one."""
     name = record.schema_pointer.removeprefix("/inputSchema/properties/")
     if name == record.schema_pointer or "/" in name:

@@ -1,0 +1,1 @@
+"""Hostile arguments: attacks on the string arguments of a tool, proven only by effects that are seen safely."""

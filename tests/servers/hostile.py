@@ -1,0 +1,351 @@
+"""A server whose tools are vulnerable or hardened: `python -I -S hostile.py FOLDER [TOOL...]`.
+
+FOLDER is the folder that the tools may read. A tool of the family `read` returns the file `name`, one of `run` passes
+`text` to a command, and so on; the names of hardened tools end with `_safely`. Without TOOL, all are offered.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FOLDER = sys.argv[1]
+WANTED = sys.argv[2:]
+TOOLS: dict[str, tuple[dict[str, Any], Callable[..., str]]] = {}
+
+
+def tool(**properties: Any) -> Callable[[Callable[..., str]], Callable[..., str]]:
+    """Offer a function as a tool with these parameters, all of them required."""
+
+    def offer(function: Callable[..., str]) -> Callable[..., str]:
+        schema = {"type": "object", "properties": properties, "required": list(properties)}
+        TOOLS[function.__name__] = ({**schema, "additionalProperties": False}, function)
+        return function
+
+    return offer
+
+
+TEXT = {"type": "string"}
+
+
+def read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+# Files
+
+
+@tool(path=TEXT)
+def read_joined(path: str) -> str:
+    return read(os.path.join(FOLDER, path))
+
+
+@tool(path=TEXT)
+def read_concatenated(path: str) -> str:
+    return read(f"{FOLDER}/{path}")
+
+
+@tool(topic={"type": "string", "maxLength": 60})
+def get_topic(topic: str) -> str:
+    """Appends an extension, and no word in its name is about files."""
+    return read(f"{FOLDER}/{topic}.md")
+
+
+@tool(path=TEXT)
+def read_with_prefix(path: str) -> str:
+    """Tests the beginning of the path as a text: `/data-other` begins like `/data`."""
+    full = os.path.realpath(os.path.join(FOLDER, path))
+    if not full.startswith(os.path.realpath(FOLDER)):
+        raise ValueError("access denied")
+    return read(full)
+
+
+@tool(path=TEXT)
+def read_with_lexical_prefix(path: str) -> str:
+    """Requires an absolute path, and tests it before `..` is resolved."""
+    if not path.startswith(FOLDER):
+        raise ValueError("access denied")
+    return read(path)
+
+
+@tool(path=TEXT)
+def read_without_dots(path: str) -> str:
+    """Removes `../` once."""
+    return read(f"{FOLDER}/{path.replace('../', '')}")
+
+
+@tool(path=TEXT)
+def read_decoded(path: str) -> str:
+    """Tests the path before it is decoded."""
+    if ".." in path or "/" in path:
+        raise ValueError("access denied")
+    return read(f"{FOLDER}/{urllib.parse.unquote(path)}")
+
+
+@tool(uri=TEXT)
+def read_uri(uri: str) -> str:
+    if not uri.startswith("file://"):
+        raise ValueError("not a file: URI")
+    return read(urllib.parse.unquote(uri.removeprefix("file://")))
+
+
+@tool(directory=TEXT)
+def list_folder(directory: str) -> str:
+    return "\n".join(sorted(os.listdir(os.path.join(FOLDER, directory))))
+
+
+@tool(
+    files={
+        "type": "array",
+        "items": {"type": "object", "properties": {"path": TEXT}, "required": ["path"]},
+        "minItems": 1,
+    }
+)
+def read_several(files: list[dict[str, str]]) -> str:
+    return "\n".join(read(os.path.join(FOLDER, each["path"])) for each in files)
+
+
+@tool(path=TEXT)
+def read_safely(path: str) -> str:
+    full, folder = os.path.realpath(os.path.join(FOLDER, path)), os.path.realpath(FOLDER)
+    if os.path.commonpath((full, folder)) != folder:
+        raise ValueError(f"access denied: {path} is outside {folder}")
+    return read(full)
+
+
+@tool(path=TEXT)
+def read_parent_safely(path: str) -> str:
+    """Serves the parent of FOLDER, too."""
+    full, folder = os.path.realpath(os.path.join(FOLDER, path)), os.path.dirname(os.path.realpath(FOLDER))
+    if os.path.commonpath((full, folder)) != folder:
+        raise ValueError("access denied")
+    return read(full)
+
+
+# Commands
+
+
+def shell(command: str) -> str:
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, timeout=5)  # noqa: S602
+    return done.stdout + done.stderr
+
+
+@tool(text=TEXT)
+def count_plain(text: str) -> str:
+    return shell(f"printf %s {text}")
+
+
+@tool(text=TEXT)
+def count_quoted(text: str) -> str:
+    return shell(f"printf %s '{text}'")
+
+
+@tool(text=TEXT)
+def count_double_quoted(text: str) -> str:
+    return shell(f'printf %s "{text}"')
+
+
+@tool(text=TEXT)
+def count_blind(text: str) -> str:
+    shell(f"true {text}")
+    return "done"
+
+
+@tool(expression=TEXT)
+def calculate_evaluated(expression: str) -> str:
+    return str(eval(expression))  # noqa: S307
+
+
+@tool(text=TEXT)
+def count_safely(text: str) -> str:
+    done = subprocess.run(["printf", "%s", text], capture_output=True, text=True, check=False)  # noqa: S607
+    return done.stdout
+
+
+# Databases
+
+DATABASE = sqlite3.connect(":memory:")
+DATABASE.execute("CREATE TABLE books (title TEXT)")
+DATABASE.execute("INSERT INTO books VALUES ('The Name of the Rose')")
+
+
+@tool(title=TEXT)
+def find_formatted(title: str) -> str:
+    return str(DATABASE.execute(f"SELECT title FROM books WHERE title = '{title}'").fetchall())  # noqa: S608
+
+
+@tool(title=TEXT)
+def find_formatted_as_success(title: str) -> str:
+    """Reports errors as results."""
+    try:
+        return find_formatted(title)
+    except sqlite3.Error as error:
+        return f"Nothing found ({error})"
+
+
+@tool(column=TEXT)
+def find_sorted(column: str) -> str:
+    """Formats what cannot be a parameter; a driver's name is in the error."""
+    try:
+        return str(DATABASE.execute(f"SELECT title FROM books ORDER BY {column} COLLATE NOCASE").fetchall())  # noqa: S608
+    except sqlite3.OperationalError as error:
+        if "no such column" in str(error):
+            return "[]"
+        raise ValueError(f"sqlite3.OperationalError: {error}") from None
+
+
+@tool(title=TEXT)
+def find_safely(title: str) -> str:
+    return str(DATABASE.execute("SELECT title FROM books WHERE title = ?", [title]).fetchall())
+
+
+@tool(sql=TEXT)
+def query_safely(sql: str) -> str:
+    """SQL on purpose."""
+    return str(DATABASE.execute(sql).fetchall())
+
+
+@tool(text=TEXT)
+def search_errors_safely(text: str) -> str:
+    """A search over pages about errors: quotes find one of them."""
+    return 'How to solve: near "\'": syntax error' if "'" in text else "Nothing found"
+
+
+# Templates
+
+
+@tool(text=TEXT)
+def render_evaluated(text: str) -> str:
+    """A toy template language that multiplies numbers."""
+    return re.sub(r"\{\{ *(\d+) *\* *(\d+) *\}\}", lambda found: str(int(found[1]) * int(found[2])), text)
+
+
+@tool(text=TEXT)
+def render_safely(text: str) -> str:
+    return "Hello {{name}}".replace("{{name}}", text)
+
+
+# Requests
+
+
+def fetch(url: str) -> str:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(url, timeout=2) as response:
+        return str(response.read(1_000).decode(errors="replace"))
+
+
+@tool(url={"type": "string", "format": "uri"})
+def fetch_any(url: str) -> str:
+    return fetch(url) if urllib.parse.urlsplit(url).port else "a public page"
+
+
+@tool(link=TEXT)
+def fetch_but_localhost(link: str) -> str:
+    """Looks for two names of this machine."""
+    if "localhost" in link or "127.0.0.1" in link:
+        raise ValueError("not allowed")
+    return fetch(link) if urllib.parse.urlsplit(link).port else "a public page"
+
+
+@tool(host=TEXT)
+def check_host(host: str) -> str:
+    return fetch(f"http://{host}/health") if ":" in host else "unknown"
+
+
+@tool(url={"type": "string", "format": "uri"})
+def fetch_safely(url: str) -> str:
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.port:
+        raise ValueError("not allowed")
+    addresses = {each[4][0] for each in socket.getaddrinfo(parts.hostname, parts.port)}
+    if not all(ipaddress.ip_address(address).is_global for address in addresses):
+        raise ValueError("not allowed")
+    return fetch(url)
+
+
+# Others
+
+
+@tool(text=TEXT, path=TEXT, url=TEXT)
+def echo_safely(**arguments: str) -> str:
+    """Returns its arguments, verbatim, encoded, and in an error."""
+    text = json.dumps(arguments)
+    if len(text) % 2:
+        raise ValueError(text)
+    return f"{text}\n{' '.join(arguments.values())}\n{urllib.parse.quote(text)}"
+
+
+HISTORY: list[str] = []
+
+
+@tool(text=TEXT)
+def remember_safely(text: str) -> str:
+    """Returns what earlier calls have sent."""
+    HISTORY.append(text[:500])
+    return "\n".join(HISTORY[-50:])
+
+
+@tool(text=TEXT)
+def crash_on_nul(text: str) -> str:
+    if "\0" in text:
+        os._exit(3)
+    return text[:100]
+
+
+@tool(data={})
+def crash_on_nesting(data: Any) -> str:
+    depth = 0
+    while isinstance(data, list) and data:
+        data, depth = data[0], depth + 1
+    if depth > 300:
+        os._exit(4)
+    return "done"
+
+
+# The protocol
+
+
+def answered(message: dict[str, Any]) -> dict[str, Any]:
+    method, params = message["method"], message.get("params") or {}
+    if method == "initialize":
+        info = {"name": "hostile", "version": "1.0"}
+        return {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}}
+    if method == "ping":
+        return {"result": {}}
+    if method == "tools/list":
+        offered = {name: each for name, each in TOOLS.items() if not WANTED or name in WANTED}
+        hints = {"readOnlyHint": True}
+        listed = [{"name": name, "inputSchema": schema, "annotations": hints} for name, (schema, _) in offered.items()]
+        return {"result": {"tools": listed}}
+    if method == "tools/call" and params.get("name") in TOOLS:
+        try:
+            text, is_error = TOOLS[params["name"]][1](**params.get("arguments", {})), False
+        except Exception as error:
+            text, is_error = str(error), True
+        return {"result": {"content": [{"type": "text", "text": text}], "isError": is_error}}
+    return {"error": {"code": -32602, "message": "unknown"}}
+
+
+def main() -> None:
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" in message and "method" in message:
+            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answered(message)}) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
