@@ -15,11 +15,15 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )
+_BATCH = 1000
+"""How many pieces of a document are encoded at once."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "help": "36", "dim": "2", "bold": "1", "good": "32"}
 
 
 def safe(text: str) -> str:
     """Escape every control and invisible character of untrusted text."""
+    if text.isascii() and text.isprintable():
+        return text
     return _UNSAFE.sub(lambda found: _escaped(found[0]), text) if _UNSAFE.search(text) else text
 
 
@@ -61,10 +65,12 @@ def without_commands(line: str) -> str:
 
 
 def harmless_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """Split a text into lines and escape workflow commands."""
+    """Escape workflow commands in a text; each piece consists of whole lines."""
     for piece in pieces:
-        for line in piece.splitlines(keepends=True):
-            yield without_commands(line)
+        if "##" in piece or "::" in piece:
+            yield from map(without_commands, piece.splitlines(keepends=True))
+        else:
+            yield piece
 
 
 def print_lines(pieces: Iterable[str], stream: TextIO) -> None:
@@ -81,9 +87,11 @@ def tell(sentence: str) -> None:
 
 def print_document(pieces: Iterable[str]) -> None:
     """Print a whole document at once, always in UTF-8."""
-    encoded = [piece.encode("utf-8", "backslashreplace") for piece in pieces]
+    rendered = list(pieces)  # before anything is printed, as rendering may fail
     sys.stdout.flush()
-    sys.stdout.buffer.writelines(encoded)
+    for start in range(0, len(rendered), _BATCH):
+        batch = "".join(rendered[start : start + _BATCH])
+        sys.stdout.buffer.write(batch.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
 
 
