@@ -44,6 +44,8 @@ class Response(NamedTuple):
     """Why there is no response, or why it is malformed."""
     arrived: bool = True
     """Whether the request reached the server; False if the server had ended before."""
+    timed_out: bool = False
+    """Whether the whole time limit passed: a hang, or output that was not a message."""
 
     @property
     def result(self) -> dict[str, Any]:
@@ -196,8 +198,8 @@ class Session:
         """A hang, or a malformed response if output arrived that was probably meant to be one."""
         noise = next((each for each in connection.transport.peer.anomalies if each.kind in _NOISE), None)
         if noise is not None and not self._is_noisy:
-            return Response("malformed", None, self._hide(f"not JSON-RPC: {noise.detail}"))
-        return Response("hang", None, f"no response within {in_seconds(limit)}")
+            return Response("malformed", None, self._hide(f"not JSON-RPC: {noise.detail}"), timed_out=True)
+        return Response("hang", None, f"no response within {in_seconds(limit)}", timed_out=True)
 
     async def _lost(self, error: ConnectError | LostError) -> Response:
         status = getattr(error, "status", None)

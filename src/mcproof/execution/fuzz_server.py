@@ -54,7 +54,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
             target=described(target.source),
         )
         fuzzed = fuzz(catalog, server, fuzz_plan, lambda *made: listen(ProgressMade(*made)))
-        catalog.connection = server.close()
+        catalog.connection = server.close(at_once=fuzzed.was_cut)
         if request.calls.stores_failures:
             store_failures(fuzzed.stored, listen)
         catalog.item_probes = with_shared_failures(fuzzed.item_probes, catalog.server)
@@ -64,7 +64,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
         sent = sum(fuzzed.cases.values())
         failures = [_failure(found, stored) for found, stored in zip(fuzzed.failures, fuzzed.stored, strict=True)]
         result = result._replace(
-            gates=tested_gates(sent),
+            gates=tested_gates(sent, fuzzed.incomplete, fuzzed.cases),
             payload=FuzzPayload(
                 Fuzzing(seed=request.seed, cases=sent, outcomes=fuzzed.outcomes, failures=failures, tools=fuzzed.cases)
             ),

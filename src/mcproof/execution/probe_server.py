@@ -51,7 +51,9 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         result = check_catalog(catalog, target.plan, request.detail, run.tracker)
         matrix = with_predictions(proof.matrix, [*result.findings, *result.suppressed])
         result = result._replace(
-            gates=tested_gates(sum(each.passed is not None for each in proof.probes)),
+            gates=tested_gates(
+                sum(each.passed is not None for each in proof.probes), "interrupted" if proof.interrupted else "", {}
+            ),
             payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
             untested=[*result.untested, *proof.untested],
         )

@@ -295,7 +295,7 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     cases, outcomes, crashes = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained_crashes(fuzzed.item_probes)
     facts = {
         "cases_run": cases,
-        "crashes": outcomes["crash"] + len(crashes),
+        "crashes": outcomes["crash"],
         "hangs": outcomes["hang"],
         "protocol_violations": outcomes["protocol_violation"],
         "leaks": outcomes["leak"],
