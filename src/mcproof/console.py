@@ -15,6 +15,8 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )
+_BATCH = 1000
+"""How many pieces of a document are encoded at once."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "help": "36", "dim": "2", "bold": "1", "good": "32"}
 
 
@@ -81,9 +83,11 @@ def tell(sentence: str) -> None:
 
 def print_document(pieces: Iterable[str]) -> None:
     """Print a whole document at once, always in UTF-8."""
-    encoded = [piece.encode("utf-8", "backslashreplace") for piece in pieces]
+    rendered = list(pieces)  # before anything is printed, as rendering may fail
     sys.stdout.flush()
-    sys.stdout.buffer.writelines(encoded)
+    for start in range(0, len(rendered), _BATCH):
+        batch = "".join(rendered[start : start + _BATCH])
+        sys.stdout.buffer.write(batch.encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
 
 

@@ -31,5 +31,6 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little is spent on servers that do not answer; for tests in which one never does."""
     monkeypatch.setattr(blame, "QUICK", 1.0)
+    monkeypatch.setattr(blame, "LONGER", 1.5)
     monkeypatch.setattr(tool_fuzzer, "MOST_HANGS", 1)
     monkeypatch.setattr(shrinking, "MOST_SLOW_CALLS", 2)

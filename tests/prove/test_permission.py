@@ -125,6 +125,9 @@ REFUSED = [
     judged("read_arxiv_paper", "Read and extract text from a paper.", paper_id=S, save_path=S),
     judged("read_pubmed_paper", "Download and read a paper.", paper_id=S),
     judged("read_paper", "Read a paper. The PDF is saved to ./downloads.", paper_id=S),
+    judged("compute_costs", folder={"description": "The report will be appended to a file in it."}),
+    judged("get_video", task={"description": "The directory to save the video to."}),
+    judged("simulate_research_query", "Simulates a research operation."),
     judged("imageFetch", "Fetches the images of a page and saves them.", url=S),
     judged("imageFetch", url=S, saveImages="boolean"),
     judged("imageFetch", url=S, images={"type": "object", "properties": {"output_file": {"type": S}}}),
@@ -201,6 +204,7 @@ GRANTED = [
     judged("dbsize", "⚡ Get the number of keys."),
     judged("docs", "[Beta] Quickly look up a page of the documentation."),
     judged("web", "Performs a web search."),
+    judged("places", "Forward geocode addresses."),
     # executing verbs whose effect the name or the sentence states
     judged("list_topics", "Execute the `list_topics` operation."),
     judged("query", "Run a read-only SQL query", sql=S),

@@ -25,6 +25,7 @@ class Played:
 
     def __init__(self, deadly: str, after: int, *, can_restart: bool = True) -> None:
         self.can_restart = can_restart
+        self.limit = 1.0
         self.is_connected = self.has_sent = False
         self._deadly = deadly
         self._after = after

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mcproof.catalog.model import Tool
-from mcproof.exchange.probe_facts import Outcome
 from mcproof.prove.fuzz import turns as turns_module
 from mcproof.prove.fuzz.outcomes import Judgement
 from mcproof.prove.fuzz.tool_fuzzer import MOST_CRASHES, CaseSlice, FuzzPlan, SentCase, ToolFuzzer, cases_of
 from mcproof.prove.fuzz.turns import FIRST, LATER, turns
+
+if TYPE_CHECKING:
+    from mcproof.exchange.probe_facts import Outcome
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string", "maxLength": 20}}, "required": ["text"]}
 
@@ -29,7 +31,9 @@ def send(slice_: CaseSlice, outcome: Outcome = "accepted") -> None:
 
 
 def test_every_tool_has_a_short_first_turn() -> None:
-    slices = [(each.fuzzer.tool.name, len(each.cases)) for each in turns([fuzzer("a"), fuzzer("b", 30), fuzzer("c", 3)])]
+    slices = [
+        (each.fuzzer.tool.name, len(each.cases)) for each in turns([fuzzer("a"), fuzzer("b", 30), fuzzer("c", 3)])
+    ]
     assert slices == [
         *[("a", FIRST), ("b", FIRST), ("c", 3)],
         *[("a", LATER), ("b", LATER)],

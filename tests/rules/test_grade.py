@@ -348,3 +348,31 @@ def test_the_arguments_of_a_prompt_are_told_one_by_one() -> None:
 def test_arguments_that_are_no_list_have_no_descriptions_to_miss(arguments: Any) -> None:
     prompts = [{"name": "reply", "description": "Draft a reply.", "arguments": arguments}]
     assert findings_in({"prompts": prompts}, "prompt-arg-no-description") == []
+
+
+# --- messages -----------------------------------------------------------------------------------------------------
+
+SIGNATURE = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}
+
+
+def test_a_parameter_that_the_tools_description_explains_only_has_to_move() -> None:
+    tool = {"name": "weather", "description": "Weather.\n\nArgs:\n    city: Its name.", "inputSchema": SIGNATURE}
+    assert [each.message for each in findings_on_tool(tool, "prop-no-description")] == [
+        "parameter `city` has no description; the tool's description explains it: move that to the schema",
+        "parameter `days` has no description",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("days", "message"),
+    [
+        ({"type": "integer"}, "has parameters but requires none of them"),
+        (
+            {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "has parameters but requires none of them; all have a default or accept null, which may be intended",
+        ),
+    ],
+)
+def test_parameters_that_are_all_optional_may_be_intended(days: Any, message: str) -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string", "default": "Oslo"}, "days": days}}
+    assert [each.message for each in findings_on_schema(schema, "tool-no-required")] == [message]

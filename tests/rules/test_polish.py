@@ -150,7 +150,7 @@ def test_a_long_value_is_cropped_in_the_message() -> None:
 POOR = {
     "name": "process",
     "description": "Simply processes.",
-    "inputSchema": {"type": "object", "properties": {"limit": {"type": "string", "description": "Number of hits."}}},
+    "inputSchema": {"type": "object", "properties": {"interval": {"type": "string", "description": "Number of days."}}},
 }
 """A tool in which much is wrong."""
 
@@ -162,8 +162,8 @@ POOR = {
         ("/description", {"MP003", "MP020", "MP023", "MP025"}),
         ("/inputSchema", {"MP004", "MP022", "MP030"}),
         ("/inputSchema/required", {"MP004"}),
-        ("/inputSchema/properties/limit", {"MP022", "MP030"}),
-        ("/inputSchema/properties/limit/type", {"MP022", "MP030"}),
+        ("/inputSchema/properties/interval", {"MP022", "MP030"}),
+        ("/inputSchema/properties/interval/type", {"MP022", "MP030"}),
         ("/inputSchema/properties/other", set()),
         ("/outputSchema", {"MP003"}),
         ("/annotations", set()),

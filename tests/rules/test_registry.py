@@ -71,7 +71,7 @@ POLISH = {
     "MP004": ("require-required-array", "schema", "warn"),
     "MP005": ("valid-json-schema", "schema", "error"),
     "MP010": ("generic-tool-name", "naming", "warn"),
-    "MP011": ("redundant-prefix", "naming", "error"),
+    "MP011": ("redundant-prefix", "naming", "note"),
     "MP012": ("inconsistent-verb-pattern", "naming", "warn"),
     "MP013": ("name-collision-cross-server", "naming", "warn"),
     "MP014": ("snake-vs-camel", "naming", "note"),

@@ -466,3 +466,10 @@ def test_the_strict_rules_need_nothing_but_an_input_schema() -> None:
     assert len(catalog.tools) == 4
     found = findings_in({"tools": tools}, *(rule.id for rule in rules_of("strict")))
     assert {finding.item.index for finding in found} == {0}
+
+
+@pytest.mark.parametrize(("days", "is_enough"), [({"type": "integer"}, False), ({"type": ["integer", "null"]}, True)])
+def test_an_empty_list_is_suggested_where_every_property_is_optional(days: Any, is_enough: bool) -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string", "default": "Oslo"}, "days": days}}
+    [finding] = findings_on_schema(schema, "SCH-001")
+    assert finding.message.endswith("so an empty list fits") == is_enough

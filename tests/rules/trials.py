@@ -83,6 +83,9 @@ class Scripted:
     def last_lines(self) -> str:
         return ""
 
+    def cpu_usage(self) -> None:
+        return None
+
     def kill(self) -> None:
         pass
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.suite.run.batching import read_only_tests
+from mcproof.targets.snapshot import read_snapshot
 from servers import suited
 
 from .suites import outcomes_of, run_json, write_suite
@@ -43,6 +46,28 @@ def test_read_only_calls_run_concurrently(tmp_path: Path) -> None:
 def test_a_tool_with_side_effects_is_called_alone_and_in_order(tmp_path: Path) -> None:
     echo = {"name": "b", "server": "s", "tool": "echo", "args": {"text": "x"}}
     assert outcomes(tmp_path, tools=[meet("a"), echo, meet("c")]) == {"a": "failed", "b": "passed", "c": "failed"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("hints", "outcome"), [({"readOnlyHint": False}, "failed"), ({"destructiveHint": False}, "passed")]
+)
+def test_annotations_of_the_suite_outrank_those_of_the_server(
+    tmp_path: Path, hints: dict[str, bool], outcome: str
+) -> None:
+    server = {**STDIO, "annotations": {"meet": hints}}
+    write_suite(tmp_path, {"s": server}, tools=[meet("a"), meet("b")])
+    done = outcomes_of(run_json(tmp_path, "--timeout", "2"))
+    assert {name.partition("/")[2]: each for name, (each, _) in done.items()} == {"a": outcome, "b": outcome}
+
+
+def test_a_suite_may_declare_a_tool_read_only(tmp_path: Path) -> None:
+    catalog = read_snapshot(json.dumps({"tools": [{"name": "echo"}, {"name": "add"}]}).encode(), "tools.json")
+    server = {**STDIO, "annotations": {"echo": {"readOnlyHint": True}}}
+    tests = [{"name": name, "server": "s", "tool": name} for name in ("echo", "add")]
+    suite = read_suite(str(write_suite(tmp_path, {"s": server}, tools=tests)), None)
+    assert read_only_tests(list(suite.tests), catalog, suite.servers["s"].annotations) == {suite.tests[0].number}
+    assert read_only_tests(list(suite.tests), catalog, {}) == set()
 
 
 @pytest.mark.slow

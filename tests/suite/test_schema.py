@@ -28,7 +28,10 @@ FULL = """\
 variables: {city: Oslo, limit: 3, wait: 500}
 servers:
   local: {command: [python, server.py], env: {MODE: test, PORT: 1}, cwd: here, timeout_ms: 100, protocol: "2025-06-18"}
-  api: {url: "https://host/mcp", headers: {Authorization: {env: API_TOKEN}}}
+  api:
+    url: "https://host/mcp"
+    headers: {Authorization: {env: API_TOKEN}}
+    annotations: {search: {readOnlyHint: true, destructiveHint: false}}
   other: {url: "${API_TOKEN}", auth: {bearer_token_env: API_TOKEN}}
 setup:
   - run: [./start, --now]

@@ -165,6 +165,17 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
             "resources, prompts, tool_quality, not a list",
         ],
     ),
+    "annotations": (
+        "servers:\n  local:\n    command: [x]\n    annotations:\n      serch: {readOnlyHint: true}\n"
+        "      search: {readOnly: true, destructiveHint: no thanks}\n"
+        "tools:\n  - {name: n, server: local, tool: search}\n",
+        [
+            "5:14: no test of the server `local` names the tool `serch` (did you mean `search`?)",
+            "6:16: unknown key `readOnly` in the annotations of `search` (did you mean `readOnlyHint`?); expected one "
+            "of readOnlyHint, destructiveHint",
+            "6:49: `destructiveHint` in the annotations of `search` must be true or false, not a string",
+        ],
+    ),
     "an unknown server": (
         TOOLS + "  - {name: n, server: locl, tool: t}\n",
         [

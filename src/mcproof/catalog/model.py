@@ -156,6 +156,7 @@ class Tool(Item):
         """The input schema as a tree, walked once for all rules."""
         if self._tree is None and self.schema is not None:
             self._tree = SchemaTree(self.schema)
+            self._tree.explanation = self.description
         return self._tree
 
     @property

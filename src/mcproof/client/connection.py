@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.client.peer import Peer, RpcResponse
+    from mcproof.client.transports.cpu_usage import CpuUsage
     from mcproof.client.transports.http import StreamableHttp
     from mcproof.exchange.connection_facts import ProcessEnd
 
@@ -62,6 +63,9 @@ class Transport(Protocol):
     def last_lines(self) -> str:
         """The last lines of stderr if there is more than one; else empty."""
 
+    def cpu_usage(self) -> CpuUsage | None:
+        """What the server has used of the machine; None if it is remote, or if it cannot be seen."""
+
     def kill(self) -> None:
         """End the process at once, if there is one."""
 
@@ -97,7 +101,11 @@ class Connection:
     ) -> RpcResponse:
         """Send a request in the form that the era requires. Raises TimeoutError, ConnectError and LostError."""
         async with asyncio.timeout(limit or self.limits.request):
-            return await self.transport.peer.request(method, self._parameters(params))
+            return await self.unlimited_request(method, params)
+
+    async def unlimited_request(self, method: str, params: dict[str, Any] | None) -> RpcResponse:
+        """Send a request whose time the caller limits. Raises ConnectError and LostError."""
+        return await self.transport.peer.request(method, self._parameters(params))
 
     def _parameters(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
         return {**(params or {}), "_meta": meta_of(self.requested)} if self.era == "stateless" else params

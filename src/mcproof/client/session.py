@@ -11,6 +11,7 @@ from mcproof.client.connect import connect
 from mcproof.client.connection import in_seconds
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.failures import ConnectError, LostError, NoMessageError, UnsentError
+from mcproof.client.patience import CPU_FACTOR, PatientTimeout
 from mcproof.client.secrets import hiding
 from mcproof.exchange.probe_facts import LONGEST_EXCERPT, excerpt
 
@@ -46,6 +47,8 @@ class Response(NamedTuple):
     """Whether the request reached the server; False if the server had ended before."""
     timed_out: bool = False
     """Whether the whole time limit passed: a hang, or output that was not a message."""
+    is_certain: bool = True
+    """Whether a hang is one; False if the machine was too busy to find out."""
 
     @property
     def result(self) -> dict[str, Any]:
@@ -102,6 +105,8 @@ class Session:
         self._is_noisy = False
         self.has_sent = False
         """Whether a request other than a listing was sent over the current connection."""
+        self.is_patient = False
+        """Whether a server that computes gets more time than its limit: to find hangs, not to measure time."""
         self.noise = ""
         """The first line of output that is not a message, without secrets."""
 
@@ -120,7 +125,9 @@ class Session:
 
     def new_session(self) -> Session:
         """A session with the same server that shares nothing with this one."""
-        return Session(self.server, self._options, self.limit)
+        session = Session(self.server, self._options, self.limit)
+        session.is_patient = self.is_patient
+        return session
 
     async def connection(self) -> Connection:
         """Return the connection, or connect. Raises ConnectError, without secrets."""
@@ -153,10 +160,13 @@ class Session:
         """Send a request and return its response. Raises ConnectError if the server cannot be reached."""
         connection = await self.connection()
         anomalies = self._begin(connection)
+        seconds = limit or self.limit
+        patience = PatientTimeout(seconds, self.limit, connection.transport.cpu_usage) if self.is_patient else None
         try:
-            message = await connection.request(method, params, limit=limit or self.limit)
+            async with patience or asyncio.timeout(seconds):
+                message = await connection.unlimited_request(method, params)
         except TimeoutError:
-            return self._timed_out(connection, limit or self.limit)
+            return self._timed_out(connection, seconds, patience)
         except NoMessageError as error:
             return Response("malformed", None, self._hide(error.message))
         except (ConnectError, LostError) as error:
@@ -194,12 +204,17 @@ class Session:
             return Batch(None, "" if isinstance(error, NoMessageError) else self._hide(error.message))
         return Batch(None if anomalies else responses)
 
-    def _timed_out(self, connection: Connection, limit: float) -> Response:
+    def _timed_out(self, connection: Connection, limit: float, patience: PatientTimeout | None) -> Response:
         """A hang, or a malformed response if output arrived that was probably meant to be one."""
         noise = next((each for each in connection.transport.peer.anomalies if each.kind in _NOISE), None)
         if noise is not None and not self._is_noisy:
             return Response("malformed", None, self._hide(f"not JSON-RPC: {noise.detail}"), timed_out=True)
-        return Response("hang", None, f"no response within {in_seconds(limit)}", timed_out=True)
+        if patience is not None and patience.is_computing:
+            cpu = in_seconds(CPU_FACTOR * self.limit)
+            return Response("hang", None, f"no response within {cpu} of CPU time", timed_out=True)
+        is_undecided = patience is not None and patience.is_undecided
+        why = f"no response within {in_seconds(limit)}"
+        return Response("hang", None, why, timed_out=True, is_certain=not is_undecided)
 
     async def _lost(self, error: ConnectError | LostError) -> Response:
         status = getattr(error, "status", None)

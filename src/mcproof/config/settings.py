@@ -107,9 +107,15 @@ class SettingsFinder:
 
     def __init__(self) -> None:
         self._known: dict[str, Settings | None] = {}
+        self._nearest: dict[str, Settings] = {}
 
     def settings_for(self, directory: str) -> Settings:
         """The settings of the nearest configuration in a directory or above it, or DEFAULTS."""
+        if directory not in self._nearest:
+            self._nearest[directory] = self._find(directory)
+        return self._nearest[directory]
+
+    def _find(self, directory: str) -> Settings:
         try:
             here = os.path.abspath(directory)
         except OSError:  # the working directory was deleted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,7 +71,7 @@ def find_problems(catalog: Catalog, plan: Plan, tracker: IgnoreTracker) -> Catal
     suppressions: list[Suppression | None] = [None] * len(findings)
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
     failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
-    ran = [rule for rule in plan.rules if rule.id not in failed]
+    ran = [rule for rule in plan.rules if rule.id not in failed] if failed else plan.rules
     if plan.ignores:
         suppressions = tracker.apply(findings, plan.ignores, ran)
     if catalog.source is not None and catalog.source.comments:
@@ -133,24 +134,26 @@ def _scores(catalog: Catalog, plan: Plan, found: CatalogFindings) -> tuple[Grade
     from mcproof.scores.grade import grade
     from mcproof.scores.tokens import token_cost
 
-    left_out = {name for each in plan.left_out for name in each.rules}
-    expected = {rule.id for rule in rules_of("grade")} - left_out
     tokens = token_cost(catalog)
-    if not expected or not expected <= {rule.id for rule in plan.rules}:
+    if not _runs_whole("grade", tuple(plan.rules), plan.left_out):
         return None, tokens
     return grade(catalog, found.scored), tokens
 
 
+@lru_cache(maxsize=32)
+def _runs_whole(ruleset: str, rules: tuple[Rule, ...], left_out: tuple[Untested, ...]) -> bool:
+    """Whether all rules of a ruleset run that the user did not leave out, and at least one."""
+    ignored = {name for each in left_out for name in each.rules}
+    running = {rule.id for rule in rules if rule.ruleset == ruleset}
+    return bool(running) and {rule.id for rule in rules_of(ruleset)} - ignored <= running
+
+
 def _polish(catalog: Catalog, plan: Plan, found: CatalogFindings) -> int | None:
     """The polish score, unless a rule of it is missing that the user did not leave out."""
-    running = {rule.id for rule in plan.rules if rule.ruleset == "polish"}
-    if not running:
+    if not _runs_whole("polish", tuple(plan.rules), plan.left_out):
         return None
     from mcproof.scores.polish import polish
 
-    left_out = {name for each in plan.left_out for name in each.rules}
-    if not {rule.id for rule in rules_of("polish")} - left_out <= running:
-        return None
     return polish(catalog, found.scored).score
 
 
@@ -181,18 +184,34 @@ def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None) -> list[Ga
 def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
     """What this input cannot show, whichever rules run."""
     unobserved = []
+    needs = _needs(tuple(plan.rules))
     if catalog.item_probes is None:
-        uncalled = tuple(rule.id for rule in plan.rules if rule.scope == "ItemProbes")
-        why = "no tool was called (static run)"
-        unobserved.append(Untested("behaviour", why, uncalled))
-    if catalog.connection is None and any(rule.ruleset == "wire" for rule in plan.rules):
+        unobserved.append(Untested("behaviour", "no tool was called (static run)", needs.calls))
+    if catalog.connection is None and needs.connection:
         unobserved.append(Untested("ruleset wire", "no live connection"))
-    without_tools = [rule.id for rule in plan.rules if rule.traits.get("phase") == "post-handshake"]
-    if without_tools and not catalog.lists_tools:
-        unobserved.append(Untested.of(without_tools, NO_TOOLS))
-    without_server = [rule.id for rule in plan.rules if rule.traits.get("needs") == "server"]
-    if without_server and not catalog.describes_server:
+    if needs.tools and not catalog.lists_tools:
+        unobserved.append(Untested.of(needs.tools, NO_TOOLS))
+    if needs.server and not catalog.describes_server:
         of_source = catalog.source is not None or catalog.server_info
         why = "source code leaves it to the framework" if of_source else "a list of tools has no server info"
-        unobserved.append(Untested.of(without_server, why))
+        unobserved.append(Untested.of(needs.server, why))
     return unobserved
+
+
+class _Needs(NamedTuple):
+    """The ids of the rules that need something of a catalog."""
+
+    calls: tuple[str, ...]
+    connection: tuple[str, ...]
+    tools: tuple[str, ...]
+    server: tuple[str, ...]
+
+
+@lru_cache(maxsize=32)  # a run with many files has a few plans
+def _needs(rules: tuple[Rule, ...]) -> _Needs:
+    return _Needs(
+        calls=tuple(rule.id for rule in rules if rule.scope == "ItemProbes"),
+        connection=tuple(rule.id for rule in rules if rule.ruleset == "wire"),
+        tools=tuple(rule.id for rule in rules if rule.traits.get("phase") == "post-handshake"),
+        server=tuple(rule.id for rule in rules if rule.traits.get("needs") == "server"),
+    )

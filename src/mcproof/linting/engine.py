@@ -6,13 +6,14 @@ finding about that rule; all other checks continue.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
+from mcproof.linting.finding import Finding
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Item
-    from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
 
 
@@ -66,14 +67,21 @@ def _is_guess(finding: Finding) -> bool:
     return not item.knows(pointer) or any(each.rpartition("/")[0] == pointer for each in item.source.unknown)
 
 
+@lru_cache(maxsize=32)  # a run with many files has a few plans
+def _by_scope(rules: tuple[Rule, ...]) -> dict[str, list[Rule]]:
+    """The rules of each scope."""
+    by_scope: dict[str, list[Rule]] = {}
+    for rule in rules:
+        by_scope.setdefault(rule.scope, []).append(rule)
+    return by_scope
+
+
 class _RuleRun:
     """One pass of rules over one catalog."""
 
     def __init__(self, rules: list[Rule]) -> None:
         self.findings: list[Finding] = []
-        self._rules: dict[str, list[Rule]] = {}
-        for rule in rules:
-            self._rules.setdefault(rule.scope, []).append(rule)
+        self._rules = _by_scope(tuple(rules))
         self._crashes: dict[str, RuleCrash] = {}
         self._deferred: dict[int, list[Finding]] = {}
         """Findings of catalog-wide rules about single items, by the id of the item, until that item is checked."""
@@ -88,9 +96,10 @@ class _RuleRun:
             try:
                 for problem in rule.check(subject):
                     if problem.item is None:
-                        add(problem.finding(rule, item))
+                        add(Finding(rule, item, problem))
                     else:
-                        self._deferred.setdefault(id(problem.item), []).append(problem.finding(rule, problem.item))
+                        found = Finding(rule, problem.item, problem)
+                        self._deferred.setdefault(id(problem.item), []).append(found)
             except Exception as error:  # one rule's crash must not stop the others
                 self._record_crash(rule, item, error)
 

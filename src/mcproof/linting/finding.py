@@ -50,24 +50,38 @@ class Problem(NamedTuple):
     item: Item | None = None
     """The item at fault, if a catalog-wide rule reports a single item."""
 
-    def finding(self, rule: Rule, item: Item) -> Finding:
-        """This problem as a finding of a rule about an item."""
-        # Positional, because a catalog has thousands of findings and keywords cost 3 % of all rules together.
-        return Finding(rule, item, self.at, self.message, self.parameter, self.evidence, self.fix, self.near)
-
 
 class Finding(NamedTuple):
     """One rule, one subject, one pointer, one message."""
 
     rule: Rule
     item: Item
-    pointer: str
-    """The pointer from the item: `/inputSchema/properties/x`."""
-    message: str
-    parameter: str | None = None
-    evidence: dict[str, Any] | None = None
-    fix: SetMember | None = None
-    near: str | Span | None = None
+    problem: Problem
+
+    @property
+    def pointer(self) -> str:
+        """The pointer from the item: `/inputSchema/properties/x`."""
+        return self.problem.at
+
+    @property
+    def message(self) -> str:
+        return self.problem.message
+
+    @property
+    def parameter(self) -> str | None:
+        return self.problem.parameter
+
+    @property
+    def evidence(self) -> dict[str, Any] | None:
+        return self.problem.evidence
+
+    @property
+    def fix(self) -> SetMember | None:
+        return self.problem.fix
+
+    @property
+    def near(self) -> str | Span | None:
+        return self.problem.near
 
     @property
     def level(self) -> Level:

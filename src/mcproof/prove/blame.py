@@ -1,7 +1,7 @@
 """Blame: send requests that may harm a server, and find out which one did.
 
 A crash is attributed to the request that caused it and to no other. If it is not clear which one that was, each of the
-suspects is sent again to a fresh server.
+suspects is sent again to a fresh server. A hang is one only if the request hangs again, alone and with a longer limit.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ SUSPECTS = 25
 """How many earlier requests are tried when the server ended and the last request does not cause it alone."""
 AT_ONCE = 5
 """How many of them are tried concurrently."""
+LONGER = 3.0
+"""How many times the limit a request gets that is sent again alone."""
 QUICK = 2.0
-"""Seconds until a server must respond to a ping after a hang."""
+"""Seconds until a server must respond to a ping after a call of a tool that is known to hang."""
 _CANNOT_RESTART = "the cause is unknown: the server cannot be restarted"
 
 
@@ -35,12 +37,19 @@ class NumberedRequest(NamedTuple):
     method: str
     params: dict[str, Any]
 
+    @property
+    def subject(self) -> str:
+        """The tool or, for other requests, the method."""
+        name = self.params.get("name")
+        return name if self.method == "tools/call" and isinstance(name, str) else self.method
+
 
 class Sender:
     """Sends requests over a session and attributes harm to them."""
 
     def __init__(self, session: Session, *, pings: bool = True) -> None:
         self.session = session
+        session.is_patient = True
         self._pings = pings
         """Whether to ping after every response, or only once something went wrong."""
         self.corrections: dict[int, Response] = {}
@@ -54,6 +63,8 @@ class Sender:
         self._is_own = not session.has_sent
         """Whether all requests of this connection are among the recent ones; listing does not count."""
         self._last = 0
+        self._hanging: set[str] = set()
+        """The tools and methods of confirmed hangs."""
 
     async def send(self, method: str, params: dict[str, Any]) -> tuple[int, Response | None]:
         """Send a request; return its number and its response, or None if the server had ended before it arrived.
@@ -71,12 +82,13 @@ class Sender:
         if response.outcome == "crash":
             return request.number, await self._explain_crash(request, response)
         if response.outcome == "hang":
-            failure = await self.session.ping_failure(QUICK)
-            await self.session.close(at_once=True)
-            return request.number, await self._explain_hang(request, response, is_dead=failure is not None)
+            return request.number, await self._explain_hang(request, response)
         if self._pings and (failure := await self.session.ping_failure()) is not None:
+            late = _after_response(response, failure)
+            if late.outcome == "hang":
+                return request.number, await self._explain_hang(request, late)
             await self.session.close(at_once=True)
-            return request.number, await self._explain_crash(request, _after_response(response, failure))
+            return request.number, await self._explain_crash(request, late)
         self._recent.append(request)
         return request.number, response
 
@@ -84,7 +96,8 @@ class Sender:
         """Ping the server; find the culprit if it has ended since the last response."""
         if not self.session.is_connected or not self._recent:
             return
-        if (failure := await self.session.ping_failure()) is not None:
+        failure = await self.session.ping_failure(LONGER * self.session.limit)
+        if failure is not None and failure.is_certain:
             await self._find_culprit(failure)
 
     async def finish(self) -> None:
@@ -93,15 +106,33 @@ class Sender:
             await asyncio.sleep(SETTLE)
             await self.check()
 
-    async def _explain_hang(self, request: NumberedRequest, response: Response, *, is_dead: bool) -> Response:
-        if not is_dead:
-            return response._replace(why=f"{response.why}; other requests still get responses")
-        if self._has_suspects and self.session.can_restart:
+    async def _explain_hang(self, request: NumberedRequest, response: Response) -> Response | None:
+        """Send a request that hangs again, alone; None if the machine is too busy to find out whether it hangs.
+
+        Further hangs of a tool are believed at once.
+        """
+        if request.subject in self._hanging:
+            failure = await self.session.ping_failure(QUICK)
+            await self.session.close(at_once=True)
+            return _hang_before(response, failure) if response.is_certain else None
+        try:
             alone = await self._retry_alone(request, response)
-            if alone.outcome not in SERVER_LOST:
-                await self._find_culprit(response)
-                return alone
-        return response._replace(why=f"{response.why}; the server no longer responds")
+        except ConnectError as error:
+            await self.session.close(at_once=True)
+            if self.session.can_restart:
+                raise
+            return response._replace(why=f"{response.why}; another connection fails: {error.message}")
+        is_dead = False
+        if alone.outcome == "hang":
+            self._hanging.add(request.subject)
+        elif alone.outcome != "crash" and self.session.can_restart and self._has_suspects:
+            failure = await self.session.ping_failure(LONGER * self.session.limit)
+            is_dead = failure is not None and failure.is_certain
+        await self.session.close(at_once=True)
+        if is_dead:
+            await self._find_culprit(response)
+        self._recent.clear()
+        return alone if alone.is_certain else None
 
     async def _explain_crash(self, request: NumberedRequest, response: Response) -> Response | None:
         """Attribute a crash to the last request or to an earlier one."""
@@ -130,7 +161,8 @@ class Sender:
         try:
             return await self.send_alone(request)
         except ConnectError:
-            self._leave_unexplained(end, f"{_CANNOT_RESTART}{_named(request)}")
+            if self.session.can_restart:
+                self._leave_unexplained(end, f"{_CANNOT_RESTART}{_named(request)}")
             raise
 
     async def _find_culprit(self, end: Response) -> None:
@@ -160,14 +192,17 @@ class Sender:
         self.unexplained.append(Response(end.outcome, None, f"{end.why}; {why}"))
 
     async def send_alone(self, request: NumberedRequest) -> Response:
-        """Send a request to a fresh server, and wait whether it survives."""
+        """Send a request to a fresh server with a longer limit, and wait whether it survives."""
         session = self.session.new_session()
+        longer = LONGER * session.limit
         try:
-            response = await session.send(request.method, request.params)
-            if response.outcome in SERVER_LOST:
+            response = await session.send(request.method, request.params, longer)
+            if response.outcome == "hang":
+                return _hang_before(response, await session.ping_failure())
+            if response.outcome == "crash":
                 return response
             await asyncio.sleep(SETTLE)
-            failure = await session.ping_failure()
+            failure = await session.ping_failure(longer)
             return response if failure is None else _after_response(response, failure)
         finally:
             await session.close(at_once=True)
@@ -177,6 +212,16 @@ def _named(request: NumberedRequest) -> str:
     return f"; the last one was {request.method} with {as_json(request.params)}"
 
 
+def _hang_before(response: Response, failure: Response | None) -> Response:
+    """A hang, with the result of the ping that followed it; a server that has ended did not hang but crash."""
+    if failure is None:
+        return response._replace(why=f"{response.why}; other requests still get responses")
+    if failure.outcome == "crash":
+        return Response("crash", None, f"{response.why}; after that, {failure.why}")
+    return response._replace(why=f"{response.why}; the server no longer responds")
+
+
 def _after_response(response: Response, failure: Response) -> Response:
     """The outcome of a request that got a response before the server ended."""
-    return Response(failure.outcome, response.message, f"after the response: {failure.why}")
+    why = f"after the response: {failure.why}"
+    return Response(failure.outcome, response.message, why, is_certain=failure.is_certain)

@@ -25,6 +25,8 @@ _READS = verbs.READING | verbs.READING_OR_NOUN | verbs.COMPUTING
 _NEVER_NOUNS = verbs.CHANGING | verbs.DESTRUCTIVE
 _ALL_CHANGES = _CHANGES | verbs.DESTRUCTIVE | verbs.IN_FRONT | verbs.AT_THE_END
 _MAKES = verbs.CONVERTING | verbs.EXTRACTING | verbs.DRAWING
+_AFTER_NOUNS = (verbs.READING | verbs.READING_OR_NOUN) - {"read"}
+"""Verbs before which `order` or `forward` is not the verb: `order_list`, but not `mark_read`."""
 _KNOWN = _ALL_CHANGES | _READS | verbs.READING_IN_DESCRIPTIONS | _MAKES | verbs.GENERIC
 
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n\s*\n|:\s*\n")
@@ -46,7 +48,8 @@ _READ_ONLY = re.compile(r"(?<!not )(?<!non-)\bread[- ]?only\b(?!.*\bdefault\b)|\
 _WRITING_SQL = re.compile(r"\b(?:INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|DDL|DML|writes?)\b", re.IGNORECASE)
 _WRITES = re.compile(
     r"\b(?:saves?|writes?|stores?)\s+(?:\w+\s+){0,5}?(?:files?|disk|folder|directory)\b"
-    r"|\bsaved? (?:it )?(?:to|in|as)\b",
+    r"|\bsaved? (?:it )?(?:to|in|as)\b|\bwill be (?:appended|downloaded|overwritten|saved|written)\b"
+    r"|\b(?:directory|file|folder|path)\b[^.]{0,30}\bto (?:save|write)\b",
     re.IGNORECASE,
 )
 
@@ -63,8 +66,7 @@ def effect_of(tool: Tool) -> ToolEffect | None:
     """Return what a tool seems to do; None if nothing shows it."""
     words = [word.strip("0123456789") or word for word in words_of(tool.name)]
     parameters = _parameters(tool)
-    description = tool.fields.get("description")
-    text = description[:_LONGEST_DESCRIPTION] if isinstance(description, str) else ""
+    text = _description(tool.fields)
     if _is_arithmetic(words, parameters):
         return ToolEffect(False, "arithmetic by its name and parameters")
     named = _of_name(words, parameters, text)
@@ -84,7 +86,7 @@ def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> ToolEff
         rest = words[number + 1 :]
         if rest and (word, rest[0]) in verbs.PHRASES:
             return ToolEffect(True, f"`{word} {rest[0]}` in its name")
-        if word in _READS:
+        if word in _READS and (rest or not number or word != "query"):  # `query` at the end is a noun
             changing = _second_verb(word, rest, is_first=number == 0)
             return ToolEffect(changing is not None, f"`{changing or word}` in its name")
         if word in _MAKES and verbs.READING.isdisjoint(rest[:1]):
@@ -105,7 +107,7 @@ def _is_verb_here(word: str, number: int, words: list[str]) -> bool:
         is_verb = True
     else:
         is_verb = word in verbs.IN_FRONT and (number == 0 or (number == 1 and not is_last))
-    is_noun = not is_last and words[number + 1] in (verbs.READING | verbs.READING_OR_NOUN) - {"read"}
+    is_noun = not is_last and words[number + 1] in _AFTER_NOUNS
     return is_verb and not is_noun
 
 
@@ -161,6 +163,8 @@ def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, 
     found = [word.lower() for word in _WORD.findall(sentence[_lead_end(sentence) :])]
     if not found:
         return None
+    if found[0] in _ALL_CHANGES - _NEVER_NOUNS and _stem(found[1] if len(found) > 1 else "") in _AFTER_NOUNS:
+        found = found[1:]  # "Forward geocode", "Batch get"
     verb = _stem(found[0])
     shown = ToolEffect(True, f"`{found[0]}` as first verb of its description")
     if verb in verbs.EXECUTING:
@@ -179,6 +183,11 @@ def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, 
     if verb in _MAKES and not is_reading:
         return shown._replace(changes=not _only_makes(verb, found[1:8], parameters))
     return shown if verb in _ALL_CHANGES else None
+
+
+def _description(fields: Any) -> str:
+    description = fields.get("description") if isinstance(fields, dict) else None
+    return description[:_LONGEST_DESCRIPTION] if isinstance(description, str) else ""
 
 
 def _opening(text: str) -> list[str]:
@@ -262,8 +271,9 @@ def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> T
     code = _code_parameter(words, parameters)
     if code is not None and _runs_code(words) and not _is_stated_read_only(_first_sentence(text)):
         return ToolEffect(True, f"its parameter `{code}`")
-    written = _WRITES.search(text)
-    return ToolEffect(True, f"`{written[0]}` in its description") if written is not None else None
+    described = [text, *(_description(schema) for schema in parameters.values())]
+    written = next((found[0] for each in described if (found := _WRITES.search(each)) is not None), None)
+    return ToolEffect(True, f"`{' '.join(written.split())}` in a description") if written is not None else None
 
 
 def _code_parameter(words: list[str], parameters: dict[str, Any]) -> str | None:

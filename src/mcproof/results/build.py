@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import fingerprints
@@ -67,13 +68,12 @@ def _report_document(
     anchors = [span.anchor for span in spans]
     order = sorted(range(len(findings)), key=anchors.__getitem__)
     positions = document.positions([anchors[at] for at in order])
-    facts: dict[Rule, RuleFacts] = {}
     reported = []
     for at, position in zip(order, positions, strict=True):
         if origin is None:
-            each = _reported(findings[at], facts, name, *position)
+            each = _reported(findings[at], name, *position)
         else:
-            each = _reported(findings[at], facts, origin.file, origin.line, None)
+            each = _reported(findings[at], origin.file, origin.line, None)
         # A finding about a live server as a whole has no line to show.
         if lines and (origin is None or pointers[at]):
             each = _with_line(document, spans[at], position, each)
@@ -91,25 +91,22 @@ def _report_source(
     assert catalog.source is not None  # noqa: S101 (checked by the caller)
     locations = locate_findings(catalog, findings)
     order = sorted(range(len(findings)), key=lambda at: locations[at].order)
-    facts: dict[Rule, RuleFacts] = {}
     reported = []
     texts = SourceLines()
     for at in order:
         file, line, column, end = locations[at]
-        each = _reported(findings[at], facts, file, line, column)._replace(end_column=end)
+        each = _reported(findings[at], file, line, column)._replace(end_column=end)
         if each.fix is not None and not may_be_fixed(catalog.source, findings[at]):
             each = each._replace(fix=None)
         reported.append(each._replace(snippet=texts.snippet(locations[at])) if lines else each)
     return order, reported
 
 
-def _reported(
-    finding: Finding, facts: dict[Rule, RuleFacts], file: str, line: int | None, column: int | None
-) -> ReportedFinding:
-    """Return a finding at a location; `facts` caches the facts of each rule."""
+def _reported(finding: Finding, file: str, line: int | None, column: int | None) -> ReportedFinding:
+    """Return a finding at a location."""
     item, fix = finding.item, finding.fix
     return ReportedFinding(
-        rule=facts.get(finding.rule) or facts.setdefault(finding.rule, rule_facts(finding.rule)),
+        rule=rule_facts(finding.rule),
         item=item.subject,
         item_pointer=item.pointer,
         subject=finding.subject,
@@ -177,6 +174,7 @@ def _highlighted(text: str, span: Span) -> int:
     return 1
 
 
+@cache
 def rule_facts(rule: Rule) -> RuleFacts:
     """Return the facts about a rule that reports show."""
     return RuleFacts(

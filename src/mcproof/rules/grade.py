@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.catalog.parameter_docs import documented_parameters
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import MISSING_REQUIRED, TYPE_MISMATCH, rule
+from mcproof.schema.acceptance import are_all_optional
 from mcproof.text.javascript import is_blank, length, stringify, trim, truthy
 
 if TYPE_CHECKING:
@@ -231,13 +233,17 @@ def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
 def tool_no_required(tool: Tool) -> Iterator[Problem]:
     """A tool has parameters but marks none of them as required.
 
+    The grade counts it even if all parameters are optional on purpose, as in a tool that lists everything by default.
+
     Why: a model may omit an argument that the tool needs.
-    Fix: list the parameters that every call needs in `required`.
+    Fix: list the parameters that every call needs in `required`; if there are none, leave it as it is.
     """
     if tool.schema is not None and tool.parameters:
         required = tool.schema.get("required")
         if not isinstance(required, list) or not required:
-            yield Problem("has parameters but requires none of them", at="/inputSchema")
+            is_meant = tool.tree is not None and are_all_optional(tool.parameters.values(), tool.tree)
+            reason = "; all have a default or accept null, which may be intended" if is_meant else ""
+            yield Problem(f"has parameters but requires none of them{reason}", at="/inputSchema")
 
 
 @rule(
@@ -312,13 +318,22 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
 def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no description.
 
+    The grade counts only the `description` in the schema. If the tool's own description explains the parameter, as the
+    `Args` of a docstring do, the message says so: the text only has to move, in Python for example to
+    `Annotated[str, Field(description="…")]`.
+
     Why: models fill in arguments from their descriptions; a name alone does not define format and meaning.
     Fix: describe its meaning and format, with an example where it helps.
     """
+    documented: set[str] | None = None
     for node in tree.parameters:
         schema = node.schema
         if truthy(schema) and (type(schema) is not dict or is_blank(schema.get("description"))):
-            yield Problem(f"parameter `{node.name}` has no description", node.pointer, node.name)
+            if documented is None:
+                documented = documented_parameters(tree.explanation)
+            name = node.name
+            hint = "; the tool's description explains it: move that to the schema" if name in documented else ""
+            yield Problem(f"parameter `{name}` has no description{hint}", node.pointer, name)
 
 
 @rule(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import Problem, SetMember
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
-from mcproof.schema.acceptance import accepts_anything, unbounded_kinds
+from mcproof.schema.acceptance import accepts_anything, are_all_optional, unbounded_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,8 @@ def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
             fix = None if obstacle else SetMember("required", node.requirable())
             path = node.path
             message = f"{_named(path)} declares properties but no `required` list"
+            if are_all_optional(node.properties.values(), tree):
+                message += "; all have a default or accept null, so an empty list fits"
             yield Problem(message + _left(obstacle), tree.base + path, fix=fix)
 
 

@@ -111,6 +111,11 @@ def _constant_verdict(schema: Any, tree: SchemaTree) -> bool | None:
     return None
 
 
+def is_declared_optional(schema: Any, tree: SchemaTree) -> bool:
+    """Whether a property is declared optional: by a default, or by accepting null."""
+    return (type(schema) is dict and "default" in schema) or admits_null(schema, tree)
+
+
 def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
     """What a schema accepts, including the schemas it combines."""
     if type(schema) is not dict:
@@ -270,6 +275,15 @@ def kinds_of(schema: Any, tree: SchemaTree) -> frozenset[str]:
         return found
 
     return kinds(schema)
+
+
+def are_all_optional(properties: Iterable[Any], tree: SchemaTree) -> bool:
+    """Whether every property has a default or names null among its types, unlike one that accepts anything."""
+    return all(
+        (type(schema) is dict and "default" in schema)
+        or ("null" in (kinds := kinds_of(schema, tree)) and kinds != KINDS)
+        for schema in properties
+    )
 
 
 def _named_kinds(schema: dict[str, Any]) -> frozenset[str]:

@@ -147,6 +147,7 @@ class SchemaTree:
         "base",
         "cut",
         "deepest",
+        "explanation",
         "holders",
         "last_parent",
         "last_path",
@@ -168,6 +169,8 @@ class SchemaTree:
         """The first schema below STRICT_LEVELS, if there is one."""
         self.answers: dict[int, Any] = {}
         """Results of `acceptance`, by the id of the schema."""
+        self.explanation = ""
+        """The description of the tool that has this schema, which may explain parameters."""
         self.last_parent: SchemaNode | None = None
         self.last_path = ""
         self._references: References | None = None

@@ -50,6 +50,13 @@ class Expect(NamedTuple):
     max_duration_ms: int | None = None
 
 
+class ToolHints(NamedTuple):
+    """An entry of `annotations`: hints about a tool, in place of the server's own."""
+
+    location: SuiteLocation
+    values: Mapping[str, bool]
+
+
 class ServerEntry(NamedTuple):
     """An entry of `servers`: a command or a URL."""
 
@@ -63,6 +70,8 @@ class ServerEntry(NamedTuple):
     timeout_ms: int | None = None
     """Time limit of a response."""
     protocol: str | None = None
+    annotations: Mapping[str, ToolHints] = {}
+    """By tool name."""
 
 
 class NegativePathBlock(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from mcproof.catalog.model import Origin
 from mcproof.errors import InputError, reason_of
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LARGEST_INPUT = 1 << 30
 """The most bytes read, in case the input is endless."""
+_USUAL_INPUT = 1 << 16
 
 
 class LiveOptions(NamedTuple):
@@ -184,15 +185,24 @@ def read_bytes(source: Input) -> bytes:
         if source.is_stdin:
             if sys.stdin is None:
                 raise InputError("cannot be read: standard input is closed", file=source.title)
-            data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
+            data = _read_all(sys.stdin.buffer)
         else:
             with open(source.name, "rb") as file:
-                data = file.read(LARGEST_INPUT + 1)
+                data = _read_all(file)
     except OSError as error:
         raise _unreadable(source.title, error) from None
     if len(data) > LARGEST_INPUT:
         raise InputError(f"larger than {LARGEST_INPUT:,} bytes", file=source.title)
     return data
+
+
+def _read_all(stream: BinaryIO) -> bytes:
+    """Read a stream up to the limit and one byte more.
+
+    A read allocates memory for all that it may return, so the first one is small.
+    """
+    data = stream.read(_USUAL_INPUT)
+    return data if len(data) < _USUAL_INPUT else data + stream.read(LARGEST_INPUT + 1 - len(data))
 
 
 def _unreadable(name: str, error: OSError) -> InputError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof.errors import InputError, reason_of
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 def holds_source(folder: str) -> bool:
     """Whether a folder contains Python that may register something with an MCP server."""
+    if not _may_hold_python(folder):
+        return False
     from mcproof.discovery import may_register, python_files, read_bytes
 
     problems: list[SourceProblem] = []
@@ -23,6 +26,22 @@ def holds_source(folder: str) -> bool:
         data = read_bytes(file, problems)
         if data is not None and may_register(data, file):
             return True
+    return False
+
+
+def _may_hold_python(folder: str) -> bool:
+    """Whether a name below a folder is that of a Python file: a cheap test, as discovery takes long to import.
+
+    Discovery decides about linked folders.
+    """
+    waiting = [folder]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py") or (entry.is_symlink() and entry.is_dir()):
+                    return True
+                if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
     return False
 
 

@@ -133,7 +133,8 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
         if is_object:
             plain = _plain_key(text, separator_end)
             if plain is not None:
-                key, token, key_end, start = plain.start(1) - 1, plain[1], plain.end(1) + 1, plain.end()
+                first, last = plain.span(1)
+                key, token, key_end, start = first - 1, text[first:last], last + 1, plain.end()
             else:  # a key with escapes
                 key = _space(text, separator_end).end()
                 token, key_end = scanstring(text, key + 1)

@@ -64,6 +64,9 @@ class _HttpTransport:
     def last_lines(self) -> str:
         return ""
 
+    def cpu_usage(self) -> None:
+        return None
+
     def kill(self) -> None:
         """Do nothing: the process is not ours."""
 

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING
 
 from mcproof.client.failures import ConnectError, LostError, UnsentError
 from mcproof.client.peer import Peer
+from mcproof.client.transports.cpu_usage import cpu_usage
 from mcproof.client.transports.started_processes import MARK, STARTED
 from mcproof.errors import reason_of
 from mcproof.exchange.connection_facts import ProcessEnd, cropped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mcproof.client.transports.cpu_usage import CpuUsage
 
 LONGEST_LINE = 64 * 1024 * 1024
 KEPT_STDERR = 64 * 1024
@@ -157,6 +160,9 @@ class Stdio:
     def _lines(self) -> list[str]:
         lines = self._stderr.decode(errors="backslashreplace").splitlines()
         return [line.rstrip() for line in lines if line.strip()]
+
+    def cpu_usage(self) -> CpuUsage | None:
+        return cpu_usage(self._process.pid) if self._process is not None else None
 
     def kill(self) -> None:
         if self._process is not None:

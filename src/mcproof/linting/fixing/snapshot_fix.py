@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.schema.acceptance import admits_null
+from mcproof.schema.acceptance import is_declared_optional
 from mcproof.schema.tree import SchemaTree
 from mcproof.text.jsontext import Edit, splice
 from mcproof.text.pointers import resolve
@@ -67,7 +67,7 @@ def member_changes(findings: list[Finding], *, keep_optional: bool = False) -> l
                     tree.release()
                 owner, tree = finding.item, SchemaTree(finding.item.fields["inputSchema"])
             properties = resolve(finding.item.raw, f"{finding.pointer}/properties")
-            value = [name for name in value if not _says_optional(properties[name], tree)]
+            value = [name for name in value if not is_declared_optional(properties[name], tree)]
         changes.append(MemberChange(finding, finding.item.pointer + finding.pointer, finding.fix.key, value))
     return changes
 
@@ -75,8 +75,3 @@ def member_changes(findings: list[Finding], *, keep_optional: bool = False) -> l
 def newly_required(changes: Iterable[MemberChange]) -> int:
     """The number of parameters these changes make required."""
     return sum(len(change.value) for change in changes if change.key == "required")
-
-
-def _says_optional(schema: Any, tree: SchemaTree) -> bool:
-    """Whether a property is declared optional: by a default, or by accepting null."""
-    return (isinstance(schema, dict) and "default" in schema) or admits_null(schema, tree)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcproof.prove.probes import ProbeCase
 
 _VIOLATIONS = ("structured-invalid", "structured-missing", "malformed-content")
-_PARTICULARS = re.compile(r"0x[0-9a-f]+|\d+|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
+_PARTICULARS = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?(?: seconds?)?|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
 _FAULT_OF_KEYWORD = {
     "required": MISSING_REQUIRED.id,
     "dependentRequired": MISSING_REQUIRED.id,

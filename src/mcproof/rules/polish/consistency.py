@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 from mcproof.rules.polish.prose import pointer_of, tool_words
@@ -38,6 +39,11 @@ _is_written_as_text = re.compile(
     r"(?i)\bstring|\btext\b|\bjson\b|separated|delimited|\bor\b(?! not)|encoded|serialized|\bformat|\bas an? |[\"'`]"
     r"|\bcsv\b|\byaml\b|per line|\bexpression\b"
 ).search
+_DECIMALS = frozenset(("qty", "quantity", "amount", "price", "notional", "balance", "cost", "fee", "shares", "wei"))
+_is_decimal = re.compile(
+    r"(?i)\b(?:decimals?|fraction(?:al)?|precision|shares|contracts|currency|money|price|usd|eur|wei)\b"
+).search
+"""Names and descriptions of quantities that are sent as strings on purpose, to keep every digit."""
 _SHOWS_FORM = frozenset(("enum", "const", "pattern", "format"))
 """Keywords that define how a value is written."""
 _TYPES = {"number": ("number", "integer"), "boolean": ("boolean",), "array": ("array",)}
@@ -55,7 +61,8 @@ def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
     """A parameter's description names one kind of value, and its type allows only another.
 
     Only the beginning of a description is taken for its kind: "Number of results", "Whether to …", "List of …". Nothing
-    is reported if it goes on to explain how the value is written as text.
+    is reported if it goes on to explain how the value is written as text, nor for decimal quantities such as an amount
+    of money, which many APIs take as strings to keep every digit.
 
     Why: a model follows one or the other, and half of its calls are rejected.
     Fix: correct the type, or explain in the description how the value is written.
@@ -72,11 +79,18 @@ def param_type_mismatch(tool: Tool) -> Iterator[Problem]:
         kinds = kinds_of(schema, tool.tree) - {"null"}
         if expected in kinds or not kinds or kinds == KINDS - {"null"} or not kinds.isdisjoint(_COMPOUND):
             continue
+        if expected == "number" and kinds == {"string"} and _is_quantity(name, text):
+            continue
         pointer = pointer_of(name)
         if not tool.knows_all(pointer):
             continue
         declared = " or ".join(sorted(kinds))
         yield Problem(f"parameter `{name}` has type {declared} but is described as {_ARTICLE[expected]}", pointer, name)
+
+
+def _is_quantity(name: str, description: str) -> bool:
+    """Whether a number may have more digits than a JSON number keeps."""
+    return not _DECIMALS.isdisjoint(words_of(name)) or _is_decimal(description[:2000]) is not None
 
 
 _ARTICLE = {"number": "a number", "boolean": "a boolean", "array": "a list"}

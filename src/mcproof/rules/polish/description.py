@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 from mcproof.rules.polish.lexicon import EMPTY, PURPOSES, USELESS, WHEN
 from mcproof.rules.polish.prose import (
-    has_any,
     is_latin,
     matches_from,
     may_be_english,
@@ -20,6 +18,7 @@ from mcproof.rules.polish.prose import (
     tool_words,
     unquoted,
 )
+from mcproof.rules.polish.value_formats import leaves_format_open
 from mcproof.text.javascript import is_blank, length, trim
 
 if TYPE_CHECKING:
@@ -39,43 +38,6 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_OPEN = ("string", "object", "array")
-_SHOWING_KEYS = _set("example examples enum const format pattern properties $ref")
-_SHOWING = (
-    *("example", "e.g", "eg.", "eg:", "for instance", "such as", "i.e", "either ", "one of", "options:", "values:"),
-    *(
-        "format",
-        "iso ",
-        "iso-",
-        "iso8",
-        "separated",
-        "://",
-        '"',
-        "'",
-        "`",
-        "“",
-        "returned by",
-        "provided by",
-        " from the ",
-        "_",
-    ),
-)
-"""Signs that a description shows a value or names its format."""
-_names_form = re.compile(
-    r"\b(?:\w*names?|paths?|urls?|uris?|ids?|identifiers?|uids?|uuids?|guids?|arns?|slugs?|regions?|emojis?|e-?mails?"
-    r"|json|yaml|xml|html|css|markdown|latex|base64|sql|cron|rfc ?\d+|unix|epoch|javascript|code|scripts?|source"
-    r"|reg(?:ular )?ex\w*|glob|sentences?|paragraphs?|text|descriptions?|human-readable|ip|sha"
-    r"|branch(?:es)?|address(?:es)?)\b"
-    r"|(?<!\S)\.[a-z0-9]{2,5}\b|: ?[\w/-]{1,40}, ?[\w/-]{1,40}, ?\w"
-).search
-"""Values that have only one spelling, are copied from elsewhere, or are free text or lists."""
-FREE_TEXT = _set(
-    "text content contents body message comment comments note notes title description summary prompt reason question "
-    "thought subject instructions instruction name query search answer context topic keyword keywords term terms "
-    "url uri email password token cursor id ids iid iids sid sids uid uids uuid guid identifier arn arns"
-)
-"""Values that are free text, have only one spelling, or are copied from elsewhere: no format to show."""
-
 _PURPOSE = rf"(?:{'|'.join(sorted(PURPOSES))})"
 _when = re.compile(
     r"\buse:? (?:[\w`'\"-]{1,40} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b|(?<=, )use\b"
@@ -90,7 +52,7 @@ _when = re.compile(
     r"|\b(?:must|should) be (?:used|called)\b"
     r"|\bbefore (?:using|calling|making|doing|running|editing|any|you|other)\b|\bconsider (?:using|calling)\b"
     # Another tool to choose, or a reason to choose this one.
-    r"|\b(?:prefer|choose|favou?r)s? \S|\bdeprecated\b|\b(?:instead|in place) of\b|\brather than\b|\bunlike\b"
+    r"|\b(?:prefer|choose|favou?r)s? \S|\bdeprecated\b|\binstead of\b|\brather than\b|\bunlike\b"
     r"|\b(?:primary|main|preferred) (?:tool|way|method|choice|entry|starting)\b|\bstart (?:here|with)\b"
     # What it is good for.
     r"|\bhelps? (?:you|users?|to|with|in|\w{2,20}ing)\b"
@@ -210,43 +172,28 @@ def description_too_long(tool: Tool) -> Iterator[Problem]:
     category="description",
 )
 def missing_example(tool: Tool) -> Iterator[Problem]:
-    """A parameter's description leaves its format open and shows no example.
+    """A parameter has a format that neither its description nor its schema shows.
 
-    Applies to strings, lists and objects. An `enum`, a format, a pattern, a default, declared properties and quoted
-    values all show the format. No example is needed for free text such as a title, nor for values that are copied or
-    have only one spelling: a name, an id, a path, an address, code. A parameter without a description is reported by
-    MP002.
+    Applies to values that callers get wrong without an example: times, colours, codes, choices such as a status,
+    filters and other structures. An `enum`, a format, a pattern, a default, declared properties, and listed or quoted
+    values in the description of the parameter or the tool all show the format. A parameter without a description is
+    reported by MP002.
 
     Why: one example explains a format better than a paragraph.
     Fix: add `examples`, or end the description with "such as `2024-05-01`".
     """
     words = tool_words(tool)
     for name, schema, text in () if words.is_foreign else words.parameters:
-        if not text or schema.get("type") not in _OPEN or not _leaves_format_open(name, schema):
-            continue
-        lowered = text.lower()
-        if not has_any(_SHOWING, lowered) and not _names_form(lowered) and may_be_english(text):
+        if text and leaves_format_open(name, schema, text) and may_be_english(text):
             pointer = pointer_of(name)
-            if tool.knows_all(pointer):
-                yield Problem(f"parameter `{name}` has no example", pointer, name)
+            if tool.knows_all(pointer) and not _explains(tool.description, name):
+                yield Problem(f"parameter `{name}` has no example of its format", pointer, name)
 
 
-def _leaves_format_open(name: str, schema: dict[str, Any]) -> bool:
-    kind = schema.get("type")
-    if kind not in _OPEN or not _SHOWING_KEYS.isdisjoint(schema):
-        return False
-    if "default" in schema and schema["default"] not in (None, "", [], {}):
-        return False
-    if kind == "array":
-        items = schema.get("items")
-        return not isinstance(items, dict) or _leaves_format_open(name, {**items, "items": None})
-    return not _is_free_text(name)
-
-
-@lru_cache(2048)  # names repeat often
-def _is_free_text(name: str) -> bool:
-    words = words_of(name)
-    return bool(words) and words[-1] in FREE_TEXT
+def _explains(description: str, name: str) -> bool:
+    """Whether a tool's description goes into a parameter: `status: …`, `status=…`, "`status`"."""
+    mention = rf"\b{re.escape(name)}s?\b[`'\"]?\*{{0,2}}\s?[:=(`]"
+    return name in description and re.search(mention, description) is not None
 
 
 @rule(

@@ -51,13 +51,13 @@ PURPOSES = _set(
     "understand understanding show showing display displaying analyze analyse analyzing analysing compare comparing "
     "investigate investigating troubleshoot troubleshooting debug debugging diagnose diagnosing verify verifying "
     "discover discovering identify identifying explore exploring monitor monitoring visualize visualizing see "
-    "illustrate demonstrate auditing inspecting planning deciding ensure avoid prevent"
+    "illustrate demonstrate auditing inspecting planning deciding finding answering ensure avoid prevent"
 )
 """Verbs that explain what a tool is good for, after "to" or "for" (MP023)."""
 WHEN = PURPOSES | _set(
     "use used call invoke run prefer prefers choose favor favour try useful helpful appropriate ideal best perfect "
     "great suitable intended designed meant recommended needed only when whenever if not don never avoid must should "
-    "before consider deprecated instead in rather unlike primary main preferred start help helps"
+    "before consider deprecated instead rather unlike primary main preferred start help helps"
 )
 """First words of phrases about when to use a tool (MP023)."""
 USELESS = _set(

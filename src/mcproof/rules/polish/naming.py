@@ -94,17 +94,19 @@ def generic_tool_name(tool: Tool) -> Iterator[Problem]:
     "MP011",
     ruleset="polish",
     name="redundant-prefix",
-    severity="error",
+    severity="note",
     category="naming",
 )
 def redundant_prefix(catalog: Catalog) -> Iterator[Problem]:
     """A tool's name starts with the name of its server.
 
-    Not reported if the rest would be a single word, a name that many servers have, or the name of another tool, since
-    the prefix is useful there. A word that all tools start with is not a reason by itself.
+    Not reported if the rest would be a single word, a name that many servers have (which MP013 would report), or the
+    name of another tool, since the prefix is useful there. A word that all tools start with is not a reason by itself.
+    It is a note: the prefix is redundant only in clients that show tools under the name of their server.
 
-    Why: clients show tools under the name of their server, so the name is shown, and costs tokens, twice.
-    Fix: omit the server's name: `create_issue` rather than `tracker_create_issue`.
+    Why: such clients show the server's name, and pay its tokens, twice.
+    Fix: omit the server's name: `close_ticket` rather than `tracker_close_ticket`; keep it if your users' clients show
+    the tools of all servers in one list.
     """
     given = catalog.server_info.get("name")
     own = [word for word in words_of(given.rpartition("/")[2]) if word not in DECORATION] if type(given) is str else []
@@ -185,7 +187,8 @@ def name_collision_cross_server(tool: Tool) -> Iterator[Problem]:
     generic words are reported by MP010.
 
     Why: with both servers connected, one tool hides the other or the client renames them, and models confuse them.
-    Fix: name what is special about yours: `read_vault_file` rather than `read_file`.
+    Fix: name what is special about yours: `read_vault_file` rather than `read_file`. The server's name as a prefix also
+    works; MP011 does not report it there.
     """
     name = tool.name
     kind = COMMON.get(name.replace("-", "_") if name.islower() else "_".join(words_of(name)))

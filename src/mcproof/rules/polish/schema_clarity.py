@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.catalog.parameter_docs import documented_parameters
 from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem, SetMember
 from mcproof.linting.registry import MISSING_REQUIRED, rule
@@ -34,6 +35,8 @@ _first_words = re.compile(
     r"|use (?:this|it|as)\b[^.\n]{0,60}? to |(?:allows?|enables?) (?:you |users? |agents? )?to )?([a-z]+)\b"
 ).findall
 """The words at the start of sentences and lines, without phrases such as "this tool" in front of the verb."""
+_RESULT_VERBS = READING | CHANGING
+"""Verbs that show what a tool returns: their object, or nothing."""
 _MOST_PREFIXES = 4
 """How many words of a name may contain its verb."""
 _MOST_TEXT = 1500
@@ -82,20 +85,10 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     for name, schema, text in tool_words(tool).parameters:
         if is_blank(text) and not _is_explained(schema, tool) and not _is_forbidden(schema, tool):
             if listed is None:
-                listed = _listed_in(tool.description)
+                listed = documented_parameters(tool.description)
             pointer = pointer_of(name)
             if name not in listed and tool.knows(f"{pointer}/description") and tool.knows("/description"):
                 yield Problem(f"parameter `{name}` has no description", pointer, name)
-
-
-def _listed_in(text: str) -> set[str]:
-    """The words at the start of a line that are followed by a colon, like parameters in a docstring."""
-    names = set()
-    for line in text.splitlines():
-        name, colon, explained = line.lstrip(" \t-*•").partition(":")
-        if colon and explained and not explained.isspace():
-            names.add(name.partition("(")[0].strip(" \t`*\"'"))
-    return names
 
 
 def _is_forbidden(schema: Any, tool: Tool) -> bool:
@@ -147,7 +140,7 @@ def require_return_schema(tool: Tool) -> Iterator[Problem]:
 def _has_plain_result(tool: Tool, description: str) -> bool:
     """Whether a verb at the start of a sentence or of the name shows what the tool returns."""
     starts = _first_words(description[:_MOST_TEXT])
-    if not READING.isdisjoint(starts) or not (READING | CHANGING).isdisjoint(words_of(tool.name)[:_MOST_PREFIXES]):
+    if not READING.isdisjoint(starts) or not _RESULT_VERBS.isdisjoint(words_of(tool.name)[:_MOST_PREFIXES]):
         return True
     return next((word for word in starts if word in CHANGING or word in MAKING), "") in CHANGING
 

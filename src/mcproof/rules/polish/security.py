@@ -82,16 +82,14 @@ _UNSEEN = re.compile(
     "\U000e0000-\U000e01ef]+"
 )
 """Invisible characters within words: soft hyphens, joiners, marks."""
-_has_unseen = re.compile(
-    b"|".join(
-        [
-            *(re.escape(each.encode()) for each in "\u00ad\u034f\u061c\u115f\u1160\u180e\u3164\ufeff\uffa0"),
-            *(re.escape(each.encode()) for each in "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"),
-            *(rb"\xe2\x81", rb"\xef\xb8", rb"\xf3\xa0"),
-        ]
-    )
-).search
+_UNSEEN_BYTES = (
+    *(each.encode() for each in "\u00ad\u034f\u061c\u115f\u1160\u180e\u3164\ufeff\uffa0"),
+    *(each.encode() for each in "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"),
+    *(b"\xe2\x81", b"\xef\xb8", b"\xf3\xa0"),
+)
 """These characters, or their first bytes, in UTF-8."""
+_UNSEEN_STARTS = tuple(sorted({each[:1] for each in _UNSEEN_BYTES}))
+_unseen_at = re.compile(b"|".join(map(re.escape, _UNSEEN_BYTES))).match
 _introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for)[,:]?\s{0,2}[\"'`“‘(]{1,3}$").search
 
 
@@ -198,9 +196,9 @@ def _may_speak(tool: Tool) -> bool:
         return True
     if ("<" in description or "]" in description) and has_any(_MARKER_BEGINNINGS, description):
         return True
-    if _has_unseen(written) or any(part in written for part in _MARKER_PARTS):
+    if _may_have_unseen(written) or any(part in written for part in _MARKER_PARTS):
         return True
-    if not description.isascii() and _has_unseen(description.encode("utf-8", "surrogatepass")):
+    if not description.isascii() and _may_have_unseen(description.encode("utf-8", "surrogatepass")):
         return True
     lowered = written.lower()
     for sign, beginnings in _BYTE_BEGINNINGS:
@@ -209,6 +207,10 @@ def _may_speak(tool: Tool) -> bool:
                 if each in lowered and any(matches_from((each,), _speech_in_bytes, lowered)):
                     return True
     return False
+
+
+def _may_have_unseen(text: bytes) -> bool:
+    return any(matches_from(_UNSEEN_STARTS, _unseen_at, text))
 
 
 def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:

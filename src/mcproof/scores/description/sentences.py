@@ -7,7 +7,8 @@ content. So repetition, padding and bare keywords gain nothing.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.scores.description.vocabulary import (
@@ -41,15 +42,13 @@ _HEADING_WORDS, _HEADING_CHARACTERS, _REPEATED_WORDS, _IDLE_WORDS = 4, 40, 3, 5
 # Scripts without spaces between words: Thai and Lao, kana, Han.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _BEFORE_UNSPACED = "\u0dff"
-_TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[.'’_-][^\W_{_UNSPACED}]+)*")
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]").match
-_EMPTY_RUN = re.compile(
-    "|".join(sorted(EMPTY_RUNS | {cue for cue, _ in CUE_RUNS if len(cue) > 1}, key=lambda run: (-len(run), run)))
-)
+_ASCII_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[.'_-][A-Za-z0-9]+)*")
 _SAYS_NOTHING = CONNECTING | EMPTY | VERBS | frozenset(cue for cue in CUES if " " not in cue)
+_first_character = itemgetter(0)
 _CLOSING = " .!?*_，。—–-\u00a0"
 _HAN_DIGITS = frozenset("二两三四五六七八九十百千")
-_PAIRED = frozenset(cue.split()[0] for cue in CUES if " " in cue)
+_LAST_WORDS = frozenset(cue.split()[-1] for cue in CUES)
+_EXAMPLE_WORDS = frozenset(cue.split()[-1] for cue, aspect in CUES.items() if aspect == "examples")
 # A line break inside a sentence: the next line continues in lower case and is not a list item.
 _WRAPPED = re.compile(r"(?<=[\w,)])[ \t]*\r?\n[ \t]*(?=[a-z])(?![\w-]+ ?(?:\([^()\n]{0,80}\))? ?[:–=-])")
 # A sentence that follows another without punctuation.
@@ -70,6 +69,24 @@ _LITERAL = re.compile(
 _CALL = re.compile(
     r">>>? ?\w|\([\"'\[{](?<=\w..)[^\n]{0,200}?\)|[{\[] ?[\"'][^\n]{0,60}?[\"'] ?[:,\]]|\((?<=\w.)\w{1,80} ?= ?[\"'\w]"
 )
+
+
+@cache
+def _token_pattern() -> re.Pattern[str]:
+    """Words in any script; compiled when needed, as most texts are ASCII and compiling takes milliseconds."""
+    return re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[.'’_-][^\W_{_UNSPACED}]+)*")
+
+
+@cache
+def _unspaced_pattern() -> re.Pattern[str]:
+    return re.compile(rf"[{_UNSPACED}]")
+
+
+@cache
+def _empty_run_pattern() -> re.Pattern[str]:
+    """Runs without content in scripts without spaces, the longest first."""
+    runs = EMPTY_RUNS | {cue for cue, _ in CUE_RUNS if len(cue) > 1}
+    return re.compile("|".join(sorted(runs, key=lambda run: (-len(run), run))))
 
 
 class Sentence(NamedTuple):
@@ -113,7 +130,7 @@ def parse_description(description: str, name: frozenset[str]) -> ParsedDescripti
             section = None if section_used else section
             continue
         for text in _SENTENCE_END.split(line):
-            tokens = tuple(_TOKEN.findall(text))
+            tokens = _tokens(text)
             if not tokens:
                 continue
             if _is_heading(line, tokens):
@@ -128,7 +145,7 @@ def parse_description(description: str, name: frozenset[str]) -> ParsedDescripti
             seen.add(tokens)
             lengths.add(len(tokens))
             has_literal = _has_literal(text)
-            about = set(_covered(tokens, text, name, has_literal))
+            about = _covered(tokens, text, content - name, name, has_literal)
             if section is not None:
                 section_used = True
                 if has_call or amount(content - name) >= _ENOUGH.get(section, FEW_WORDS):
@@ -145,9 +162,10 @@ def parse_description(description: str, name: frozenset[str]) -> ParsedDescripti
 def stems_of(name: str) -> frozenset[str]:
     """The stems of an identifier's words, in any naming style."""
     words = _CAMEL.sub(" ", name[:READ_NAME]).lower().replace("_", " ").replace("-", " ")
-    return frozenset(stem(word) for word in _TOKEN.findall(words))
+    return frozenset(map(stem, _tokens(words)))
 
 
+@lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """A word without English inflections, so that a plural is not a new word."""
     if len(word) > 4:
@@ -166,7 +184,7 @@ def says_more(text: str, than: frozenset[str]) -> bool:
     """Whether a text explains something beyond these stems; verbs and bounds explain a parameter too."""
     return any(
         _explains(match.group()) and stem(match.group()) not in than
-        for match in _TOKEN.finditer(text[:READ_CHARACTERS].lower())
+        for match in _pattern_for(text).finditer(text[:READ_CHARACTERS].lower())
     )
 
 
@@ -180,20 +198,40 @@ def explains_parameter(tokens: tuple[str, ...], name: str, than: frozenset[str])
 
 
 def _explains(token: str) -> bool:
-    if token[0] > _BEFORE_UNSPACED and _IS_UNSPACED(token):
+    if _is_unspaced(token):
         return bool(_content((token,)))
     return token not in CONNECTING and token not in EMPTY
 
 
 def amount(content: Iterable[str]) -> float:
     """The amount of content in words; two characters make a word in scripts without spaces."""
-    return sum(0.5 if piece[0] > _BEFORE_UNSPACED and _IS_UNSPACED(piece) else 1.0 for piece in content)
+    pieces = list(content)
+    if "".join(pieces).isascii():
+        return float(len(pieces))
+    return sum(0.5 if _is_unspaced(piece) else 1.0 for piece in pieces)
+
+
+def _is_unspaced(text: str) -> bool:
+    """Whether a text starts with a character of a script without spaces."""
+    return text[0] > _BEFORE_UNSPACED and _unspaced_pattern().match(text) is not None
+
+
+def _pattern_for(text: str) -> re.Pattern[str]:
+    """The pattern of the words of a text."""
+    return _ASCII_TOKEN if text.isascii() else _token_pattern()
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(_pattern_for(text).findall(text))
 
 
 def gives_example(text: str) -> bool:
     """Whether a text, such as a parameter's description, contains an example."""
     lowered = text[:READ_CHARACTERS].lower()
-    return any(aspect == "examples" for _, _, aspect in _cues(tuple(_TOKEN.findall(lowered)), lowered))
+    tokens = _tokens(lowered)
+    if lowered.isascii() and _EXAMPLE_WORDS.isdisjoint(tokens):
+        return False
+    return any(aspect == "examples" for _, _, aspect in _cues(tokens, lowered))
 
 
 def _lines(description: str) -> Iterator[str]:
@@ -215,34 +253,38 @@ def _without_repetition(tokens: tuple[str, ...], seen: set[tuple[str, ...]], len
 
 
 def _content(tokens: Iterable[str]) -> frozenset[str]:
-    content: set[str] = set()
-    for token in tokens:
-        if token[0] > _BEFORE_UNSPACED and _IS_UNSPACED(token):
-            for run in _EMPTY_RUN.split(token):
-                content.update(run[start : start + 2] for start in range(len(run) - 1))
-        elif root := _root(token):
-            content.add(root)
-    return frozenset(content)
+    return frozenset[str]().union(*map(_pieces, tokens))
+
+
+@lru_cache(maxsize=16_384)
+def _pieces(token: str) -> tuple[str, ...]:
+    """The content of one word: its stem, or pairs of characters in scripts without spaces."""
+    if _is_unspaced(token):
+        runs = _empty_run_pattern().split(token)
+        return tuple(run[start : start + 2] for run in runs for start in range(len(run) - 1))
+    root = _root(token)
+    return (root,) if root else ()
 
 
 @lru_cache(maxsize=16_384)
 def _root(token: str) -> str:
     """The stem of a content word; empty for other words."""
-    if token[0] > _BEFORE_UNSPACED and _IS_UNSPACED(token):
-        return token if _content((token,)) else ""
+    if _is_unspaced(token):
+        return token if _pieces(token) else ""
     if token in _SAYS_NOTHING or len(token) < 2 or token.isdigit() or _is_verb(token):
         return ""
     root = stem(token)
     return "" if root in _SAYS_NOTHING else root
 
 
+@lru_cache(maxsize=16_384)
 def _is_verb(token: str) -> bool:
     root = stem(token)
     return token in VERBS or root in VERBS or root + "e" in VERBS
 
 
 def _has_number(tokens: tuple[str, ...], text: str) -> bool:
-    return any(token[0].isdigit() for token in tokens) or not _HAN_DIGITS.isdisjoint(text)
+    return any(map(str.isdigit, map(_first_character, tokens))) or not (text.isascii() or _HAN_DIGITS.isdisjoint(text))
 
 
 def _has_literal(text: str) -> bool:
@@ -256,17 +298,22 @@ def _has_call(text: str) -> bool:
 
 
 def _covered(
-    tokens: tuple[str, ...], text: str, name: frozenset[str], has_literal: bool
-) -> Iterator[tuple[Aspect, str]]:
-    """The aspects a sentence covers, each with its cue."""
+    tokens: tuple[str, ...], text: str, content: frozenset[str], name: frozenset[str], has_literal: bool
+) -> set[tuple[Aspect, str]]:
+    """The aspects a sentence covers, each with its cue; `content` is that beyond the tool's name."""
+    covered: set[tuple[Aspect, str]] = set()
     cues = list(_cues(tokens, text))
     if not cues:
-        return
-    whole = amount(_content(tokens) - name)
+        return covered
+    whole = amount(content)
     has_number = _has_number(tokens, text)
     says_when = any(aspect == "usage" for _, _, aspect in cues)
     for place, cue, aspect in cues:
-        beside = amount(_content(tokens[place:]) - name) if cue in LEADING and whole else whole
+        if (aspect, cue) in covered:
+            continue
+        beside = whole
+        if cue in LEADING and whole:
+            beside = _content_up_to(_ENOUGH.get(aspect, FEW_WORDS), tokens[place:], name)
         if aspect == "limits":
             if (cue in NEEDS_NUMBER and not has_number) or (cue in OBLIGATIONS and says_when):
                 continue
@@ -274,19 +321,34 @@ def _covered(
             beside += sum(map(_is_verb, tokens)) if whole else 0
             beside += FEW_WORDS if cue in NEEDS_NUMBER else 0
         if beside >= _ENOUGH.get(aspect, FEW_WORDS) or (aspect == "examples" and (has_literal or has_number)):
-            yield aspect, cue
+            covered.add((aspect, cue))
+    return covered
+
+
+def _content_up_to(most: float, tokens: tuple[str, ...], name: frozenset[str]) -> float:
+    """The amount of content beyond the tool's name, counted until it reaches a limit."""
+    content: set[str] = set()
+    counted = 0.0
+    for token in tokens:
+        new = [piece for piece in _pieces(token) if piece not in name and piece not in content]
+        if new:
+            content.update(new)
+            counted = amount(content)
+            if counted >= most:
+                break
+    return counted
 
 
 def _cues(tokens: tuple[str, ...], text: str) -> Iterator[tuple[int, str, Aspect]]:
     """The cues in a sentence, each with the position of the words after it."""
-    previous = ""
     for place, token in enumerate(tokens, 1):
-        if previous in _PAIRED and (pair := f"{previous} {token}") in CUES:
-            yield place, pair, CUES[pair]
-        elif token in CUES and (not previous or token not in ONLY_FIRST):
-            yield place, token, CUES[token]
-        previous = token
-    if not text.isascii() and any(map(_IS_UNSPACED, text)):
+        if token in _LAST_WORDS:
+            previous = tokens[place - 2] if place > 1 else ""
+            if (pair := f"{previous} {token}") in CUES:
+                yield place, pair, CUES[pair]
+            elif token in CUES and (not previous or token not in ONLY_FIRST):
+                yield place, token, CUES[token]
+    if not text.isascii() and _unspaced_pattern().search(text):
         for cue, aspect in CUE_RUNS:
             if cue in text:
                 yield 0, cue, aspect

@@ -6,14 +6,15 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.suite.definition import ServerEntry, SuiteLocation
+from mcproof.suite.definition import ServerEntry, SuiteLocation, ToolHints
 from mcproof.suite.parse.suite_fields import LONGEST_WAIT, SHOWN
 
 if TYPE_CHECKING:
     from mcproof.suite.parse.suite_fields import Fields
     from mcproof.text.yamltext import Node
 
-KEYS = ("command", "url", "env", "headers", "auth", "cwd", "timeout_ms", "protocol")
+KEYS = ("command", "url", "env", "headers", "auth", "cwd", "timeout_ms", "protocol", "annotations")
+HINTS = ("readOnlyHint", "destructiveHint")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """A valid HTTP header name."""
 
@@ -44,6 +45,7 @@ def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> 
         timeout_ms=fields.number(members.get("timeout_ms"), f"`timeout_ms` of {what}", 1, LONGEST_WAIT),
         protocol=fields.one_of(members.get("protocol"), f"`protocol` of {what}", "protocol revision", REVISIONS)
         or None,
+        annotations=_annotations(fields, members.get("annotations"), what),
     )
 
 
@@ -122,6 +124,20 @@ def _auth(fields: Fields, node: Node | None, what: str) -> dict[str, str]:
     if named is not None and not token and fields.environment is not None and named.value in fields.environment:
         fields.complain(named, f"the environment variable {named.value} is empty")
     return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _annotations(fields: Fields, node: Node | None, what: str) -> dict[str, ToolHints]:
+    """Parse hints by tool name."""
+    hints = {}
+    for tool, value in (fields.any_mapping(node, f"`annotations` of {what}") if node is not None else {}).items():
+        shown = f"the annotations of `{tool[:SHOWN]}`"
+        members = fields.mapping(value, shown, HINTS)
+        for name, member in members.items():
+            if not isinstance(member.value, bool):
+                fields.complain(member, f"`{name}` in {shown} must be true or false, not {member.kind}")
+        values = {name: member.value for name, member in members.items() if isinstance(member.value, bool)}
+        hints[tool] = ToolHints(fields.location(value), values)
+    return hints
 
 
 def _folder(fields: Fields, node: Node | None, what: str) -> str | None:

@@ -109,6 +109,7 @@ class _SuiteParser:
                 self._problems.append(
                     SuiteProblem(*location, f"unknown server `{name[:SHOWN]}`{hints[name]}; {expected}")
                 )
+        self._check_annotations()
         if not self._tests and not self._problems:
             what = f"no tests; add one of {', '.join(definition.BLOCKS)}"
             self._problems.append(SuiteProblem(file, 1, 1, what))
@@ -122,6 +123,16 @@ class _SuiteParser:
             folder=os.path.dirname(os.path.abspath(file)),
             files=files,
         )
+
+    def _check_annotations(self) -> None:
+        """Record annotations of tools that no test names."""
+        for entry in self._servers.values():
+            named = [test.subject for test in self._tests if test.block == "tools" and test.server == entry.name]
+            for tool, hints in entry.annotations.items():
+                if tool not in named and not any("${" in name for name in named):
+                    known = list(dict.fromkeys(named))
+                    what = f"no test of the server `{entry.name[:SHOWN]}` names the tool `{tool[:SHOWN]}`"
+                    self._problems.append(SuiteProblem(*hints.location, f"{what}{nearest(tool, known)}"))
 
     def _server(self, fields: Fields, name: str, node: Node, key: tuple[int, int]) -> None:
         entry = read_server(fields, name, node, key)

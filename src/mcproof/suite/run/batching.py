@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.catalog.model import Tool
 from mcproof.prove.permission import permission
 from mcproof.suite.definition import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mcproof.catalog.model import Catalog
-    from mcproof.suite.definition import Expect, SuiteTest
+    from mcproof.suite.definition import Expect, SuiteTest, ToolHints
 
 
 def is_untimed(test: SuiteTest) -> bool:
@@ -22,15 +23,27 @@ def is_untimed(test: SuiteTest) -> bool:
     return test.timeout_ms is None and not _checks_duration(test.expect)
 
 
-def read_only_tests(tests: list[SuiteTest], catalog: Catalog) -> set[int]:
-    """Return the numbers of untimed tests that only read, according to the annotations of their tools."""
-    permissions = [permission(tool, allow_writes=False) for tool in catalog.tools]
+def read_only_tests(tests: list[SuiteTest], catalog: Catalog, annotations: Mapping[str, ToolHints]) -> set[int]:
+    """Return the numbers of untimed tests that only read, according to the annotations of their tools.
+
+    The suite's annotations outrank the server's.
+    """
+    permissions = [permission(_annotated(tool, annotations)) for tool in catalog.tools]
     harmless = {each.tool.name for each in permissions if each.is_granted and not each.is_presumed}
     return {
         test.number
         for test in tests
         if is_untimed(test) and (test.block != "tools" or test.subject in METHODS or test.subject in harmless)
     }
+
+
+def _annotated(tool: Tool, annotations: Mapping[str, ToolHints]) -> Tool:
+    """The tool with the hints that the suite gives for it."""
+    if tool.name not in annotations:
+        return tool
+    own = tool.fields.get("annotations")
+    hints = {**(own if isinstance(own, dict) else {}), **annotations[tool.name].values}
+    return Tool({**tool.fields, "annotations": hints}, tool.pointer)
 
 
 def batches(tests: list[SuiteTest], read_only: set[int]) -> Iterator[list[SuiteTest]]:

@@ -130,7 +130,7 @@ class _SuiteRunner:
         if sum(map(is_untimed, tests)) < 2:
             return set()
         try:
-            caller.read_only = read_only_tests(tests, await caller.server.catalog())
+            caller.read_only = read_only_tests(tests, await caller.server.catalog(), caller.server.entry.annotations)
         except (CannotRunError, ConnectError):
             return set()
         return caller.read_only
