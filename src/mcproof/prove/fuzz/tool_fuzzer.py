@@ -284,6 +284,8 @@ class ToolFuzzer:
             flaws=flaws,
             failure=failure.stored(self._plan).id if judgement.outcome != "clean" else None,
             times=failure.times,
+            argument=case.argument,
+            is_lenient=case.is_lenient,
         )
 
     def _schema_pointer(self, case: GeneratedCase) -> str:
