@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from mcproof.errors import INTERRUPTED, InputError, UsageError, from_exception
+from mcproof.exchange.probe_facts import MAX_CALLS
 from mcproof.execution.events import RunStarted, ignore
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
@@ -145,6 +146,8 @@ def prove(
     target: Target,
     *,
     checks: Sequence[str] = (),
+    max_calls: int = MAX_CALLS,
+    strict: bool = False,
     config: str | os.PathLike[str] | None = None,
     **calls: Unpack[CallKeywords],
 ) -> TargetResult:
@@ -156,6 +159,8 @@ def prove(
             checks=tuple(checks),
             policy=_policy(config, None),
             detail=_DETAIL,
+            max_calls=max_calls,
+            is_strict=strict,
         )
     )
 
@@ -167,6 +172,7 @@ def fuzz(
     cases: int = 200,
     max_seconds: float | None = None,
     strict: bool = False,
+    security: bool = False,
     config: str | os.PathLike[str] | None = None,
     **calls: Unpack[CallKeywords],
 ) -> TargetResult:
@@ -179,6 +185,7 @@ def fuzz(
             cases=cases,
             max_seconds=max_seconds,
             is_strict=strict,
+            security=security,
             policy=_policy(config, None),
             detail=_DETAIL,
         )

@@ -163,7 +163,7 @@ def test_a_damaged_report_is_refused_in_one_line(folder: Path, stored: Any, case
         ("{}", "not a run report"),
         ('{"schema_version": 1, "kind": "baseline", "entries": []}', "not a run report"),
         ('{"tools": []}', "not a run report"),
-        ('{"schema_version": 2, "kind": "run"}', "newer mcproof"),
+        ('{"schema_version": 3, "kind": "run"}', "newer mcproof"),
         ('{"schema_version": 999999, "kind": "run", "targets": {}}', "newer mcproof"),
         ('{"schema_version": null, "kind": "run"}', "invalid run report"),
         ('{"schema_version": "\\u001b[31m", "kind": "run"}', "invalid run report"),

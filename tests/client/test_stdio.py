@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.client import confirmation
 from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports import stdio
@@ -153,6 +154,8 @@ def test_a_line_beyond_the_limit_is_noted_and_the_next_one_read(monkeypatch: pyt
 def test_a_line_without_end_is_noted_once_and_costs_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "LONGEST_LINE", 100_000)
     monkeypatch.setattr(stdio, "GRACE", 0.1)
+    monkeypatch.setattr(confirmation, "GRACE", 0.1)
+    monkeypatch.setattr(confirmation, "LONGER_GRACE", 0.1)
     capture = captured(command("endless-line"), PATIENT._replace(request=0.5))
     assert noted(capture) == [("line-too-long", "more than 100,000 bytes")]
     assert capture.connection.unserved == (("tools/list", "no response within 0.5 seconds"),)
@@ -173,10 +176,11 @@ def test_a_flood_before_the_answer_is_waded_through() -> None:
 
 def test_a_flood_without_end_is_left_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "GRACE", 0.1)
+    monkeypatch.setattr(confirmation, "GRACE", 0.1)
     capture = captured(command("endless-flood"), PATIENT._replace(request=0.3))
     assert noted(capture) == [("not-json", "noise")] * 1000
     assert capture.connection.unserved == (("tools/list", "no response within 0.3 seconds"),)
-    assert capture.connection.ending == ProcessEnd("terminated", -15)
+    assert capture.connection.ending == ProcessEnd("by-itself", 0)  # of a second process, which lists nothing
 
 
 @pytest.mark.parametrize(
@@ -258,6 +262,8 @@ def test_a_server_may_ask_and_gets_an_answer() -> None:
 )
 def test_a_server_that_does_not_end_is_ended(fault: str, ending: ProcessEnd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "GRACE", 0.2)
+    monkeypatch.setattr(confirmation, "GRACE", 0.2)
+    monkeypatch.setattr(confirmation, "LONGER_GRACE", 0.2)
     capture = captured(command(fault))
     assert capture.connection.ending == ending
     assert tool_names(capture) == NAMES

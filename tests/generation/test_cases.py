@@ -41,7 +41,7 @@ def cases_for(schema: Any) -> dict[str, GeneratedCase]:
 
 def test_the_first_cases_are_the_smallest_arguments_and_all_optional_properties() -> None:
     first, second, *_ = deterministic_cases(SEARCH)
-    assert first == ({"query": "aa"}, True, "valid, small", "", "")
+    assert tuple(first)[:5] == ({"query": "aa"}, True, "valid, small", "", "")
     assert second.is_valid
     assert second.description == "valid, with all optional properties"
     assert second.arguments == {"query": "aa", "limit": 1, "order": "up", "tags": ["a"], "filter": {"since": "0000"}}
@@ -76,7 +76,7 @@ def test_values_at_a_bound_are_valid(description: str, change: dict[str, Any] | 
         ("`query` is null instead of a string", "type", "/query", {"query": None}),
         ("`limit` below its minimum 1", "minimum", "/limit", {"limit": 0}),
         ("`limit` above its maximum 100", "maximum", "/limit", {"limit": 101}),
-        ("`limit` is a list instead of an integer", "type", "/limit", {"limit": []}),
+        ("`limit` is a list instead of an integer", "type", "/limit", {"limit": [["wrong type"]]}),
         ("`limit` is not an integer", "type", "/limit", {"limit": 1.5}),
         ("`order` is not one of the allowed values", "enum", "/order", {"order": "mcproof_none_of_these"}),
         ("`tags` one shorter than minItems 1", "minItems", "/tags", {"tags": []}),
@@ -101,12 +101,12 @@ def test_values_at_a_bound_are_valid(description: str, change: dict[str, Any] | 
 )
 def test_a_case_violates_one_constraint(description: str, keyword: str, pointer: str, change: dict[str, Any]) -> None:
     case = cases_of(SEARCH)[description]
-    assert case == ({"query": "aa", **change}, False, description, keyword, pointer)
+    assert case[:5] == ({"query": "aa", **change}, False, description, keyword, pointer)
 
 
 def test_a_required_property_is_omitted() -> None:
     case = cases_of(SEARCH)["without the required `query`"]
-    assert case == ({}, False, "without the required `query`", "required", "/query")
+    assert tuple(case)[:5] == ({}, False, "without the required `query`", "required", "/query")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_no_case_depends_on_whether_format_is_asserted() -> None:
 def test_cases_vary_given_arguments() -> None:
     base = {"query": "real", "limit": 7}
     first, *others = deterministic_cases(SEARCH, base)
-    assert first == (base, True, "the given arguments", "", "")
+    assert tuple(first)[:5] == (base, True, "the given arguments", "", "")
     longer = next(case for case in others if case.description == "`limit` above its maximum 100")
     assert longer.arguments == {"query": "real", "limit": 101}
 

@@ -64,9 +64,9 @@ def test_an_update_takes_out_what_it_tried_and_did_not_find() -> None:
     source = f"import runpy, sys\nsys.argv = {LENIENT[4:]!r}"
     server.write_text(f"{source}\nrunpy.run_path({LENIENT[4]!r}, run_name='__main__')\n", encoding="utf-8")
     mcproof("prove", *BASELINE, "--update-baseline", *words)
-    assert accepted() == [("WIR-013", "tool:list"), ("WIR-013", "tool:read")]
+    assert set(accepted()) == {("WIR-013", "tool:list"), ("WIR-013", "tool:read")}
     mended = f"{source} + ['refuses-everything']"
     server.write_text(f"{mended}\nrunpy.run_path({LENIENT[4]!r}, run_name='__main__')\n", encoding="utf-8")
     assert mcproof("prove", *BASELINE, *words).code == 0
     mcproof("prove", *BASELINE, "--update-baseline", "--tool", "list", *words)
-    assert accepted() == [("WIR-013", "tool:read")]
+    assert set(accepted()) == {("WIR-013", "tool:read")}

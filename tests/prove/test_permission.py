@@ -337,7 +337,7 @@ def test_nothing_that_may_change_something_is_called_over_http(here: Path) -> No
 
 @pytest.mark.usefixtures("here", "hurried")
 def test_naming_a_tool_is_no_permission() -> None:
-    document = tried("probe", "--tool", "delete_book", "--", *command("good"), code=0)
+    document = tried("probe", "--tool", "delete_book", "--", *command("good"), code=1)
     assert {each["outcome"] for each in document["probes"] if each["tool"] == "delete_book"} == {"not_tested"}
     assert document["negative_path"] == {"checks_run": 1, "failures": 0, "gate_passed": 1}
 

@@ -34,12 +34,22 @@ def row(document: Any, probe: str, tool: str | None = "read") -> Any:
 
 
 def cells(document: Any, tool: str = "read") -> dict[str, tuple[bool | None, bool | None, str]]:
-    """The cells of one tool: declared, kept and the verdict, by fault."""
+    """The cells of one tool: declared, kept and the verdict, by column."""
     return {
-        each["fault"]: (each["declared"], each["kept"], each["verdict"])
+        each["column"]: (each["declared"], each["kept"], each["verdict"])
         for each in document["matrix"]
         if each["tool"] == tool
     }
+
+
+def cells_of(document: Any, column: str) -> list[Any]:
+    """The cells of a column, in full."""
+    return [each for each in document["matrix"] if each["column"] == column]
+
+
+def nested(**properties: Any) -> dict[str, Any]:
+    """The schema of an object with these properties."""
+    return {"type": "object", "properties": properties}
 
 
 # --- the five probes ----------------------------------------------------------------------------------------------
@@ -124,14 +134,14 @@ def test_an_open_object_is_not_tested_for_other_fields_by_probe_but_explored_by_
     server = small_server([tool(text={"type": "string"})], "refuses-objects")
     assert rows(tried("probe", *server), "read")["extra_field"] == ("not_applicable", None)
     document = tried("prove", *server)
-    explored = {each["probe"] for each in document["probes"] if each["exploratory"]}
+    explored = {each["probe"] for each in document["probes"] if each["exploratory"] and not each["lenient"]}
     assert explored == {"missing_required", "extra_field"}
     assert rows(document, "read")["extra_field"] == ("accepted", None)
 
 
 def test_what_is_explored_counts_neither_as_run_nor_as_failed() -> None:
-    document = tried("prove", *small_server([tool(text={"type": "string"})], "refuses-objects"), code=0)
-    assert document["negative_path"] == {"checks_run": 3, "failures": 0, "gate_passed": 1}
+    document = tried("prove", *small_server([tool(text={"type": "string"})], "refuses-nested"), code=0)
+    assert document["negative_path"] == {"checks_run": 4, "failures": 0, "gate_passed": 1}
     assert [each for each in document["findings"] if each["ruleset"] == "wire"] == []
 
 
@@ -201,23 +211,25 @@ def test_every_promise_of_the_good_server_is_proven_or_not_tested() -> None:
     document = tried("prove", *GOOD, code=0)
     assert set(cells(document, "find_book").values()) == {(True, True, "proven")}
     assert cells(document, "count_books") == {
-        MISSING: (None, None, "not applicable"),
-        TYPE: (None, None, "not applicable"),
-        EXTRA: (True, True, "proven"),
-        SIZE: (None, None, "not applicable"),
+        "missing": (None, None, "not applicable"),
+        "type": (None, None, "not applicable"),
+        "extra": (True, True, "proven"),
+        "size": (None, None, "not applicable"),
+        "values": (None, None, "not applicable"),
     }
     assert set(cells(document, "delete_book").values()) == {(True, None, "not tested")}
-    assert document["promises"] == {"declared": 21, "kept": 9, "broken": 0, "not_tested": 12, "doubtful": 0}
+    assert document["promises"] == {"declared": 40, "kept": 25, "broken": 0, "not_shown": 0, "not_tested": 15}
 
 
 @pytest.mark.parametrize(
     ("fault", "broken"),
     [
-        ("accepts-missing", MISSING),
-        ("accepts-wrong-type", TYPE),
-        ("accepts-extra", EXTRA),
-        ("accepts-oversized", SIZE),
-        ("crash-on-missing", MISSING),
+        ("accepts-missing", "missing"),
+        ("accepts-wrong-type", "type"),
+        ("accepts-extra", "extra"),
+        ("accepts-oversized", "size"),
+        ("accepts-above-maximum", "values"),
+        ("crash-on-missing", "missing"),
     ],
 )
 def test_a_promise_is_broken_where_the_server_does_not_refuse(fault: str, broken: str) -> None:
@@ -225,7 +237,10 @@ def test_a_promise_is_broken_where_the_server_does_not_refuse(fault: str, broken
     found = cells(document, "find_book")
     assert found.pop(broken) == (True, False, "broken promise")
     assert set(found.values()) == {(True, True, "proven")}
-    assert document["promises"] == {"declared": 4, "kept": 3, "broken": 1, "not_tested": 0, "doubtful": 0}
+    broken_promises = 2 if broken == "type" else 1
+    kept = 8 - broken_promises
+    counts = {"declared": 8, "kept": kept, "broken": broken_promises, "not_shown": 0, "not_tested": 0}
+    assert document["promises"] == counts
 
 
 OPEN = tool(text={"type": "string"}, anything={})
@@ -233,77 +248,88 @@ OPEN_WITHOUT_TYPE = tool(anything={})
 
 
 @pytest.mark.parametrize(
-    ("habit", "fault"), [("refuses-empty", MISSING), ("refuses-unknown", EXTRA), ("refuses-long", SIZE)]
+    ("habit", "column"), [("refuses-empty", "missing"), ("refuses-unknown", "extra"), ("refuses-long", "size")]
 )
-def test_what_nobody_promised_is_open_or_a_hidden_rule(habit: str, fault: str) -> None:
+def test_what_nobody_promised_is_open_or_a_hidden_rule(habit: str, column: str) -> None:
     words = ("prove", "--args", '{"text": "a"}')
-    is_open = cells(tried(*words, *small_server([OPEN], "refuses-objects"), code=0))
+    is_open = cells(tried(*words, *small_server([OPEN], "refuses-nested"), code=0))
     assert is_open == {
-        MISSING: (False, False, "open"),
-        TYPE: (True, True, "proven"),
-        EXTRA: (False, False, "open"),
-        SIZE: (False, False, "open"),
+        "missing": (False, False, "open"),
+        "type": (True, True, "proven"),
+        "extra": (False, False, "open"),
+        "size": (False, False, "open"),
+        "values": (None, None, "not applicable"),
     }
-    hidden = cells(tried(*words, *small_server([OPEN], "refuses-objects", habit), code=0))
-    assert hidden.pop(fault) == (False, True, "hidden rule")
-    assert hidden == {key: cell for key, cell in is_open.items() if key != fault}
+    hidden = cells(tried(*words, *small_server([OPEN], "refuses-nested", habit), code=0))
+    assert hidden.pop(column) == (False, True, "hidden rule")
+    assert hidden == {key: cell for key, cell in is_open.items() if key != column}
 
 
 @pytest.mark.parametrize(("habits", "verdict"), [((), "open"), (("refuses-objects",), "hidden rule")])
 def test_an_untyped_argument_is_explored_with_an_object(habits: tuple[str, ...], verdict: str) -> None:
     document = tried("prove", *small_server([OPEN_WITHOUT_TYPE], *habits), code=0)
-    assert cells(document)[TYPE] == (False, verdict == "hidden rule", verdict)
+    assert cells(document)["type"] == (False, verdict == "hidden rule", verdict)
     assert row(document, "wrong_type")["exploratory"]
     assert isinstance(json.loads(row(document, "wrong_type")["request"])["anything"], dict)
 
 
 def test_what_lies_open_names_the_rules_that_said_so() -> None:
-    document = tried("prove", *small_server([OPEN], "refuses-objects"))
-    said = {each["fault"]: each["predicted_by"] for each in document["matrix"]}
-    assert said == {MISSING: ["SCH-001"], TYPE: [], EXTRA: ["SCH-002"], SIZE: ["SCH-004"]}
+    document = tried("prove", *small_server([OPEN], "refuses-nested"))
+    predicted = {each["column"]: each["predicted_by"] for each in document["matrix"]}
+    assert predicted == {"missing": ["SCH-001"], "type": [], "extra": ["SCH-002"], "size": ["SCH-004"], "values": []}
 
 
 def test_findings_of_the_strict_rules_do_not_fail_a_proof() -> None:
-    document = tried("prove", *small_server([OPEN], "refuses-objects"), code=0)
+    document = tried("prove", *small_server([OPEN], "refuses-nested"), code=0)
     assert {each["rule"] for each in document["findings"]} == {"SCH-001", "SCH-002", "SCH-003", "SCH-004"}
 
 
-def test_an_enumeration_bounds_a_text() -> None:
-    server = small_server([tool(kind={"type": "string", "enum": ["a", "b"]})], "refuses-long", "refuses-objects")
-    assert cells(tried("prove", *server))[SIZE] == (True, True, "proven")
+def test_an_enumeration_proves_nothing_about_size() -> None:
+    server = small_server([tool(kind={"type": "string", "enum": ["a", "b"]})], "refuses-long", "refuses-nested")
+    document = tried("prove", *server)
+    assert cells(document)["size"] == (None, None, "not applicable")
+    assert cells(document)["values"] == (True, False, "broken promise")
+
+
+def test_each_text_and_list_without_a_bound_is_explored() -> None:
+    names = {"type": "array", "items": {"type": "string"}}
+    free = tool(kind={"type": "string", "enum": ["a", "b"]}, query={"type": "string"}, inner=nested(names=names))
+    (cell,) = cells_of(tried("prove", *small_server([free])), "size")
+    assert (cell["verdict"], cell["tried"], cell["refused"]) == ("open", 3, 0)
+    assert cell["arguments"] == ["query", "inner.names[]", "inner.names"]
 
 
 def test_a_closed_schema_may_be_said_to_be_unevaluated() -> None:
     closed = tool(text={"type": "string"})
     closed["inputSchema"]["unevaluatedProperties"] = False
-    assert cells(tried("prove", *small_server([closed], "refuses-unknown")))[EXTRA] == (True, True, "proven")
+    assert cells(tried("prove", *small_server([closed], "refuses-unknown")))["extra"] == (True, True, "proven")
 
 
-def test_cells_are_doubtful_where_the_valid_call_fails_too() -> None:
+def test_the_same_response_as_that_of_the_valid_call_shows_nothing() -> None:
     document = tried("prove", *small_server([OPEN], "refuses-everything"))
-    judged = [each for each in document["matrix"] if each["kept"] is not None]
-    assert judged
-    assert all(each["doubtful"] for each in judged)
-    assert "proves little" in row(document, "extra_field")["reason"]
+    columns = {each["column"]: each["verdict"] for each in document["matrix"]}
+    assert columns == {**dict.fromkeys(("missing", "type", "extra", "size"), "not shown"), "values": "not applicable"}
+    assert all(each["kept"] is None for each in document["matrix"])
+    assert "shows nothing" in row(document, "wrong_type")["reason"]
+    assert row(document, "wrong_type")["passed"] is None
     assert "the valid call is rejected" in row(document, "baseline")["reason"]
     assert [each["what"] for each in document["not_tested"]] == ["tool read, in part"]
 
 
-def test_cells_are_not_doubtful_where_the_valid_call_works() -> None:
-    assert not any(each["doubtful"] for each in tried("prove", *GOOD)["matrix"])
-
-
 def test_the_fullest_call_is_the_base_where_the_smallest_is_refused() -> None:
     document = tried("prove", *small_server([OPEN], "refuses-empty"))
-    assert json.loads(row(document, "baseline")["request"]).keys() == {"text", "anything"}
-    assert rows(document, "read")["baseline"] == ("accepted", None)
-    assert not any(each["doubtful"] for each in document["matrix"])
+    calls = [each for each in document["probes"] if each["probe"] == "baseline"]
+    assert [(json.loads(each["request"]).keys(), each["outcome"]) for each in calls] == [
+        (set(), "rejected"),
+        ({"text", "anything"}, "accepted"),
+    ]
+    assert "not shown" not in {each["verdict"] for each in document["matrix"]}
 
 
 def test_a_server_that_dies_of_the_fullest_call_is_told_so() -> None:
-    document = tried("prove", *small_server([OPEN], "refuses-empty", "refuses-objects", "dies-of-full"), code=1)
-    wire = [(each["rule"], each["tool"]) for each in document["findings"] if each["ruleset"] == "wire"]
-    assert wire == [("WIR-017", "read")]
+    document = tried("prove", *small_server([OPEN], "refuses-empty", "refuses-nested", "dies-of-full"), code=1)
+    wire = {(each["rule"], each["tool"]) for each in document["findings"] if each["ruleset"] == "wire"}
+    assert wire == {("WIR-017", "read")}
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------
@@ -333,8 +359,7 @@ def test_arguments_without_a_name_are_of_the_only_tool() -> None:
 def test_given_arguments_that_break_the_schema_are_sent_all_the_same() -> None:
     document = tried("prove", "--args", 'find_book={"query": ""}', "--tool", "find_book", *GOOD, code=0)
     assert rows(document, "find_book")["baseline"] == ("rejected", None)
-    assert all(each["doubtful"] for each in document["matrix"])
-    assert document["promises"]["doubtful"] == 4
+    assert {each["verdict"] for each in document["matrix"]} <= {"proven", "not shown", "not applicable"}
 
 
 @pytest.mark.parametrize(
@@ -421,7 +446,7 @@ def test_a_server_without_tools_is_still_asked_for_one() -> None:
     assert rows(document, None)["unknown_tool"][0] == "rejected"
     assert rows(document, None)["bad_cursor"][0] == "not_applicable"
     assert document["matrix"] == []
-    assert document["promises"] == {"declared": 0, "kept": 0, "broken": 0, "not_tested": 0, "doubtful": 0}
+    assert document["promises"] == {"declared": 0, "kept": 0, "broken": 0, "not_shown": 0, "not_tested": 0}
 
 
 def test_a_server_without_tools_has_nothing_to_fuzz() -> None:
@@ -433,7 +458,7 @@ def test_of_two_tools_with_one_name_the_second_is_not_called() -> None:
     document = tried("prove", *small_server([tool(text={"type": "string"}), tool(other={"type": "string"})]))
     assert {"what": "tool read", "why": "another tool has the same name"} in document["not_tested"]
     assert [each["outcome"] for each in document["probes"] if each["probe"] == "baseline"] == ["accepted"]
-    assert len(document["matrix"]) == 8
+    assert len(document["matrix"]) == 10
 
 
 def test_a_tool_without_a_name_is_not_called() -> None:
@@ -475,14 +500,15 @@ def test_a_schema_that_admits_nothing_has_no_valid_call() -> None:
 def test_a_hand_made_call_makes_up_for_a_schema_that_admits_nothing() -> None:
     impossible = tool(text={"type": "string", "minLength": 3, "maxLength": 2})
     impossible["inputSchema"] |= {"required": ["text"], "additionalProperties": False}
-    server = small_server([impossible], "refuses-empty", "refuses-objects", "refuses-unknown", "refuses-long")
+    server = small_server([impossible], "refuses-empty", "refuses-nested", "refuses-unknown", "refuses-long")
     document = tried("prove", "--args", '{"text": "abc"}', *server, code=0)
-    assert set(cells(document).values()) == {(True, True, "proven")}
+    assert cells(document).pop("values") == (None, None, "not applicable")
+    assert {cell for column, cell in cells(document).items() if column != "values"} == {(True, True, "proven")}
 
 
 def test_a_schema_that_refers_to_what_is_not_there_is_asked_by_its_words() -> None:
     dangling = tool(text={"type": "string"}, other={"$ref": "#/$defs/none"})
     dangling["inputSchema"] |= {"required": ["text"], "additionalProperties": False}
     document = tried("prove", "--args", '{"text": "abc"}', *small_server([dangling]), code=1)
-    assert cells(document)[MISSING] == (True, False, "broken promise")
-    assert cells(document)[EXTRA] == (True, False, "broken promise")
+    assert cells(document)["missing"] == (True, False, "broken promise")
+    assert cells(document)["extra"] == (True, False, "broken promise")

@@ -19,7 +19,7 @@ from mcproof.execution.run_requests import Detail
 from mcproof.linting.registry import all_rules
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import FORMATS, harmless
-from mcproof.report.matrix_grid import FAULTS
+from mcproof.report.matrix_grid import MEANINGS
 from mcproof.results.build import rule_facts
 from mcproof.results.payloads import DiffPayload, FuzzPayload, Payload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult, Verdict
@@ -128,17 +128,28 @@ def test_a_comparison_of_whatever_servers_say_can_be_read_and_nothing_in_it_acts
     refuse_markup(_text(run, "markdown"))
 
 
-PROBES = ("baseline", "unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized", "bad_cursor")
+PROBES = (
+    "baseline",
+    "unknown_tool",
+    "missing_required",
+    "wrong_type",
+    "extra_field",
+    "oversized",
+    "wrong_value",
+    "bad_cursor",
+)
 OUTCOMES = ("rejected", "accepted", "hang", "crash", "malformed", "not_applicable", "not_tested")
 VERDICTS: tuple[Verdict, ...] = tuple(get_args(Verdict))
 truths = st.sampled_from((True, False, None))
 names = hostile.filter(bool)
 probes = st.builds(
     ProbeResult, st.none() | names, st.sampled_from(PROBES), st.none(), st.sampled_from(OUTCOMES), truths, hostile,
-    st.booleans(), hostile, hostile,
+    st.booleans(), hostile, hostile, hostile, st.booleans(),
 )  # fmt: skip
+counts = st.integers(0, 1_000)
 cells = st.builds(
-    Cell, names, st.sampled_from(list(FAULTS)), truths, truths, st.sampled_from(VERDICTS), hostile, st.booleans(),
+    Cell, names, st.sampled_from(list(MEANINGS)), st.none(), truths, truths, st.sampled_from(VERDICTS), counts, counts,
+    counts, counts, st.lists(hostile, max_size=3).map(tuple), hostile,
     st.sampled_from(((), ("SCH-002",), ("SCH-002", "SCH-004"))),
 )  # fmt: skip
 failures = st.builds(

@@ -145,18 +145,19 @@ def test_the_probes_of_the_protocol_and_exploratory_ones_are_no_checks_of_the_ne
 
 
 def test_promises_are_what_is_declared_and_every_one_is_accounted_for() -> None:
-    assert promises(prove_report().matrix) == Promises(9, 3, 3, 3, 1)
-    assert promise_sentence(prove_report().matrix) == "9 promises: 3 kept (1 doubtful), 3 broken, 3 not tested"
+    assert promises(prove_report().matrix) == Promises(32, 18, 3, 2, 9)
+    assert promise_sentence(prove_report().matrix) == "32 promises: 18 kept, 3 broken, 2 not shown, 9 not tested"
     assert promise_sentence([]) == "no tools to test"
     assert (
-        promise_sentence([Cell("a", "FAULT-INPUT-OVERSIZED", False, False, "open")]) == "the schemas make no promises"
+        promise_sentence([Cell("a", "size", "FAULT-INPUT-OVERSIZED", False, False, "open")])
+        == "the schemas make no promises"
     )
 
 
 def test_what_was_predicted_is_told_once_for_all_tools() -> None:
     assert predictions(prove_report().matrix) == [
-        (("SCH-002",), "FAULT-SCHEMA-UNEXPECTED-FIELD", ["find_book", HOSTILE]),
-        (("SCH-004",), "FAULT-INPUT-OVERSIZED", ["find_book"]),
+        (("SCH-002",), "extra", ["find_book", HOSTILE]),
+        (("SCH-004",), "size", ["find_book"]),
     ]
     text = rendered(TRIALS["prove-many"], "text")
     assert text.count("SCH-002 warned about 15 tools") == 4
@@ -196,15 +197,24 @@ def test_a_tool_that_was_not_called_is_dimmed_and_no_other() -> None:
     assert [row.startswith("  \x1b[2m") for row in rows] == [False, False, True, False, False]
 
 
-def test_a_doubtful_square_is_marked_and_explained() -> None:
+def test_a_square_has_the_number_of_promises_and_of_lenient_values() -> None:
     text = rendered(TRIALS["prove"], "text")
-    assert re.search(r"^  lend_book +✓\? ", text, re.MULTILINE)
-    assert "? 1 doubtful" in text
-    assert "doubtful" not in rendered(TRIALS["prove-clean"], "text")
+    assert re.search(r"^  find_book +✓ 1/1 +✗ 3/4 ~2 +○ +○ +◐ 2/2$", text, re.MULTILINE)
+    assert re.search(r"^  lend_book +\? 0/2 +✗ 0/1 +◆ +–$", text, re.MULTILINE)
+    assert "◐   1 partly tried" in text
+    assert "~ 106 lenient" in text
+    assert "lenient" not in rendered(TRIALS["prove-clean"], "text")
+
+
+@pytest.mark.parametrize(("width", "has_numbers"), [(120, True), (80, True), (60, False)])
+def test_a_narrow_terminal_shows_the_symbols_alone(width: int, has_numbers: bool) -> None:
+    lines = rendered(TRIALS["prove"], "text", width=width).split("\n\n")[1].splitlines()
+    assert ("3/4" in "".join(lines)) is has_numbers
+    assert max(map(len, lines)) <= width
 
 
 def test_two_tools_of_one_name_have_a_row_each() -> None:
-    cells = [Cell("twin", "FAULT-INPUT-OVERSIZED", True, kept, "proven") for kept in (True, True)]
+    cells = [Cell("twin", "size", "FAULT-INPUT-OVERSIZED", True, kept, "proven") for kept in (True, True)]
     assert [row.tool for row in matrix_grid(cells).rows] == ["twin", "twin"]
 
 
@@ -216,7 +226,10 @@ def test_a_long_name_is_cropped_in_the_picture() -> None:
 
 @pytest.mark.parametrize("width", [40, 61])
 def test_wide_letters_do_not_push_the_marks_out_of_line(width: int) -> None:
-    cells = [Cell(tool, "FAULT-SCHEMA-MISSING-REQUIRED", True, True, "proven") for tool in ("検索" * 40, "é" * 90, "a")]
+    cells = [
+        Cell(tool, "missing", "FAULT-SCHEMA-MISSING-REQUIRED", True, True, "proven")
+        for tool in ("検索" * 40, "é" * 90, "a")
+    ]
     run = run_of("prove", prove_report()._replace(payload=ProvePayload(prove_report().probes, cells)))
     head, *rows = rendered(run, "text", width=width).split("\n\n")[1].splitlines()
     places = {display_width(row[: row.index("✓")]) for row in rows}
@@ -334,16 +347,19 @@ def test_the_page_shows_a_square_for_each_cell_with_its_symbol_and_its_word() ->
     page = page_of(TRIALS["prove"])
     squares = [each for each in page.all("td", name="square") if "absent" not in each.classes]
     assert len(squares) == len(prove_report().matrix)
-    assert [each.text for each in squares[:5]] == ["✓proven", "✗broken promise", "○open", "○open", "✓?proven doubtful"]
-    assert squares[1].attributes["title"] == "type: broken promise; an object for `title`: accepted"
-    assert page.one("p", name="headline").text == "9 promises: 3 kept (1 doubtful), 3 broken, 3 not tested"
-    assert page.one("svg", name="proportions").attributes["aria-label"] == "3 kept, 3 broken, 3 not tested"
+    assert [each.text for each in squares[:4]] == ["✓proven 1/1", "✗broken promise 3/4 ~2", "○open", "○open"]
+    title = "type: broken promise 3/4; an object for `title`: accepted; 2 accepted though of another type, "
+    assert squares[1].attributes["title"] == f'{title}such as "5" for 5'
+    assert page.one("p", name="headline").text == "32 promises: 18 kept, 3 broken, 2 not shown, 9 not tested"
+    assert (
+        page.one("svg", name="proportions").attributes["aria-label"] == "18 kept, 3 broken, 2 not shown, 9 not tested"
+    )
 
 
 def test_the_bar_is_proportional() -> None:
     parts = page_of(TRIALS["prove"]).all("rect")
     widths = [each.attributes["width"] for each in parts if each.parents[-1].classes == ["proportions"]]
-    assert widths == ["33.33%"] * 3
+    assert widths == ["56.25%", "9.38%", "6.25%", "28.12%"]
     assert page_of(TRIALS["prove-empty"]).all("svg", name="proportions") == []
 
 
@@ -375,8 +391,8 @@ def test_the_card_of_a_grade_says_what_fails() -> None:
 
 def test_a_summary_of_a_job_shows_the_picture_and_the_sentence() -> None:
     page = refuse_markup(rendered(TRIALS["prove"], "markdown"), COLUMNS)
-    assert ["find_book", "✓", "✗", "○", "○"] in page.rows
-    assert page.text.index("9 promises") < page.text.index("4 errors")
+    assert ["find_book", "✓ 1/1", "✗ 3/4 ~2", "○", "○", "◐ 2/2"] in page.rows
+    assert page.text.index("32 promises") < page.text.index("4 errors")
 
 
 # --- stored runs --------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import ReportedFinding, RuleFacts
 from mcproof.results.payloads import FuzzPayload, ProbePayload, ProvePayload
-from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
+from mcproof.results.proof import Cell, Column, Failure, Fuzzing, ProbeResult
 from mcproof.results.run import BROKEN, RunResult, TargetResult, Untested
 
 FAULTS = {
@@ -102,6 +102,14 @@ def _server_probes() -> list[ProbeResult]:
     ]
 
 
+def _lenient_probes() -> list[ProbeResult]:
+    more: dict[str, Any] = {"argument": "title", "is_exploratory": True, "is_lenient": True}
+    return [
+        probe("find_book", "wrong_type", "accepted", None, "a number for `title`", **more),
+        probe("find_book", "wrong_type", "rejected", None, "null for `title`", **more),
+    ]
+
+
 def _findings() -> list[ReportedFinding]:
     return [
         finding("WIR-013", "find_book", "an object for `title`: answered as if it were right"),
@@ -127,27 +135,61 @@ def probe_report() -> TargetResult:
     )
 
 
+COLUMNS: dict[str, Column] = dict(
+    zip((*FAULTS, "wrong_value"), ("missing", "type", "extra", "size", "values"), strict=True)
+)
+
+
 def _cell(tool: str, probe: str, declared: bool | None, kept: bool | None, verdict: Any, **more: Any) -> Cell:
-    return Cell(tool, FAULTS[probe], declared, kept, verdict, **more)
+    return Cell(tool, COLUMNS[probe], FAULTS.get(probe), declared, kept, verdict, **more)
 
 
 def _matrix() -> list[Cell]:
     by = {"predicted_by": ("SCH-002",)}
     return [
-        _cell("find_book", "missing_required", True, True, "proven", reason="without `title`: refused"),
-        _cell("find_book", "wrong_type", True, False, "broken promise", reason="an object for `title`: accepted"),
+        _cell(
+            *("find_book", "missing_required", True, True, "proven"),
+            tried=1,
+            refused=1,
+            arguments=("title",),
+            reason="without `title`: refused",
+        ),
+        _cell(
+            *("find_book", "wrong_type", True, False, "broken promise"),
+            tried=4,
+            refused=3,
+            lenient=2,
+            arguments=("title",),
+            reason="an object for `title`: accepted",
+        ),
         _cell("find_book", "extra_field", False, False, "open", reason="an unknown field: accepted", **by),
         _cell("find_book", "oversized", False, False, "open", predicted_by=("SCH-004",)),
-        _cell("lend_book", "missing_required", True, True, "proven", is_doubtful=True),
-        _cell("lend_book", "wrong_type", True, False, "broken promise"),
+        _cell(
+            "find_book", "wrong_value", True, None, "partly tried", tried=2, refused=2, left_out=5, arguments=("year",)
+        ),
+        _cell("lend_book", "missing_required", True, None, "not shown", tried=2, arguments=("id", "reader.card")),
+        _cell("lend_book", "wrong_type", True, False, "broken promise", tried=1, arguments=("id",)),
         _cell("lend_book", "extra_field", False, True, "hidden rule", reason="an unknown field: refused"),
         _cell("lend_book", "oversized", None, None, "not applicable", reason="no string to make longer"),
-        *(_cell("burn_book", name, name != "oversized", None, "not tested", reason=CHANGES) for name in FAULTS),
+        *(
+            _cell(
+                "burn_book",
+                name,
+                name != "oversized",
+                None,
+                "not tested",
+                left_out=int(name != "oversized"),
+                reason=CHANGES,
+            )
+            for name in COLUMNS
+        ),
         _cell(LONG, "missing_required", None, None, "not applicable", reason="no argument is required"),
         _cell(LONG, "wrong_type", None, None, "not applicable"),
-        _cell(LONG, "extra_field", True, True, "proven"),
+        _cell(LONG, "extra_field", True, True, "proven", tried=12, refused=12, lenient=104),
         _cell(LONG, "oversized", False, False, "open"),
-        _cell(HOSTILE, "missing_required", True, False, "broken promise", reason=HOSTILE),
+        _cell(
+            HOSTILE, "missing_required", True, False, "broken promise", tried=1, arguments=(HOSTILE,), reason=HOSTILE
+        ),
         _cell(HOSTILE, "extra_field", False, False, "open", reason=HOSTILE, **by),
     ]
 
@@ -167,7 +209,7 @@ def prove_report() -> TargetResult:
         findings=[*_findings(), cursor, *strict],
         suppressed=[method],
         fail_on=BROKEN,
-        payload=ProvePayload([*_server_probes(), *_probes()], _matrix()),
+        payload=ProvePayload([*_server_probes(), *_probes(), *_lenient_probes()], _matrix()),
     )
 
 

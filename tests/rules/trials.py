@@ -30,8 +30,8 @@ from mcproof.prove.hostile.observing import observe
 from mcproof.prove.hostile.server_folders import ServerFolders
 from mcproof.prove.hostile.tool_attacker import ToolAttacker
 from mcproof.prove.hostile.traps import Traps
+from mcproof.prove.probe_cases import ProbeCase
 from mcproof.prove.probe_session import NO_SUCH_TOOL
-from mcproof.prove.probes import ProbeCase
 from mcproof.prove.proving import record_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Scripted:
     def kill(self) -> None:
         pass
 
-    async def close(self) -> ProcessEnd | None:
+    async def close(self, _grace: float | None = None) -> ProcessEnd | None:
         return None
 
 

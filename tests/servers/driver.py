@@ -10,6 +10,7 @@ import os
 import sys
 
 from client.running import children, command
+from mcproof.client import confirmation
 from mcproof.client.captures import Capture, capture_all
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
@@ -20,7 +21,7 @@ LIMITS = Limits(start=60, request=60, total=60, grace=60)
 
 
 def main(grace: str, folder: str, *faults_and_marker: str) -> None:
-    stdio.GRACE = float(grace)
+    stdio.GRACE = confirmation.GRACE = float(grace)
     *faults, marker = faults_and_marker
     servers: list[Endpoint] = [
         command(fault, marker, READY=os.path.join(folder, str(number))) for number, fault in enumerate(faults)

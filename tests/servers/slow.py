@@ -6,7 +6,7 @@ A habit may have a number of seconds: `computes=3`.
 | --- | --- |
 | at the start | `starts-late` (after this time), `starts-busy` (after this CPU time) |
 | on every call | `sleeps` or `spins` for ever, `computes` for this CPU time, `waits` for this time |
-| on every call | `dies-of-next`: sleeps, and exits when the next line arrives |
+| on every call | `dies-of-next` (sleeps, and exits when the next line arrives), `says-hello` (prints text) |
 | at the end of its input | `ends-late` (after this time), `never-ends` (only SIGTERM), `says-bye` (prints text) |
 """
 
@@ -57,6 +57,8 @@ def answered(message: dict[str, Any], habits: dict[str, float]) -> dict[str, Any
         return {"error": {"code": -32601, "message": "Method not found"}}
     if message["params"]["name"] != TOOL["name"]:
         return {"error": {"code": -32602, "message": "Unknown tool"}}
+    if "says-hello" in habits:
+        sys.stdout.write("hello\n")
     if "sleeps" in habits:
         return None
     if "dies-of-next" in habits:

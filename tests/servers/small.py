@@ -1,10 +1,11 @@
 """A server with given tools and habits: `python -I -S small.py TOOLS [HABIT...]`, with TOOLS as JSON or `@FILE`.
 
 Every call succeeds, except for these habits: `refuses-everything`, `refuses-empty` (a call without arguments),
-`refuses-objects` (an object as an argument), `refuses-unknown` (an undeclared argument), `refuses-long` (a string of
-more than 1,000 characters), `dies-of-full` (it crashes on a call with every argument of the schema), `shows-secret` (an
-error contains the variable SECRET), `slow` (a call takes 50 ms), `no-tools` (it offers no tools), `no-list` (it crashes
-when it has to list them). The environment variable CALLED names a file to which every call is appended as a line.
+`refuses-objects` (an object as an argument), `refuses-nested` (an object or a list), `refuses-unknown` (an undeclared
+argument), `refuses-long` (a string of more than 1,000 characters), `dies-of-full` (it crashes on a call with every
+argument of the schema), `shows-secret` (an error contains the variable SECRET), `slow` (a call takes 50 ms), `no-tools`
+(it offers no tools), `no-list` (it crashes when it has to list them). The environment variable CALLED names a
+file to which every call is appended as a line.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ def is_against(habit: str, arguments: Any, tool: dict[str, Any]) -> bool:
         "refuses-everything": True,
         "refuses-empty": not arguments,
         "refuses-objects": any(isinstance(value, dict) for value in arguments.values()),
+        "refuses-nested": any(isinstance(value, dict | list) for value in arguments.values()),
         "refuses-unknown": not arguments.keys() <= known.keys(),
         "refuses-long": any(isinstance(value, str) and len(value) > LONG for value in arguments.values()),
     }.get(habit, False)

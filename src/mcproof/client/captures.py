@@ -8,6 +8,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.client import confirmation
 from mcproof.client.connect import connect
 from mcproof.client.connection import in_seconds
 from mcproof.client.failures import ConnectError, LostError
@@ -61,7 +62,8 @@ async def capture_session(session: Session) -> Capture:
         async with asyncio.timeout(limits.total):
             connection = await session.connection()
             listing = await list_everything(connection)
-            ending = None if listing.is_complete else await session.close()
+            ending = None if listing.is_complete else await session.close(grace=confirmation.GRACE)
+            session.stray_output.clear()  # part of the capture
             return _captured(server, connection, listing, ending)
     except TimeoutError:
         raise ConnectError(f"not done within {in_seconds(limits.total)}", file=server.label) from None
@@ -74,8 +76,10 @@ async def _capture(server: Endpoint, options: ConnectOptions) -> Capture:
     try:
         listing = await list_everything(connection)
     finally:
-        ending = await connection.transport.close()
-    return _captured(server, connection, listing, ending)
+        ending = await connection.transport.close(confirmation.GRACE)
+    captured = _captured(server, connection, listing, ending)
+    facts = await confirmation.confirmed(captured.connection, partial(connect, server, options))
+    return captured._replace(connection=facts)
 
 
 async def capture_over(server: Endpoint, connection: Connection) -> Capture:

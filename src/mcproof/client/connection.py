@@ -69,7 +69,8 @@ class Transport(Protocol):
     def kill(self) -> None:
         """End the process at once, if there is one."""
 
-    async def close(self) -> ProcessEnd | None: ...
+    async def close(self, grace: float | None = None, /) -> ProcessEnd | None:
+        """Close; a process has this many seconds to exit by itself, or a usual number."""
 
 
 class Connection:

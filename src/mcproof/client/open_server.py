@@ -6,6 +6,7 @@ import asyncio
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
+from mcproof.client import confirmation
 from mcproof.client.captures import capture_session
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import Interruptible, raising_on_signals
@@ -61,8 +62,8 @@ class OpenServer:
         return captured[0]
 
     def run(self, *jobs: Callable[[], Coroutine[Any, Any, None]]) -> bool:
-        """Run jobs concurrently; False if a signal cancelled them."""
-        return self._work.run(*jobs)
+        """Run jobs concurrently; False if a signal cancelled them, or an earlier run."""
+        return not self.is_interrupted and self._work.run(*jobs)
 
     def close(self, *, at_once: bool = False) -> ConnectionFacts | None:
         """Close the session and return the facts of its connection, including how the process ended.
@@ -78,18 +79,18 @@ class OpenServer:
 
     async def _end(self) -> None:
         facts, session = self._facts, self.session
-        if facts is None or facts.ending is not None or not session.can_restart:
+        if facts is None:
             await session.close()
             return
-        try:
-            connection = await session.connection()
-        except ConnectError:
-            return
-        anomalies = connection.transport.peer.anomalies
-        anomalies.clear()
-        ending = await session.close()
-        late = tuple(each._replace(detail=session.redacted(each.detail)) for each in anomalies)
-        self._facts = facts._replace(ending=ending, anomalies=(*facts.anomalies, *late))
+        if facts.ending is None and session.can_restart:
+            try:
+                await session.connection()
+            except ConnectError:
+                return
+        ending = await session.close(grace=confirmation.GRACE)
+        late = tuple(each._replace(detail=session.redacted(each.detail)) for each in session.stray_output)
+        facts = facts._replace(ending=facts.ending or ending, anomalies=(*facts.anomalies, *late))
+        self._facts = await confirmation.confirmed(facts, session.new_session().connection)
 
     def _kill(self) -> None:
         if self.session.is_connected:

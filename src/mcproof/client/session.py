@@ -12,6 +12,7 @@ from mcproof.client.connection import in_seconds
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.failures import ConnectError, LostError, NoMessageError, UnsentError
 from mcproof.client.patience import CPU_FACTOR, PatientTimeout
+from mcproof.client.peer import MOST_ANOMALIES
 from mcproof.client.secrets import hiding
 from mcproof.exchange.probe_facts import LONGEST_EXCERPT, excerpt
 
@@ -29,6 +30,7 @@ MALFORMED = frozenset(
 )
 """Anomalies that make a response malformed."""
 _NOISE = frozenset({"not-json", "not-an-object", "truncated", "line-too-long", "not-utf8", "batch"})
+_STRAY = _NOISE - {"batch"} | {"byte-order-mark"}
 _NO_MESSAGE = frozenset({"not-json", "not-an-object", "not-utf8"})
 _TOO_LARGE = 413
 _TRUE = (True, "true", "True")
@@ -107,6 +109,8 @@ class Session:
         """Whether a request other than a listing was sent over the current connection."""
         self.is_patient = False
         """Whether a server that computes gets more time than its limit: to find hangs, not to measure time."""
+        self.stray_output: list[Anomaly] = []
+        """Output since the first request that is neither a message nor taken for a response."""
         self.noise = ""
         """The first line of output that is not a message, without secrets."""
 
@@ -151,10 +155,15 @@ class Session:
     def _begin(self, connection: Connection) -> list[Anomaly]:
         """Return the list that collects the anomalies from now on."""
         self._record_noise(connection)
+        self._keep_stray_output(connection)
+        connection.transport.peer.anomalies.clear()
         self.has_sent = True
-        anomalies = connection.transport.peer.anomalies
-        anomalies.clear()
-        return anomalies
+        return connection.transport.peer.anomalies
+
+    def _keep_stray_output(self, connection: Connection) -> None:
+        """Keep the output of a process since the first request, unless it is a message or was taken for a response."""
+        if self.has_sent and self.can_restart and len(self.stray_output) < MOST_ANOMALIES:
+            self.stray_output += [each for each in connection.transport.peer.anomalies if each.kind in _STRAY]
 
     async def send(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Response:
         """Send a request and return its response. Raises ConnectError if the server cannot be reached."""
@@ -175,6 +184,7 @@ class Session:
             wrong = next((each for each in anomalies if each.kind in MALFORMED), None)
             self._is_noisy = self._is_noisy or any(each.kind in _NOISE for each in anomalies)
             if wrong is not None:
+                anomalies.clear()
                 detail = _without_id(wrong.detail, message)
                 return Response("malformed", message, self._hide(f"{wrong.kind.replace('-', ' ')}: {detail}"))
         return Response("rejected" if is_refusal(message) else "accepted", message)
@@ -208,6 +218,7 @@ class Session:
         """A hang, or a malformed response if output arrived that was probably meant to be one."""
         noise = next((each for each in connection.transport.peer.anomalies if each.kind in _NOISE), None)
         if noise is not None and not self._is_noisy:
+            connection.transport.peer.anomalies.clear()
             return Response("malformed", None, self._hide(f"not JSON-RPC: {noise.detail}"), timed_out=True)
         if patience is not None and patience.is_computing:
             cpu = in_seconds(CPU_FACTOR * self.limit)
@@ -232,16 +243,22 @@ class Session:
         response = await self.send(method, None, limit)
         return response if response.outcome in ("hang", "crash") else None
 
-    async def close(self, *, at_once: bool = False) -> ProcessEnd | None:
+    async def close(self, *, at_once: bool = False, grace: float | None = None) -> ProcessEnd | None:
         """Close the connection and end the process; the next request starts another."""
         connection, self._connection = self._connection, None
-        self.has_sent = False
         if connection is None:
             return None
         self._record_noise(connection)
+        self._keep_stray_output(connection)
+        self.has_sent = False
+        anomalies = connection.transport.peer.anomalies
+        before = len(anomalies)
         if at_once:
             connection.transport.kill()
-        return await connection.transport.close()
+            return await connection.transport.close()
+        ending = await connection.transport.close(grace)
+        self.stray_output += [each for each in anomalies[before:] if each.kind in _STRAY]
+        return ending
 
     def redacted(self, text: str) -> str:
         """A text from the server without secrets, cropped for a report."""

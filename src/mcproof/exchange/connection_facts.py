@@ -7,6 +7,11 @@ from typing import NamedTuple
 CROP = 200
 """How many characters of evidence are kept."""
 
+SLOW_START = 10.0
+"""Seconds after which common clients give up on a server."""
+LINGERING = ("terminated", "killed")
+"""How a process ends that does not exit by itself."""
+
 
 class Anomaly(NamedTuple):
     """A violation of the protocol in what the server sent."""
@@ -39,7 +44,7 @@ class ConnectionFacts(NamedTuple):
     agreed: str | None
     """The revision in the server's response."""
     seconds_to_response: float
-    """From the start to the first response."""
+    """From the start to the first response; of the faster of two starts if the first was slow."""
     anomalies: tuple[Anomaly, ...]
     unserved: tuple[tuple[str, str], ...]
     """Methods that the capabilities declare but that failed, each with the reason."""

@@ -17,6 +17,9 @@ Expectation = Literal["success", "rejection", "response", "nothing"]
 CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
 """The five probes of the negative path, in the order in which they are sent."""
 
+MAX_CALLS = 100
+"""How many probes `prove` sends to a tool by default."""
+
 CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak", "injection"]
 CASE_OUTCOMES: tuple[CaseOutcome, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
 """The outcomes that fuzzing always counts; a leak is counted instead of `clean`, and beside any other outcome."""
@@ -73,6 +76,8 @@ class ProbeRecord(NamedTuple):
     """The id of the stored failure, for `mcproof replay`."""
     times: int = 1
     """How many cases had this result."""
+    argument: str = ""
+    """The path of the argument that the case is about: `filter.limit`, `rows[].id`; empty for none."""
     is_lenient: bool = False
     """Whether the server accepted what it can coerce to the declared type, such as `"5"` for 5."""
     of_tools: tuple[tuple[str, ProbeRecord], ...] = ()

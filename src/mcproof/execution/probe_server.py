@@ -28,7 +28,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
     """Probe one live server."""
     require_one_server(request.targets)
     explores = isinstance(request, ProveRequest)
-    checks = _known_checks(request.checks) or default_checks(explores=explores)
+    checks = _known_checks(request.checks, explores=explores) or default_checks(explores=explores)
     run = TargetRun(request, listen)
 
     def check(target: LoadedTarget) -> Checked:
@@ -42,6 +42,8 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
             size=request.oversize,
             limit=request.calls.limit,
             target=described(target.source),
+            max_calls=request.max_calls,
+            is_strict=request.is_strict,
         )
         proof = prove(catalog, server, plan, lambda *made: listen(ProgressMade(*made)))
         catalog.connection = server.close()
@@ -50,10 +52,12 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         catalog.item_probes = with_shared_failures(proof.item_probes, catalog.server)
         result = check_catalog(catalog, target.plan, request.detail, run.tracker)
         matrix = with_predictions(proof.matrix, [*result.findings, *result.suppressed])
+        is_any_callable = any(each.is_granted for each in permissions)
+        tested = sum(each.passed is not None for each in proof.probes)
+        if request.calls.tools and not is_any_callable:  # the user asked for these tools, not for the server
+            tested = 0
         result = result._replace(
-            gates=tested_gates(
-                sum(each.passed is not None for each in proof.probes), "interrupted" if proof.interrupted else "", {}
-            ),
+            gates=tested_gates(tested, "interrupted" if proof.interrupted else "", {}),
             payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
             untested=[*result.untested, *proof.untested],
         )
@@ -62,9 +66,9 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
     return run.run(check)
 
 
-def _known_checks(names: tuple[str, ...]) -> list[str]:
+def _known_checks(names: tuple[str, ...], *, explores: bool) -> list[str]:
     """The named probes, in the order they are sent."""
-    known = default_checks(explores=True)
+    known = [each for each in default_checks(explores=True) if explores or each != "wrong_value"]
     for name in names:
         if name not in known:
             raise UsageError(f"unknown probe `{name}`{nearest(name, known)}; there are {', '.join(known)}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.exchange.probe_facts import MAX_CALLS
 from mcproof.targets.argument import LiveOptions
 
 if TYPE_CHECKING:
@@ -147,6 +148,10 @@ class ProbeRequest(NamedTuple):
     """The length of the oversized string, in bytes."""
     policy: Policy = Policy()
     detail: Detail = Detail()
+    max_calls: int = MAX_CALLS
+    """How many probes `prove` sends to a tool."""
+    is_strict: bool = False
+    """Whether `prove` also holds against a server that it converts values of a wrong type."""
 
 
 class ProveRequest(ProbeRequest):
@@ -166,6 +171,8 @@ class FuzzRequest(NamedTuple):
     max_seconds: float | None = None
     is_strict: bool = False
     """Whether an accepted invalid call fails the run."""
+    security: bool = False
+    """Whether to send hostile arguments, too."""
     processes: int | None = None
     policy: Policy = Policy()
     detail: Detail = Detail()

@@ -34,6 +34,10 @@ class GeneratedCase(NamedTuple):
     """The keyword that an invalid case violates."""
     pointer: str = ""
     """The pointer of the violation, or of the value that varies."""
+    argument: str = ""
+    """The name of that value in its schema: `filter.limit`, `rows[].id`."""
+    is_lenient: bool = False
+    """Whether servers commonly convert the invalid value to a valid one."""
 
 
 def deterministic_cases(
@@ -87,7 +91,15 @@ def _all_cases(
     yield from _structural_cases() if structural else ()
     for point, mutation in _diverse([(each, found) for each in points for found in violations(each)]):
         arguments, pointer = point.mutated(mutation), point.pointer_of(mutation)
-        yield GeneratedCase(arguments, False, mutation.description, mutation.keyword, pointer)
+        yield GeneratedCase(
+            arguments=arguments,
+            is_valid=False,
+            description=mutation.description,
+            keyword=mutation.keyword,
+            pointer=pointer,
+            argument=point.argument,
+            is_lenient=mutation.is_lenient,
+        )
 
 
 def _cases_without_start(oracle: Oracle) -> Iterator[GeneratedCase]:

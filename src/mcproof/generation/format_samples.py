@@ -41,6 +41,9 @@ FORMAT_SAMPLES: dict[str, tuple[str, ...]] = {
     "password": ("a",),
 }
 
+BROKEN_FORMATS = ("not valid ~", "(")
+"""Strings of which at least one breaks each format that the validator asserts."""
+
 FAMILIAR_STRINGS: tuple[str, ...] = (
     "2024-01-01",
     "2024-01-01T00:00:00Z",

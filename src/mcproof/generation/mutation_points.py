@@ -19,6 +19,8 @@ Path = tuple[str | int, ...]
 
 _MAX_POINTS = 150
 _MAX_DEPTH = 6
+_MAX_CHILDREN = 60
+_MAX_TUPLE_ITEMS = 8
 _MAX_ALTERNATIVES = 8
 
 
@@ -33,6 +35,8 @@ class MutationPoint(NamedTuple):
     """The number of the choice of branches, from 0."""
     has_own_arguments: bool
     """Whether the arguments differ from those of the enclosing point."""
+    argument: str = ""
+    """The name of the value in its schema: `filter.names[]`, `labels.*`; empty for the arguments themselves."""
 
     @property
     def pointer(self) -> str:
@@ -41,12 +45,7 @@ class MutationPoint(NamedTuple):
     @property
     def label(self) -> str:
         """The path for messages: `filter.names[0]`."""
-        if not self.path:
-            return "the arguments"
-        text = ""
-        for token in self.path:
-            text += f"[{token}]" if type(token) is int else f".{token}" if text else str(token)
-        return f"`{shortened(text)}`"
+        return f"`{label_of(self.path)}`" if self.path else "the arguments"
 
     @property
     def value(self) -> Any:
@@ -59,6 +58,14 @@ class MutationPoint(NamedTuple):
     def mutated(self, mutation: Mutation) -> Any:
         """The arguments after a mutation."""
         return with_change(self.arguments, self.path, mutation.apply)
+
+
+def label_of(path: Path) -> str:
+    """A path as text: filter.names[0]."""
+    text = ""
+    for token in path:
+        text += f"[{token}]" if type(token) is int else f".{token}" if text else str(token)
+    return shortened(text)
 
 
 def value_at(root: Any, path: Path) -> Any:
@@ -99,20 +106,30 @@ def with_value(root: Any, path: Path, value: Any) -> Any:
     return with_change(root, path[:-1], put)
 
 
-def mutation_points(builder: ValueBuilder, base: dict[str, Any]) -> list[MutationPoint]:
+class _Place(NamedTuple):
+    """A value to visit, with arguments that contain it."""
+
+    path: Path
+    schemas: Schemas
+    arguments: dict[str, Any]
+    argument: str
+
+
+def mutation_points(builder: ValueBuilder, base: dict[str, Any], most: int = _MAX_POINTS) -> list[MutationPoint]:
     """Return the mutation points of some valid arguments, outer values first, for several choices of branches."""
     found: list[MutationPoint] = []
-    waiting: list[tuple[Path, Schemas, dict[str, Any]]] = [((), builder.root, base)]
-    for path, schemas, arguments in waiting:
+    waiting = [_Place((), builder.root, base, "")]
+    for path, schemas, arguments, argument in waiting:
         for number, constraints in enumerate(builder.resolver.alternatives(schemas, _MAX_ALTERNATIVES)):
-            if len(found) >= _MAX_POINTS:
+            if len(found) >= most:
                 return found
             own = _satisfying(builder, constraints, path, arguments, number)
             if own is None:
                 continue
-            found.append(MutationPoint(path, constraints, own, number, own is not arguments))
-            if len(path) < _MAX_DEPTH and len(waiting) < _MAX_POINTS:
-                waiting += _children(builder, constraints, path, own)
+            point = MutationPoint(path, constraints, own, number, own is not arguments, argument)
+            found.append(point)
+            if len(path) < _MAX_DEPTH and len(waiting) < most:
+                waiting += _children(builder, point, most)
     return found
 
 
@@ -157,41 +174,46 @@ def _values(builder: ValueBuilder, constraints: ValueConstraints) -> list[Any]:
     return found
 
 
-def _children(
-    builder: ValueBuilder, constraints: ValueConstraints, path: Path, arguments: dict[str, Any]
-) -> list[tuple[Path, Schemas, Any]]:
-    """The properties or items of the value at a path, with arguments that contain them."""
-    value = value_at(arguments, path)
-    found: list[tuple[Path, Schemas, Any]] = []
-    for token in _child_tokens(builder, constraints, value):
+def _children(builder: ValueBuilder, point: MutationPoint, most: int) -> list[_Place]:
+    """The properties or items of the value at a point, with arguments that contain them."""
+    constraints, path, value = point.constraints, point.path, point.value
+    found: list[_Place] = []
+    for token in _child_tokens(builder, constraints, value, max(most - _MAX_POINTS, _MAX_CHILDREN)):
         if type(token) is str:
             schemas = constraints.object.property_schemas(token)
         else:
             schemas = constraints.array.item_schemas(int(token))
         if not schemas:
             continue
-        own = arguments
+        own = point.arguments
         if not (token in value if type(token) is str else int(token) < len(value)):
             smallest = builder.smallest(schemas)
             if smallest is None or (type(token) is int and token > len(value)):
                 continue
-            own = with_value(arguments, (*path, token), smallest.value)
+            own = with_value(own, (*path, token), smallest.value)
             if not builder.oracle.accepts(own):
                 continue
-        found.append(((*path, token), schemas, own))
+        found.append(_Place((*path, token), schemas, own, _child_name(point, token)))
     return found
 
 
-def _child_tokens(builder: ValueBuilder, constraints: ValueConstraints, value: Any) -> list[str | int]:
+def _child_name(point: MutationPoint, token: str | int) -> str:
+    if type(token) is int:
+        return f"{point.argument}[{token if token < point.constraints.array.prefix_length else ''}]"
+    name = str(token) if point.constraints.object.declares(str(token)) else "*"
+    return f"{point.argument}.{name}" if point.argument else name
+
+
+def _child_tokens(builder: ValueBuilder, constraints: ValueConstraints, value: Any, most: int) -> list[str | int]:
     if type(value) is dict:
         names = [*constraints.object.declared_names(), *value]
         if constraints.object.describes_undeclared:
             possible = islice(builder.possible_names(constraints.object), 80)
             names += [name for name in possible if name not in names][:1]
-        return list(dict.fromkeys(names))[:60]
+        return list(dict.fromkeys(names))[:most]
     array = constraints.array
     if type(value) is list and array.items:
-        indexes: list[str | int] = list(range(min(max(array.prefix_length, 1), 8)))
+        indexes: list[str | int] = list(range(min(max(array.prefix_length, 1), _MAX_TUPLE_ITEMS)))
         is_limited = array.max_items is not None and array.max_items < len(indexes)
         return indexes[: len(value)] if is_limited else indexes
     return []

@@ -22,11 +22,13 @@ class Mutation(NamedTuple):
     apply: Callable[[Any], Any]
     member: str | int | None = None
     """The property or index the change concerns; None for the value itself."""
+    is_lenient: bool = False
+    """Whether servers commonly convert the new value to a valid one."""
 
 
-def replacement(description: str, keyword: str, value: Any) -> Mutation:
+def replacement(description: str, keyword: str, value: Any, *, is_lenient: bool = False) -> Mutation:
     """A mutation that replaces the value."""
-    return Mutation(description, keyword, lambda _: value)
+    return Mutation(description, keyword, lambda _: value, is_lenient=is_lenient)
 
 
 def resized_string(text: str, length: int) -> str:

@@ -214,6 +214,10 @@ class ObjectConstraints(_Mergeable):
             for each in self.subschemas
         )
 
+    def declares(self, name: str) -> bool:
+        """Whether `properties` names a property."""
+        return any(name in each.properties for each in self.subschemas)
+
     def declared_names(self) -> list[str]:
         """The names in `properties`, in document order."""
         return list(dict.fromkeys(name for each in self.subschemas for name in each.properties))

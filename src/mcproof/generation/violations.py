@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import islice
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.generation.coercion import is_coerced
+from mcproof.generation.format_samples import BROKEN_FORMATS, FORMAT_SAMPLES
 from mcproof.generation.json_values import canonical_json, is_huge, shortened
 from mcproof.generation.mutations import (
     MAX_ARRAY_LENGTH,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 UNEXPECTED = "mcproof_unexpected"
 """The name of an undeclared property."""
 _INVALID_NAME = "mcproof ! ~"
-_MAX_REQUIRED = 80
 _TYPE_TEXTS = {
     "object": "an object",
     "array": "a list",
@@ -51,25 +51,80 @@ _VALUES_OF_TYPE: dict[str, tuple[Any, ...]] = {
     "integer": (1, 0, -1, 2**31, 2**53, 2**63),
     "number": (0.5, -1.5, 1e-9),
     "boolean": (True, False),
-    "array": ([], [None], [1], [[]], ["a"]),
-    "object": ({}, {"mcproof": 1}, {"": None}, {"__proto__": {}}),
+    "array": ([["wrong type"]], [], [None], [1], [[]], ["a"]),
+    "object": ({"mcproof": "wrong type"}, {}, {"": None}, {"__proto__": {}}),
 }
+"""Values of each type; the first of a list or an object is one that no server converts."""
+
+
+class SizeLimits(NamedTuple):
+    """The largest values that are generated to exceed a bound."""
+
+    characters: int = MAX_STRING_LENGTH
+    items: int = MAX_ARRAY_LENGTH
+
+
+_DEFAULT_LIMITS = SizeLimits()
 
 
 def violations(point: MutationPoint, *, thorough: bool = False) -> Iterator[Mutation]:
     """Yield mutations that should make the arguments invalid; with `thorough`, several for every type."""
+    yield from promise_violations(point, _DEFAULT_LIMITS, thorough=thorough)
+    if type(point.value) is dict:
+        yield from _misspelled_names(point.constraints.object, _place(point), point.value)
+
+
+def promise_violations(point: MutationPoint, limits: SizeLimits, *, thorough: bool = False) -> Iterator[Mutation]:
+    """Yield mutations that should each break one promise about the value at a point, in the order of the promises."""
     constraints, value, label = point.constraints, point.value, point.label
     if type(value) is dict:
-        yield from _invalid_objects(constraints.object, f" in {label}" if point.path else "", value)
+        yield from _invalid_objects(constraints.object, _place(point), value)
     if point.path:
         yield from _wrong_types(constraints, label, value, thorough=thorough)
-    yield from _wrong_values(constraints, label)
-    if type(value) is str:
-        yield from _invalid_strings(constraints.string, label, value)
+    if constraints.values is not None:
+        yield from _wrong_values(constraints, label)
+    elif type(value) is str:
+        yield from _invalid_strings(constraints.string, label, value, limits)
     elif type(value) is int or type(value) is float:
         yield from _invalid_numbers(constraints.number, label, integers="number" not in constraints.types)
     elif type(value) is list:
-        yield from _invalid_arrays(constraints.array, label, value)
+        yield from _invalid_arrays(constraints.array, label, value, limits)
+
+
+def format_violations(point: MutationPoint) -> Iterator[Mutation]:
+    """Yield strings that should break the format of the value at a point; not every validator asserts formats."""
+    if type(point.value) is not str or point.constraints.values is not None:
+        return
+    for name in point.constraints.string.formats:
+        if name in FORMAT_SAMPLES:
+            for text in BROKEN_FORMATS:
+                yield replacement(f"{point.label} is not in the format `{name}`", "format", text)
+
+
+def unbreakable_bounds(point: MutationPoint, limits: SizeLimits) -> Iterator[str]:
+    """Yield the keywords of bounds that no generated value exceeds."""
+    constraints, value = point.constraints, point.value
+    if constraints.values is not None:
+        return
+    longest, most = constraints.string.max_length, constraints.array.max_items
+    if type(value) is str and longest is not None and longest >= limits.characters:
+        yield "maxLength"
+    elif type(value) is list and most is not None:
+        is_resizable = (
+            resized_array(value, min(most, limits.items) + 1, distinct=constraints.array.is_unique) is not None
+        )
+        if most >= limits.items or not is_resizable:
+            yield "maxItems"
+    elif type(value) is int or type(value) is float:
+        number = constraints.number
+        bounds = {"minimum": number.minimum, "maximum": number.maximum}
+        bounds |= {"multipleOf": number.multiples[0]} if number.multiples else {}
+        if any(map(is_huge, bounds.values())):
+            yield from (keyword for keyword, bound in bounds.items() if bound is not None)
+
+
+def _place(point: MutationPoint) -> str:
+    return f" in {point.label}" if point.path else ""
 
 
 def _wrong_types(constraints: ValueConstraints, label: str, value: Any, *, thorough: bool) -> Iterator[Mutation]:
@@ -81,39 +136,51 @@ def _wrong_types(constraints: ValueConstraints, label: str, value: Any, *, thoro
         if name in types or (name == "integer" and "number" in types):
             continue
         for other in others if thorough else others[:1]:
-            yield replacement(f"{label} is {_TYPE_TEXTS[name]} instead of {expected}", "type", other)
-    if thorough and "string" not in types and type(value) in (int, float, bool):
-        yield Mutation(f"{label} is its value as a string instead of {expected}", "type", canonical_json)
+            description = f"{label} is {_TYPE_TEXTS[name]} instead of {expected}"
+            yield replacement(description, "type", other, is_lenient=is_coerced(other, types))
+    if "string" not in types and type(value) in (int, float, bool):
+        description = f"{label} is its value as a string instead of {expected}"
+        yield Mutation(description, "type", canonical_json, is_lenient=True)
 
 
 def _wrong_values(constraints: ValueConstraints, label: str) -> Iterator[Mutation]:
     values, keyword = constraints.values, constraints.values_keyword
     if values is None:
         return
+    description = f"{label} is not one of the allowed values"
     texts = [each for each in values if type(each) is str]
-    if texts:
-        yield replacement(f"{label} is not one of the allowed values", keyword, "mcproof_none_of_these")
-        for similar in (texts[0].upper(), texts[0] + " ", texts[0][:-1]):
-            if similar not in texts:
-                yield replacement(f"{label} is almost one of the allowed values", keyword, similar)
     numbers = [each for each in values if type(each) is int or type(each) is float]
+    booleans = [each for each in values if type(each) is bool]
+    if texts or not (numbers or booleans):
+        yield replacement(description, keyword, "mcproof_none_of_these")
+    for text in texts[:1]:
+        for similar in (text.upper(), text + " ", text[:-1]):
+            if similar not in texts:
+                is_lenient = similar.strip().lower() == text.strip().lower()
+                yield replacement(
+                    f"{label} is almost one of the allowed values", keyword, similar, is_lenient=is_lenient
+                )
     if numbers:
-        yield replacement(f"{label} is not one of the allowed values", keyword, max(numbers) + 1)
+        yield replacement(description, keyword, max(numbers) + 1)
+    if len(booleans) == 1:
+        yield replacement(description, keyword, not booleans[0])
 
 
-def _invalid_strings(constraints: StringConstraints, label: str, value: str) -> Iterator[Mutation]:
+def _invalid_strings(constraints: StringConstraints, label: str, value: str, limits: SizeLimits) -> Iterator[Mutation]:
     shortest, longest = constraints.min_length, constraints.max_length
-    if 0 < shortest <= MAX_STRING_LENGTH:
+    if 0 < shortest <= limits.characters:
         shorter = value[: shortest - 1] if len(value) >= shortest else "a" * (shortest - 1)
         yield replacement(f"{label} one shorter than minLength {shortest}", "minLength", shorter)
         if shortest > 1:
             yield replacement(f"{label} empty, against minLength {shortest}", "minLength", "")
-    if longest is not None and longest < MAX_STRING_LENGTH:
-        longer = resized_string(value, longest + 1)
-        yield replacement(f"{label} one longer than maxLength {longest}", "maxLength", longer)
-        if longest < 1_000:
-            longer = resized_string(value, 10 * longest + 10)
-            yield replacement(f"{label} far longer than maxLength {longest}", "maxLength", longer)
+    if longest is not None and longest < limits.characters:
+        text = value if constraints.patterns else "a"  # a text of one letter is stored in little space
+        resized = partial(_replaced_by_resized, text, longest + 1)
+        yield Mutation(f"{label} one longer than maxLength {longest}", "maxLength", resized)
+        far = 10 * longest + 10
+        if far <= limits.characters:
+            resized = partial(_replaced_by_resized, text, far)
+            yield Mutation(f"{label} far longer than maxLength {longest}", "maxLength", resized)
     for pattern in constraints.patterns:
         description = f"{label} does not match the pattern `{shortened(pattern)}`"
         for wrong in (value + "\n!", "!" + value, "", value[:-1], "mcproof", "~~", "é"):
@@ -140,20 +207,23 @@ def _invalid_numbers(constraints: NumberConstraints, label: str, *, integers: bo
         yield replacement(f"{label} {'at' if is_exclusive else 'above'} {text}", name, bound)
         yield replacement(f"{label} far above {text}", name, offset(maximum, 2**40))
     if integers:
-        yield Mutation(f"{label} is not an integer", "type", lambda value: value + 0.5)
+        yield Mutation(f"{label} is not an integer", "type", lambda value: value + 0.5, is_lenient=True)
     for step in constraints.multiples[:3]:
         description = f"{label} is not a multiple of {number_text(step)}"
         yield Mutation(description, "multipleOf", partial(add, 1 if integers and step > 1 else step / 2))
 
 
-def _invalid_arrays(constraints: ArrayConstraints, label: str, value: list[Any]) -> Iterator[Mutation]:
+def _invalid_arrays(
+    constraints: ArrayConstraints, label: str, value: list[Any], limits: SizeLimits
+) -> Iterator[Mutation]:
     shortest, longest = constraints.min_items, constraints.max_items
-    if 0 < shortest <= MAX_ARRAY_LENGTH and len(value) >= shortest:
+    if 0 < shortest <= limits.items and len(value) >= shortest:
         yield replacement(f"{label} one shorter than minItems {shortest}", "minItems", value[: shortest - 1])
-    if longest is not None and longest < MAX_ARRAY_LENGTH:
-        longer = resized_array(value, longest + 1, distinct=constraints.is_unique)
-        if longer is not None:
-            yield replacement(f"{label} one longer than maxItems {longest}", "maxItems", longer)
+    for count, words in () if longest is None else ((longest + 1, "one"), (10 * longest + 10, "far")):
+        if count <= limits.items:
+            longer = resized_array(value, count, distinct=constraints.is_unique)
+            if longer is not None:
+                yield replacement(f"{label} {words} longer than maxItems {longest}", "maxItems", longer)
     if constraints.is_unique and value:
         yield replacement(f"{label} has a duplicate item", "uniqueItems", [*value, value[0]])
     if constraints.contains:
@@ -161,7 +231,7 @@ def _invalid_arrays(constraints: ArrayConstraints, label: str, value: list[Any])
 
 
 def _invalid_objects(constraints: ObjectConstraints, where: str, value: dict[str, Any]) -> Iterator[Mutation]:
-    for name in islice(constraints.required, _MAX_REQUIRED):
+    for name in constraints.required:
         if name in value:
             description = f"without the required `{shortened(name)}`{where}"
             yield Mutation(description, "required", partial(_without, name), name)
@@ -170,7 +240,13 @@ def _invalid_objects(constraints: ObjectConstraints, where: str, value: dict[str
             if name in value and other in value and other not in constraints.required:
                 description = f"with `{shortened(name)}` but without `{shortened(other)}`{where}"
                 yield Mutation(description, "dependentRequired", partial(_without, other), other)
-    yield from _unexpected_names(constraints, where, value)
+    keyword = _closing_keyword(constraints)
+    if UNEXPECTED not in value and False in constraints.property_schemas(UNEXPECTED):
+        description = f"an undeclared `{UNEXPECTED}`{where}"
+        yield Mutation(description, keyword, lambda current: {**current, UNEXPECTED: 1}, UNEXPECTED)
+    if constraints.property_names and value:
+        description = f"a property with an invalid name{where}"
+        yield Mutation(description, "propertyNames", _with_invalid_name, _INVALID_NAME)
     longest, shortest = constraints.max_properties, constraints.min_properties
     if longest is not None and longest < 100:
         description = f"more properties than maxProperties {longest}{where}"
@@ -181,19 +257,20 @@ def _invalid_objects(constraints: ObjectConstraints, where: str, value: dict[str
         yield Mutation(description, "minProperties", lambda current: dict(list(current.items())[: shortest - 1]))
 
 
-def _unexpected_names(constraints: ObjectConstraints, where: str, value: dict[str, Any]) -> Iterator[Mutation]:
-    keyword = "unevaluatedProperties" if constraints.unevaluated is False else "additionalProperties"
-    if UNEXPECTED not in value and False in constraints.property_schemas(UNEXPECTED):
-        description = f"an undeclared `{UNEXPECTED}`{where}"
-        yield Mutation(description, keyword, lambda current: {**current, UNEXPECTED: 1}, UNEXPECTED)
+def _misspelled_names(constraints: ObjectConstraints, where: str, value: dict[str, Any]) -> Iterator[Mutation]:
     for name in list(value)[:3]:
         similar = name.upper() if name.upper() != name else name + "_"
         description = f"`{shortened(similar)}` in place of `{shortened(name)}`{where}"
-        violated = "required" if name in constraints.required else keyword
+        violated = "required" if name in constraints.required else _closing_keyword(constraints)
         yield Mutation(description, violated, partial(_renamed, name, similar), similar)
-    if constraints.property_names and value:
-        description = f"a property with an invalid name{where}"
-        yield Mutation(description, "propertyNames", _with_invalid_name, _INVALID_NAME)
+
+
+def _closing_keyword(constraints: ObjectConstraints) -> str:
+    return "unevaluatedProperties" if constraints.unevaluated is False else "additionalProperties"
+
+
+def _replaced_by_resized(text: str, length: int, _: Any) -> str:
+    return resized_string(text, length)
 
 
 def _without(name: str, value: Any) -> Any:

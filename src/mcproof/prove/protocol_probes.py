@@ -9,7 +9,7 @@ from mcproof.client.connect import open_transport
 from mcproof.client.connection import CLIENT, in_seconds, meta_of
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.session import Response, Session, is_refusal
-from mcproof.prove.probes import ProbeCase
+from mcproof.prove.probe_cases import ProbeCase
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -5,31 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.client.session import Session
+from mcproof.console import plural
 from mcproof.exchange.probe_facts import CHECKS, SEVERAL, ItemProbes, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
 from mcproof.prove import protocol_probes
-from mcproof.prove.contract_matrix import cell_of
+from mcproof.prove.contract_matrix import Trial, cell_of
 from mcproof.prove.failure_store import StoredFailure
-from mcproof.prove.fuzz.outcomes import failed_as, flaws_in, passed
+from mcproof.prove.fuzz.outcomes import failed_as, passed
+from mcproof.prove.negative_checks import SCHEMA_CHECKS
+from mcproof.prove.probe_cases import FAULT_OF, PROBE_OF, ProbeCase, SkippedProbe
 from mcproof.prove.probe_session import ProbeSession
-from mcproof.prove.probes import FAULT_OF, SCHEMA_CHECKS, ProbeCase, SkippedProbe
+from mcproof.prove.promise_probes import PROVE_CHECKS
+from mcproof.prove.seen_responses import seen_response, showing
 from mcproof.results.proof import ProbeResult
 from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcproof.catalog.model import Catalog, Item
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.open_server import OpenServer
     from mcproof.client.session import Response
-    from mcproof.exchange.probe_facts import ResponseFlaw
     from mcproof.prove.permission import Permission
     from mcproof.prove.probe_session import ProbePlan, SentProbe
+    from mcproof.prove.seen_responses import SeenResponse
     from mcproof.results.proof import Cell
 
 WEAK = "the valid call fails too, so this proves little"
+NOT_SHOWN = "the response is that of the valid call, or about something else, so this shows nothing"
 _BASELINE_OUTCOMES = {"rejected": "is rejected", "hang": "times out"}
 
 
@@ -83,12 +88,9 @@ class _Evidence:
         results = [self._result(each, None) for each in self._sent_to(self._catalog.server)]
         matrix: list[Cell] = []
         for permission in self._plan.permissions:
-            tool = permission.tool
-            rows, weakness = self._rows(permission)
-            results += rows.values()
+            results += self._rows(permission)
             if self._plan.explores:
-                probes = self._probing.probes_of(tool)
-                matrix += [cell_of(tool, rows[probe], probes, weakness) for probe in SCHEMA_CHECKS if probe in rows]
+                matrix += self._cells(permission)
         return Proof(
             item_probes=self._item_probes(),  # which also stores the failures
             probes=results,
@@ -101,40 +103,69 @@ class _Evidence:
     def _sent_to(self, item: Item) -> list[SentProbe]:
         return self._of_item.get(id(item), [])
 
-    def _rows(self, permission: Permission) -> tuple[dict[str, ProbeResult], str | None]:
-        """A result for each probe of a tool, sent or not, and why they may prove little."""
-        tool = permission.tool
-        sent = self._sent_to(tool)
-        weakness = _weakness(sent, self._catalog.protocol)
-        rows = {each.case.probe: self._result(each, weakness) for each in sent}
-        for probe in SCHEMA_CHECKS:
-            if probe in self._plan.checks and probe not in rows:
-                reason = permission.reason if not permission.is_granted else self._probing.trouble or "not reached"
-                rows[probe] = ProbeResult(tool.name, probe, FAULT_OF[probe], "not_tested", None, reason)
-        return rows, weakness
+    def _rows(self, permission: Permission) -> list[ProbeResult]:
+        """The results of the probes of a tool, sent or not."""
+        tool, sent = permission.tool, self._sent_to(permission.tool)
+        weakness = _weakness(sent)
+        rows = [self._result(each, weakness, _valid_response(sent)) for each in sent]
+        known = {each.probe for each in rows}
+        for probe in PROVE_CHECKS if self._plan.explores else SCHEMA_CHECKS:
+            if probe in self._plan.checks and probe not in known:
+                fault, reason = FAULT_OF.get(probe), self._untested_reason(permission)
+                rows.append(ProbeResult(tool.name, probe, fault, "not_tested", None, reason))
+        return rows
 
-    def _result(self, sent: SentProbe, weakness: str | None) -> ProbeResult:
-        case, response = sent.case, sent.response
+    def _cells(self, permission: Permission) -> Iterator[Cell]:
+        """The cells of a tool, one for each probe of the plan."""
+        sent, probes = self._sent_to(permission.tool), self._probing.probes_of(permission.tool)
+        valid = _valid_response(sent)
+        trials = [
+            Trial(each.case, showing(each.seen, each.case, valid))
+            for each in sent
+            if isinstance(each.case, ProbeCase) and each.seen is not None
+        ]
+        for column, probe in PROBE_OF.items():
+            if probe in self._plan.checks:
+                yield cell_of(column, probes, trials, self._untested_reason(permission, sent, probe))
+
+    def _untested_reason(self, permission: Permission, sent: Sequence[SentProbe] = (), probe: str = "") -> str:
+        """Why a probe of a tool was not sent."""
+        if not permission.is_granted:
+            return permission.reason
+        reasons = [
+            each.case.reason for each in sent if isinstance(each.case, SkippedProbe) and each.case.probe == probe
+        ]
+        return reasons[0] if reasons else self._probing.trouble or "not reached"
+
+    def _result(self, sent: SentProbe, weakness: str | None, valid: SeenResponse | None = None) -> ProbeResult:
+        case, seen = sent.case, sent.seen
         tool = sent.item.name if sent.item.kind == "tool" else None
         fault = FAULT_OF.get(case.probe)
         if isinstance(case, SkippedProbe):
             outcome = "not_tested" if case.is_applicable else "not_applicable"
             return ProbeResult(tool, case.probe, fault, outcome, None, case.reason)
-        if response is None:
+        if seen is None:
             return ProbeResult(tool, case.probe, fault, "not_tested", None, "the server had ended before it was sent")
-        reason = case.description if weakness is None else f"{case.description}; {WEAK}"
+        has_passed, reason = passed(case, seen), case.description
         if case.probe == "baseline":
-            reason = weakness or case.description
+            reason = weakness or reason
+        elif weakness is not None and self._plan.explores:
+            if has_passed and showing(seen, case, valid) == "nothing":
+                has_passed, reason = None, f"{reason}; {NOT_SHOWN}"
+        elif weakness is not None:
+            reason = f"{reason}; {WEAK}"
         return ProbeResult(
             tool=tool,
             probe=case.probe,
             fault=fault,
-            outcome=response.outcome,
-            passed=passed(case, response),
+            outcome=seen.outcome,
+            passed=has_passed,
             reason=reason,
             is_exploratory=case.is_exploratory,
-            request=as_json(case.arguments),
-            answer=self._text(response),
+            request=as_json(case.sent_arguments()),
+            answer=self._probing.redacted(seen.text),
+            argument=case.argument,
+            is_lenient=case.is_lenient,
         )
 
     def _text(self, response: Response) -> str:
@@ -156,31 +187,29 @@ class _Evidence:
 
     def _record(self, sent: SentProbe) -> ProbeRecord | None:
         """The record of a probe without secrets; a failure is stored."""
-        case, response = sent.case, sent.response
-        if isinstance(case, SkippedProbe) or response is None:
+        case, seen = sent.case, sent.seen
+        if isinstance(case, SkippedProbe) or seen is None:
             return None
-        record = record_of(sent.item, case, response, sent.method, self._catalog.protocol)
-        flaws = tuple(flaw._replace(detail=self._probing.redacted(flaw.detail)) for flaw in record.flaws)
-        failure = self._store(sent, case, response, flaws)
-        return record._replace(response=self._text(response), flaws=flaws, failure=failure)
+        flaws = tuple(flaw._replace(detail=self._probing.redacted(flaw.detail)) for flaw in seen.flaws)
+        seen = seen._replace(text=self._probing.redacted(seen.text), flaws=flaws)
+        return _record(case, seen)._replace(failure=self._store(sent, case, seen))
 
-    def _store(
-        self, sent: SentProbe, case: ProbeCase, response: Response, flaws: tuple[ResponseFlaw, ...]
-    ) -> str | None:
+    def _store(self, sent: SentProbe, case: ProbeCase, seen: SeenResponse) -> str | None:
         """Store a failure; its id, or None if the probe did not fail."""
-        outcome = failed_as(case, response, flaws)
+        outcome = failed_as(case, seen)
         if outcome is None:
             return None
+        tool = sent.item.name if sent.item.kind == "tool" else None
         failed = StoredFailure.of(
             self._plan.target,
-            tool=sent.item.name if sent.item.kind == "tool" else None,
+            tool=tool,
             probe=case.probe,
             method=sent.method,
-            params=sent.params,
+            params=sent.params if tool is None else {"name": tool, "arguments": case.sent_arguments()},
             outcome=outcome,
             what=case.description,
             is_valid=case.expects == "success",
-            answer=self._text(response),
+            answer=seen.text,
             limit=self._plan.limit,
         )
         self._stored[failed.id] = failed
@@ -197,59 +226,73 @@ class _Evidence:
                 yield Untested(what, self._probing.trouble or "not reached")
             elif probes is not None and probes.problem:
                 yield Untested(what, f"no valid call could be generated: {probes.problem}; pass one with --args")
-            elif (weakness := _weakness(sent, self._catalog.protocol)) is not None:
+            elif (weakness := _weakness(sent)) is not None:
                 yield Untested(f"{what}, in part", weakness)
+            if id(tool) in self._probing.stopped:
+                yield Untested(f"{what}, in part", self._probing.stopped[id(tool)])
+            if sent and probes is not None and probes.calls_left_out:
+                left_out, limit = plural(probes.calls_left_out, "probe"), self._plan.max_calls
+                yield Untested(f"{what}, in part", f"{left_out} left out: --max-calls {limit:,}")
 
 
 def record_of(item: Item, case: ProbeCase, response: Response, method: str, revision: str | None) -> ProbeRecord:
     """The record of a case and its response, which may still contain secrets."""
-    flaws: tuple[ResponseFlaw, ...] = ()
-    if method == "tools/call":
-        flaws = flaws_in(response, revision, OutputContract(item.fields.get("outputSchema")))
+    output = OutputContract(item.fields.get("outputSchema")) if method == "tools/call" else None
+    return _record(case, seen_response(response, case.sent_arguments(), revision, output))
+
+
+def _record(case: ProbeCase, seen: SeenResponse) -> ProbeRecord:
     return ProbeRecord(
         probe=case.probe,
         description=case.description,
         expects=case.expects,
-        outcome=response.outcome,
+        outcome=seen.outcome,
         fault=case.fault,
         keyword=case.keyword,
         schema_pointer=case.schema_pointer,
-        request=as_json(case.arguments),
-        response=response.text,
-        code=response.code,
-        flaws=flaws,
+        request=as_json(case.sent_arguments()),
+        response=seen.text,
+        code=seen.code,
+        flaws=seen.flaws,
+        argument=case.argument,
+        is_lenient=case.is_lenient and not case.is_promise,
     )
 
 
-def _weakness(sent: list[SentProbe], revision: str | None) -> str | None:
+def _valid_response(sent: list[SentProbe]) -> SeenResponse | None:
+    """What was seen of the last valid call of a tool."""
+    return next((each.seen for each in reversed(sent) if each.case.probe == "baseline" and each.seen is not None), None)
+
+
+def _weakness(sent: list[SentProbe]) -> str | None:
     """Why the probes of a tool prove little: its last valid call failed. None if it succeeded."""
-    for each in reversed(sent):
-        if each.case.probe == "baseline" and each.response is not None:
-            what = _BASELINE_OUTCOMES.get(each.response.outcome, "fails")
-            if each.response.outcome == "accepted":
-                flaws = flaws_in(each.response, revision, OutputContract(None))
-                if all(flaw.kind != "error-as-success" for flaw in flaws):
-                    return None
-                what = "reports an error"
-            how = "pass better arguments with `--args`, or `args` in a suite"
-            return f"the valid call {what}, so its probes prove little; {how}"
-    return None
+    valid = _valid_response(sent)
+    if valid is None or valid.is_success:
+        return None
+    what = "reports an error" if valid.outcome == "accepted" else _BASELINE_OUTCOMES.get(valid.outcome, "fails")
+    how = "pass better arguments with `--args`, or `args` in a suite"
+    return f"the valid call {what}, so its probes prove little; {how}"
 
 
 def _without_repeated_hangs(sent: list[SentProbe]) -> list[SentProbe]:
     """Skip the probes that hang if the valid call does, too: that is one failure, not several."""
-    hangs = {each.case.probe for each in sent if each.response is not None and each.response.outcome == "hang"}
-    if "baseline" not in hangs:
+    valid = _valid_response(sent)
+    if valid is None or valid.outcome != "hang":
         return sent
     reason = "the valid call times out, too"
     return [
-        each
-        if each.case.probe == "baseline" or each.case.probe not in hangs
-        else each._replace(case=SkippedProbe(each.case.probe, reason, True, each.case.declared), response=None)
+        each._replace(case=SkippedProbe(each.case.probe, reason, True, each.case.declared), seen=None)
+        if isinstance(each.case, ProbeCase)
+        and each.case.probe != "baseline"
+        and each.seen is not None
+        and each.seen.outcome == "hang"
+        else each
         for each in sent
     ]
 
 
 def default_checks(*, explores: bool) -> list[str]:
-    """The probes that are sent by default: the five of the negative path, and for `prove` those of the protocol."""
-    return [*CHECKS, *(protocol_probes.NAMES if explores else ())]
+    """The probes that are sent by default: the five of the negative path, and for `prove` all there are."""
+    if not explores:
+        return list(CHECKS)
+    return ["unknown_tool", *PROVE_CHECKS, *protocol_probes.NAMES]

@@ -123,6 +123,8 @@ def _probe_checks(result: TargetResult) -> Iterator[Check]:
     counting, suppressed = _by_rule(result.findings), _by_rule(result.suppressed)
     for probe in result.probes:
         name = probe.probe if probe.tool is None else f"{probe.probe} {probe.tool}"
+        if result.payload.kind == "prove" and probe.argument:  # a tool has several such probes
+            name = f"{name}: {probe.reason}"
         reason = probe.reason or probe.outcome.replace("_", " ")
         if probe.passed is None and (probe.probe != "baseline" or probe.outcome != "accepted"):
             yield Check("probe", name, "skipped", message=f"exploratory: {reason}" if probe.is_exploratory else reason)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mcproof.results.findings import IS_BREAKING
 from mcproof.results.proof import negative_path, promises
 from mcproof.results.records import (
+    PROVE_VERSION,
     SCHEMA_VERSION,
     cell_record,
     encode,
@@ -42,7 +43,7 @@ def document(run: RunResult) -> Iterator[str]:
         yield from [_trouble_document(result.trouble)] if result.trouble is not None else write(result, notices)
         yield "\n"
         return
-    yield f'{{"schema_version": {SCHEMA_VERSION},\n"targets": [\n'
+    yield f'{{"schema_version": {_version(run.kind)},\n"targets": [\n'
     for number, result in enumerate(run.targets):
         yield ",\n" if number else ""
         if result.trouble is not None:
@@ -50,6 +51,10 @@ def document(run: RunResult) -> Iterator[str]:
         else:
             yield from write(result, {})
     yield "\n]" + _members(notices) + "}\n"
+
+
+def _version(kind: Kind) -> int:
+    return PROVE_VERSION if kind == "prove" else SCHEMA_VERSION
 
 
 def _trouble_document(trouble: Trouble, target: str | None = None) -> str:
@@ -161,7 +166,7 @@ def _findings_document(
 
     Further `lists`, one entry a line, follow the findings.
     """
-    members = {"schema_version": SCHEMA_VERSION, "target": result.target, **head}
+    members = {"schema_version": _version(result.payload.kind), "target": result.target, **head}
     yield "{" + "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in members.items())
     yield from listed("findings", map(finding_line, result.findings))
     for key, lines in (lists or {}).items():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import plural
 from mcproof.report.markdown import code, escaped
-from mcproof.report.matrix_grid import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
+from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import arguments_text, probe_sentence
 from mcproof.results.proof import predictions
 
@@ -34,9 +34,9 @@ def call_sections(result: TargetResult) -> Iterator[str]:
             yield f"\n### {TITLES[kind]}\n\n"
             yield from _table(grid)
         yield from _server(server_probes(result.probes))
-        for rules, fault, tools in predictions(result.matrix):
+        for rules, column, tools in predictions(result.matrix):
             warned = f"warned about {plural(len(tools), 'tool')}: {_names(tools)}"
-            yield f"\n{FAULTS[fault]} not enforced: {', '.join(map(code, rules))} {warned}\n"
+            yield f"\n{column} not enforced: {', '.join(map(code, rules))} {warned}\n"
 
 
 def _table(grid: Grid) -> Iterator[str]:
@@ -47,9 +47,7 @@ def _table(grid: Grid) -> Iterator[str]:
 
 
 def _drawn(square: Square | None) -> str:
-    if square is None:
-        return ""
-    return square.mark.symbol + ("?" if square.is_doubtful else "")
+    return "" if square is None else square.label(square.mark.symbol)
 
 
 def _meaning(mark: Mark, count: int) -> str:

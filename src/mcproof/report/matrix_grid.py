@@ -7,22 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.results.proof import Cell, ProbeResult
+    from mcproof.results.proof import Cell, Column, ProbeResult
 
-FAULTS = {
-    "FAULT-SCHEMA-MISSING-REQUIRED": "missing",
-    "FAULT-SCHEMA-TYPE-MISMATCH": "type",
-    "FAULT-SCHEMA-UNEXPECTED-FIELD": "extra",
-    "FAULT-INPUT-OVERSIZED": "size",
-}
-"""The columns of the matrix, and their titles."""
-
-MEANINGS = {
+MEANINGS: dict[Column, str] = {
     "missing": "a required argument is missing",
     "type": "an argument has the wrong type",
     "extra": "an unknown argument is passed",
-    "size": "a text is too long",
+    "size": "a text or a list is too long",
+    "values": "a value is out of range or not allowed",
 }
+"""The columns of the matrix, and what goes wrong in each."""
 
 PROBES = {
     "baseline": "valid",
@@ -53,7 +47,8 @@ class Mark(NamedTuple):
         return f"{self.word}s" if count != 1 and self.word.endswith(("promise", "rule")) else self.word
 
 
-DOUBTFUL = Mark("doubtful", "?", "?", "fair", "the valid call fails too, so a rejection proves little")
+LENIENT = Mark("lenient", "~", "~", "fair", 'accepted though of another type, such as "5" for 5')
+"""Stands beside a cell, with the number of such values."""
 
 NOT_TESTED = "not tested"
 
@@ -64,6 +59,8 @@ VERDICTS = {
         Mark("broken promise", "✗", "X", "bad", "promised and not kept"),
         Mark("hidden rule", "◆", "*", "fair", "enforced, though the schema does not declare it"),
         Mark("open", "○", "o", "open", "neither promised nor kept"),
+        Mark("partly tried", "◐", "/", "fair", "kept as far as it was tried"),
+        Mark("not shown", "?", "?", "fair", "the responses are those of the valid call, or about something else"),
         Mark(NOT_TESTED, "·", ".", "none"),
         Mark("not applicable", "–", "-", "none", "nothing to promise"),
     )
@@ -77,6 +74,8 @@ _PROBE_MARKS = {
         Mark("valid call rejected", "!", "!", "fair", "the probes of this tool prove little"),
         Mark("rejected", "◆", "*", "fair", "though the schema does not declare it"),
         Mark("open", "○", "o", "open", "accepted, and the schema allows it"),
+        LENIENT,
+        Mark("not shown", "?", "?", "fair", "the response is that of the valid call, or about something else"),
         Mark(NOT_TESTED, "·", ".", "none"),
         Mark("not applicable", "–", "-", "none", "nothing to violate"),
     )
@@ -91,6 +90,10 @@ def mark_of(probe: ProbeResult) -> Mark:
         return _PROBE_MARKS[probe.outcome.replace("_", " ")]
     if probe.probe == "baseline":
         return _PROBE_MARKS["passed" if probe.outcome == "accepted" else "valid call rejected"]
+    if not probe.is_exploratory:
+        return _PROBE_MARKS["not shown"]
+    if probe.is_lenient:
+        return _PROBE_MARKS["passed"] if probe.outcome == "rejected" else LENIENT
     return _PROBE_MARKS["rejected" if probe.outcome == "rejected" else "open"]
 
 
@@ -99,8 +102,16 @@ class Square(NamedTuple):
 
     mark: Mark
     reason: str = ""
-    is_doubtful: bool = False
-    """Whether the valid call fails too."""
+    ratio: str = ""
+    """How many promises are kept of those tried: `3/4`; empty if nothing is promised."""
+    lenient: int = 0
+    """How many values were converted instead of refused."""
+
+    def label(self, symbol: str) -> str:
+        """The square as text: `✓ 3/4 ~2`."""
+        return " ".join(
+            [symbol, *([self.ratio] if self.ratio else []), *([f"~{self.lenient}"] if self.lenient else [])]
+        )
 
 
 class Row(NamedTuple):
@@ -123,24 +134,28 @@ class Grid(NamedTuple):
     rows: list[Row]
 
     def legend(self) -> list[tuple[Mark, int]]:
-        """Return the marks that occur and how often, the best first, doubts last."""
+        """Return the marks that occur and how often, the best first."""
         squares = [each for row in self.rows for each in row.squares if each is not None]
-        return counted([each.mark for each in squares] + [DOUBTFUL for each in squares if each.is_doubtful])
+        lenient = sum(each.lenient for each in squares)
+        return [*counted([each.mark for each in squares]), *([(LENIENT, lenient)] if lenient else [])]
 
 
 def counted(marks: list[Mark]) -> list[tuple[Mark, int]]:
     """Return the marks that occur and how often, in the order of a legend."""
-    known = dict.fromkeys((*VERDICTS.values(), *_PROBE_MARKS.values(), DOUBTFUL))
-    ranked = sorted(known, key=lambda mark: (mark == DOUBTFUL, mark.tone == "none"))
+    known = dict.fromkeys((*VERDICTS.values(), *_PROBE_MARKS.values()))
+    ranked = sorted(known, key=lambda mark: mark.tone == "none")
     return [(mark, marks.count(mark)) for mark in ranked if mark in marks]
 
 
 def matrix_grid(matrix: Iterable[Cell]) -> Grid:
     """Return the contract matrix as a grid."""
-    squares = (
-        (cell.tool, cell.fault, Square(VERDICTS[cell.verdict], cell.reason, cell.is_doubtful)) for cell in matrix
-    )
-    return Grid(list(FAULTS.values()), _rows(squares, list(FAULTS)))
+    squares = ((cell.tool, cell.column, _square(cell)) for cell in matrix)
+    return Grid(list(MEANINGS), _rows(squares, list(MEANINGS)))
+
+
+def _square(cell: Cell) -> Square:
+    ratio = f"{cell.refused}/{cell.tried}" if cell.declared and cell.tried else ""
+    return Square(VERDICTS[cell.verdict], cell.reason, ratio, cell.lenient)
 
 
 def probe_grid(probes: Iterable[ProbeResult]) -> Grid:

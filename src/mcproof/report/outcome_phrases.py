@@ -41,13 +41,13 @@ def summary_sentence(result: TargetResult) -> str:
 
 
 def promise_sentence(matrix: list[Cell]) -> str:
-    declared, kept, broken, not_tested, doubtful = promises(matrix)
+    declared, kept, broken, not_shown, not_tested = promises(matrix)
     if not matrix:
         return "no tools to test"
     if not declared:
         return "the schemas make no promises"
-    doubts = f" ({doubtful:,} doubtful)" if doubtful else ""
-    return f"{plural(declared, 'promise')}: {kept:,} kept{doubts}, {broken:,} broken, {not_tested:,} not tested"
+    unclear = f", {not_shown:,} not shown" if not_shown else ""
+    return f"{plural(declared, 'promise')}: {kept:,} kept, {broken:,} broken{unclear}, {not_tested:,} not tested"
 
 
 def probe_sentence(probes: list[ProbeResult]) -> str:

@@ -19,6 +19,7 @@ _RULE_OF_PROBE = {
     "wrong_type": "WIR-013",
     "extra_field": "WIR-014",
     "oversized": "WIR-015",
+    "wrong_value": "WIR-016",
     "unknown_method": "WIR-025",
     "not_json": "WIR-026",
     "bad_version": "WIR-027",

@@ -27,24 +27,48 @@ class ProbeResult(NamedTuple):
     """The parameters as sent, cropped."""
     answer: str = ""
     """The response as received, cropped; or why there is none."""
+    argument: str = ""
+    """The path of the argument that it is about; empty for none."""
+    is_lenient: bool = False
+    """Whether servers commonly convert the invalid value to a valid one."""
 
 
-Verdict = Literal["proven", "broken promise", "hidden rule", "open", "not tested", "not applicable"]
+Column = Literal["missing", "type", "extra", "size", "values"]
+Verdict = Literal[
+    "proven",
+    "broken promise",
+    "hidden rule",
+    "open",
+    "partly tried",
+    "not shown",
+    "not tested",
+    "not applicable",
+]
 
 
 class Cell(NamedTuple):
-    """One fault of one tool in the contract matrix."""
+    """One kind of promise of one tool in the contract matrix."""
 
     tool: str
-    fault: str
+    column: Column
+    fault: str | None
+    """The fault that an acceptance proves; None for values."""
     declared: bool | None
-    """Whether the schema promises it; None if there is nothing to promise."""
+    """Whether the schema makes such a promise; None if there is nothing to promise."""
     kept: bool | None
     """Whether the server rejects violations; None if unknown."""
     verdict: Verdict
+    tried: int = 0
+    """How many promises were tried; for a promise that is not declared, how many calls."""
+    refused: int = 0
+    """How many of those the server keeps: it refused every call that breaks them."""
+    lenient: int = 0
+    """How many values of a wrong type, or almost right, were converted instead of refused."""
+    left_out: int = 0
+    """How many promises were not tried, or not in full."""
+    arguments: tuple[str, ...] = ()
+    """The arguments that the verdict rests on."""
     reason: str = ""
-    is_doubtful: bool = False
-    """Whether the valid call fails too, so that a rejection proves little."""
     predicted_by: tuple[str, ...] = ()
     """The ids of the static rules that predicted the verdict."""
 
@@ -115,33 +139,34 @@ class Promises(NamedTuple):
     declared: int
     kept: int
     broken: int
+    not_shown: int
+    """How many got the same response as the valid call, or one about something else."""
     not_tested: int
-    doubtful: int
-    """How many of those kept prove little, because the valid call is rejected too."""
 
 
 def promises(matrix: Iterable[Cell]) -> Promises:
     """Count the promises of a matrix."""
     promised = [cell for cell in matrix if cell.declared]
-    verdicts = [cell.verdict for cell in promised]
-    kept, broken = verdicts.count("proven"), verdicts.count("broken promise")
-    doubtful = sum(cell.is_doubtful and cell.verdict == "proven" for cell in promised)
-    return Promises(len(verdicts), kept, broken, len(verdicts) - kept - broken, doubtful)
+    tried = sum(cell.tried for cell in promised)
+    kept = sum(cell.refused for cell in promised)
+    broken = sum(cell.tried - cell.refused for cell in promised if cell.verdict == "broken promise")
+    left_out = sum(cell.left_out for cell in promised)
+    return Promises(tried + left_out, kept, broken, tried - kept - broken, left_out)
 
 
 class Prediction(NamedTuple):
     """A fault that static rules predicted and probes confirmed, and the tools that have it."""
 
     rules: tuple[str, ...]
-    fault: str
+    column: Column
     tools: list[str]
 
 
 def predictions(matrix: Iterable[Cell]) -> list[Prediction]:
-    """Return the confirmed predictions of a matrix, by rules and fault."""
-    found: dict[tuple[tuple[str, ...], str], Prediction] = {}
+    """Return the confirmed predictions of a matrix, by rules and column."""
+    found: dict[tuple[tuple[str, ...], Column], Prediction] = {}
     for cell in matrix:
         if cell.verdict == "open" and cell.predicted_by:
-            key = (cell.predicted_by, cell.fault)
+            key = (cell.predicted_by, cell.column)
             found.setdefault(key, Prediction(*key, [])).tools.append(cell.tool)
     return list(found.values())

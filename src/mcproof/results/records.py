@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from mcproof.results.suite_tests import TestResult
 
 SCHEMA_VERSION = 1
+"""The version of the formats that have not changed incompatibly."""
+PROVE_VERSION = 2
+"""The version of the document of `prove`: since 2, its matrix has a column for values, and counts."""
 """The version of every JSON document; their schemas are in `mcproof/report/schemas`."""
 
 Record = dict[str, Any]
@@ -104,18 +107,25 @@ def probe_record(each: ProbeResult) -> Record:
         "exploratory": each.is_exploratory,
         "request": each.request,
         "answer": each.answer,
+        "argument": each.argument,
+        "lenient": each.is_lenient,
     }
 
 
 def cell_record(each: Cell) -> Record:
     return {
         "tool": each.tool,
+        "column": each.column,
         "fault": each.fault,
         "declared": each.declared,
         "kept": each.kept,
+        "tried": each.tried,
+        "refused": each.refused,
+        "lenient": each.lenient,
+        "left_out": each.left_out,
+        "arguments": list(each.arguments),
         "verdict": each.verdict,
         "reason": each.reason,
-        "doubtful": each.is_doubtful,
         "predicted_by": list(each.predicted_by),
     }
 

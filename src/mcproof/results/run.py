@@ -139,6 +139,8 @@ class TargetResult(NamedTuple):
         """Whether a run that calls the server judged anything."""
         if self.payload.kind == "fuzz":
             return self.payload.fuzzing.cases > 0
+        if any(gate.gate == "tested" and not gate.passed for gate in self.gates):
+            return False
         return any(each.passed is not None for each in self.probes) or any(
             cell.kept is not None for cell in self.matrix
         )

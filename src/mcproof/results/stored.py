@@ -19,7 +19,6 @@ from mcproof.results.payloads import (
 )
 from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
 from mcproof.results.records import (
-    SCHEMA_VERSION,
     Record,
     cell_record,
     encode,
@@ -43,6 +42,8 @@ if TYPE_CHECKING:
 
     from mcproof.results.payloads import Payload
 
+RUN_VERSION = 2
+"""The version of run reports; one of version 1 is read unless it has probes."""
 KIND = "run"
 """Distinguishes a run report from other documents of mcproof."""
 
@@ -50,7 +51,7 @@ KIND = "run"
 def run_document(run: RunResult) -> Iterator[str]:
     """Write a result. The timings, which differ from run to run, are on the last line."""
     head = {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": RUN_VERSION,
         "kind": KIND,
         "mcproof": run.version,
         "command": run.command,
@@ -169,8 +170,8 @@ def read_run(data: bytes, name: str) -> RunResult:
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise InputError("not a run report; `--report FILE` of a command writes one", file=name)
     version = document.get("schema_version")
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise InputError(f"run report of a newer mcproof; this one reads schema version {SCHEMA_VERSION}", file=name)
+    if isinstance(version, int) and version > RUN_VERSION:
+        raise InputError(f"run report of a newer mcproof; this one reads schema version {RUN_VERSION}", file=name)
     if damage := _damage(document) or _contradiction(document):
         raise InputError(f"invalid run report: {damage}", file=name)
     return _run(document)
@@ -314,12 +315,13 @@ def _read_tests(records: list[Record], seconds: list[float]) -> list[TestResult]
 
 
 def _read_probe(record: Record) -> ProbeResult:
-    return ProbeResult(is_exploratory=record["exploratory"], **_without(record, "exploratory"))
+    rest = _without(record, "exploratory", "lenient")
+    return ProbeResult(is_exploratory=record["exploratory"], is_lenient=record["lenient"], **rest)
 
 
 def _read_cell(record: Record) -> Cell:
-    rest = _without(record, "doubtful", "predicted_by")
-    return Cell(is_doubtful=record["doubtful"], predicted_by=tuple(record["predicted_by"]), **rest)
+    rest = _without(record, "arguments", "predicted_by")
+    return Cell(arguments=tuple(record["arguments"]), predicted_by=tuple(record["predicted_by"]), **rest)
 
 
 def _read_fuzzing(record: Record) -> Fuzzing:

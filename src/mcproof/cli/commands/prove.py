@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from mcproof.cli.commands.probe import add_probing, parse_probing
 from mcproof.cli.outputs import parse_outputs
-from mcproof.cli.parser import Parser
+from mcproof.cli.parser import Parser, whole_number
 from mcproof.cli.request_runner import run_command
+from mcproof.exchange.probe_facts import MAX_CALLS
 from mcproof.execution.run_requests import ProveRequest
 
 
@@ -14,10 +15,23 @@ def parser() -> Parser:
         "prove", "Show which promises of its schemas a live server keeps: the strict rules and the probes side by side."
     )
     add_probing(parser)
+    parser.add_argument(
+        "--max-calls",
+        type=whole_number("calls", 1, 1_000_000),
+        default=MAX_CALLS,
+        metavar="N",
+        help=f"probes per tool; one of each kind first (default {MAX_CALLS})",
+    )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help='also fail if a value of a wrong type is converted, such as "5" for 5',
+    )
     return parser
 
 
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     outputs = parse_outputs(options)
-    return run_command(parse_probing(ProveRequest, options, outputs), outputs)
+    request = parse_probing(ProveRequest, options, outputs)
+    return run_command(request._replace(max_calls=options.max_calls, is_strict=options.strict), outputs)

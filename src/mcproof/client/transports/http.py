@@ -141,7 +141,7 @@ class StreamableHttp(_HttpTransport):
             self.peer.note("truncated", "the event stream ended inside an event")
         raise LostError("the event stream ended without the response")
 
-    async def close(self) -> ProcessEnd | None:
+    async def close(self, _grace: float | None = None) -> ProcessEnd | None:
         await self.peer.close()
         if self._client is not None:
             try:
@@ -228,7 +228,7 @@ class LegacySse(_HttpTransport):
             if not response.is_success:
                 raise _refusal(response, await _body(response))
 
-    async def close(self) -> ProcessEnd | None:
+    async def close(self, _grace: float | None = None) -> ProcessEnd | None:
         await self.peer.close()
         try:
             if self._task is not None:

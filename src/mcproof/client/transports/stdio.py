@@ -30,6 +30,8 @@ LAST_LINES = 10
 CHUNK = 256 * 1024
 GRACE = 2.0
 """Seconds until a process must exit after its stdin was closed, and again after SIGTERM."""
+DRAIN = 0.5
+"""Seconds to read the rest of the output of a process that has ended."""
 
 _POLL = 0.01
 _POLL_RARELY = 0.1
@@ -49,6 +51,8 @@ class Stdio:
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._stderr = bytearray()
+        self._is_signalled = False
+        """Whether a signal may have ended the process within a line."""
         self.peer = Peer(self._write)
 
     async def open(self) -> None:
@@ -114,7 +118,7 @@ class Stdio:
                     self.peer.receive(bytes(line.removesuffix(b"\r")))
                     line.clear()
                     is_too_long = False
-        if line.strip():
+        if line.strip() and not self._is_signalled:
             self.peer.note("truncated", line[:400].decode(errors="backslashreplace"))
         await self._settle()
         self.peer.fail(LostError(self.obituary()))
@@ -165,10 +169,11 @@ class Stdio:
         return cpu_usage(self._process.pid) if self._process is not None else None
 
     def kill(self) -> None:
+        self._is_signalled = True
         if self._process is not None:
             _signal_group(self._process, signal.SIGKILL)
 
-    async def close(self) -> ProcessEnd | None:
+    async def close(self, grace: float | None = None) -> ProcessEnd | None:
         """End the process and its children: close stdin, then SIGTERM, then SIGKILL."""
         process = self._process
         if process is None:
@@ -178,14 +183,16 @@ class Stdio:
         try:
             if process.stdin is not None:
                 process.stdin.close()
-            if not died and not await _ends(process, GRACE):
+            if not died and not await _ends(process, GRACE if grace is None else grace):
                 how = "terminated"
+                self._is_signalled = True
                 _signal_group(process, signal.SIGTERM)
                 if not await _ends(process, GRACE):
                     how = "killed"
         finally:
             _signal_group(process, signal.SIGKILL)  # including its children
             STARTED.kill(self._mark)
+            await asyncio.wait(self._tasks[:1], timeout=DRAIN)  # what was printed at the end
             await self._stop(process)
         if how == "killed" and process.returncode == -signal.SIGTERM:
             how = "terminated"  # just too late for the poll

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from mcproof.client.session import Response
     from mcproof.exchange.probe_facts import CaseOutcome
     from mcproof.exchange.responses import OutputContract
-    from mcproof.prove.probes import ProbeCase
+    from mcproof.prove.probe_cases import ProbeCase
+    from mcproof.prove.seen_responses import SeenResponse
 
 _VIOLATIONS = ("structured-invalid", "structured-missing", "malformed-content")
 _PARTICULARS = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?(?: seconds?)?|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
@@ -71,7 +72,7 @@ def flaws_in(response: Response, revision: str | None, output: OutputContract) -
     return tuple(flaws_of(response.message.result, revision, output))
 
 
-def passed(case: ProbeCase, response: Response) -> bool | None:
+def passed(case: ProbeCase, response: Response | SeenResponse) -> bool | None:
     """Whether a probe passed; None if it tests no promise."""
     is_response = response.outcome in ("accepted", "rejected")
     if case.is_exploratory or case.probe == "baseline":
@@ -81,15 +82,15 @@ def passed(case: ProbeCase, response: Response) -> bool | None:
     return response.outcome == ("accepted" if case.expects == "success" else "rejected")
 
 
-def failed_as(case: ProbeCase, response: Response, flaws: tuple[ResponseFlaw, ...]) -> CaseOutcome | None:
+def failed_as(case: ProbeCase, seen: SeenResponse) -> CaseOutcome | None:
     """The kind of failure that the response to a probe is; None if it is not a failure."""
-    if (failure := FAILURE_OF.get(response.outcome)) is not None:
+    if (failure := FAILURE_OF.get(seen.outcome)) is not None:
         return failure
-    if any(flaw.kind in _VIOLATIONS for flaw in flaws):
+    if any(flaw.kind in _VIOLATIONS for flaw in seen.flaws):
         return "protocol_violation"
-    if case.expects == "rejection" and response.outcome == "accepted":
+    if case.expects == "rejection" and seen.outcome == "accepted":
         return None if case.any_response_passes and not case.keyword else "accepted"
-    return "protocol_violation" if passed(case, response) is False else None
+    return "protocol_violation" if passed(case, seen) is False else None
 
 
 def judge(

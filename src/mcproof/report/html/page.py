@@ -15,7 +15,7 @@ from mcproof.report.html.finding_views import count_levels, rules_used, rulesets
 from mcproof.report.html.suite_views import all_tests, by_outcome, tests_headline
 from mcproof.report.html.target_view import TargetView
 from mcproof.report.html.wording import GRADE_TONES, LOOKS, words_of
-from mcproof.report.matrix_grid import FAULTS, MEANINGS, mark_of
+from mcproof.report.matrix_grid import MEANINGS, mark_of
 from mcproof.report.outcome_phrases import arguments_text
 from mcproof.results.proof import predictions
 from mcproof.results.suite_tests import OUTCOMES
@@ -33,7 +33,6 @@ _ICON_COLOURS = {"good": "#1a6b3c", "fair": "#8a5300", "bad": "#b3261e"}
 
 _HELPERS = {
     "BONUS_LENGTH": BONUS_LENGTH,
-    "FAULTS": FAULTS,
     "MEANINGS": MEANINGS,
     "arguments_text": arguments_text,
     "duration": suite_views.duration,

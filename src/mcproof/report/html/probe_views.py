@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.report.html.wording import bar_width
-from mcproof.report.matrix_grid import DOUBTFUL, TITLES, matrix_grid, probe_grid, server_probes
+from mcproof.report.matrix_grid import LENIENT, TITLES, counted, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import probe_sentence
 
 if TYPE_CHECKING:
-    from mcproof.report.matrix_grid import Grid, Square
+    from mcproof.report.matrix_grid import Grid, Mark, Square
     from mcproof.results.proof import Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
 
@@ -22,6 +22,11 @@ class ToolEvidence(NamedTuple):
     tool: str
     anchor: str
     probes: list[ProbeResult]
+    """The probes that are shown."""
+    more: int
+    """How many more were refused, as promised."""
+    marks: list[tuple[Mark, int]]
+    """The marks of all probes and how often each occurs."""
 
 
 class OutcomeBar(NamedTuple):
@@ -65,17 +70,29 @@ class ProbeView:
         for each in self._result.probes:
             if each.tool is not None:
                 tools.setdefault(each.tool, []).append(each)
-        return [ToolEvidence(name, f"e{self._number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
+        return [_evidence(name, f"e{self._number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
 
     @property
     def anchors(self) -> dict[str, str]:
         return {each.tool: each.anchor for each in self.of_tools}
 
 
+def _evidence(tool: str, anchor: str, probes: list[ProbeResult]) -> ToolEvidence:
+    """Select the probes of a tool that are shown: of those that passed, the first of each kind."""
+    shown: list[ProbeResult] = []
+    kinds: set[str] = set()
+    for each in probes:
+        if not each.passed or each.probe not in kinds:
+            shown.append(each)
+        kinds.add(each.probe)
+    return ToolEvidence(tool, anchor, shown, len(probes) - len(shown), counted([mark_of(each) for each in probes]))
+
+
 def square_title(square: Square, column: str) -> str:
-    """Return the verdict, the reason and doubts of a square, for a tooltip."""
+    """Return the verdict and the reason of a square, for a tooltip."""
     mark = square.mark
-    parts = [f"{column}: {mark.word}", square.reason or mark.meaning, DOUBTFUL.meaning if square.is_doubtful else ""]
+    lenient = f"{square.lenient:,} {LENIENT.meaning}" if square.lenient else ""
+    parts = [f"{column}: {mark.word} {square.ratio}".rstrip(), square.reason or mark.meaning, lenient]
     return "; ".join(part for part in parts if part)
 
 

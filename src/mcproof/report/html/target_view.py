@@ -150,6 +150,7 @@ class TargetView:
             shares = [
                 Share("good", "✓", counts.kept, "kept"),
                 Share("bad", "✗", counts.broken, "broken"),
+                Share("fair", "?", counts.not_shown, "not shown"),
                 Share("none", "·", counts.not_tested, "not tested"),
             ]
         elif payload.kind == "probe":

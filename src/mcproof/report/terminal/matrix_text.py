@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural
-from mcproof.report.matrix_grid import FAULTS, TITLES, mark_of, matrix_grid, probe_grid, server_probes
+from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import probe_sentence, promise_sentence, split_static, static_sentence
 from mcproof.report.phrases import gate_sentence, scope_of
 from mcproof.report.terminal.frames import frame
@@ -56,27 +56,40 @@ def _text(result: TargetResult, heading: str, grid: Grid, style: Style) -> Itera
 
 def _grid(grid: Grid, style: Style) -> Iterator[str]:
     """Draw one row a tool, one column a fault, and a legend."""
-    left = style.width - 4 - sum(map(len, grid.titles))
-    gap = 2 if left >= 2 * len(grid.titles) + 12 else 1
-    widths = [len(title) + gap for title in grid.titles]
+    labels = _labels(grid, style)
+    widest = [max(map(len, column)) for column in zip(grid.titles, *labels, strict=True)]
+    longest = max(display_width(style.fitting(row.tool, NAME_WIDTH)) for row in grid.rows)
+    if style.width - 4 - sum(widest) - 2 * len(widest) < min(longest, 20):  # no room for the numbers
+        labels = [[label[:1] for label in row] for row in labels]
+        widest = list(map(len, grid.titles))
+    left = style.width - 4 - sum(widest)
+    gap = 2 if left >= 2 * len(widest) + 12 else 1
+    widths = [width + gap for width in widest]
     room = max(6, min(NAME_WIDTH, left - gap * len(widths)))
     names = [style.fitting(row.tool, room) for row in grid.rows]
     column = max(map(display_width, names))
     titles = "".join(title.ljust(width) for title, width in zip(grid.titles, widths, strict=True))
     yield style.paint(f"  {' ' * column}  {titles}".rstrip(), "dim") + "\n"
-    for row, name in zip(grid.rows, names, strict=True):
+    for row, name, symbols in zip(grid.rows, names, labels, strict=True):
         padded = name + " " * (column - display_width(name))
         shown = style.paint(padded, "dim") if row.was_left_out else padded
-        yield f"  {shown}  {_row(row, widths, style)}\n"
+        yield f"  {shown}  {_row(row, symbols, widths, style)}\n"
     yield "\n"
     yield from _legend(grid.legend(), style)
 
 
-def _row(row: Row, widths: list[int], style: Style) -> str:
-    """Draw the marks of a row, each at the left of its column; the symbols are distinct without colour."""
+def _labels(grid: Grid, style: Style) -> list[list[str]]:
+    """Return the text of each square, by row; each begins with its symbol."""
+    return [
+        ["" if square is None else square.label(_symbol(square.mark, style)) for square in row.squares]
+        for row in grid.rows
+    ]
+
+
+def _row(row: Row, labels: list[str], widths: list[int], style: Style) -> str:
+    """Draw the squares of a row, each at the left of its column; the symbols are distinct without colour."""
     drawn = []
-    for square, width in zip(row.squares, widths, strict=True):
-        symbol = "" if square is None else _symbol(square.mark, style) + ("?" if square.is_doubtful else "")
+    for square, symbol, width in zip(row.squares, labels, widths, strict=True):
         colour = "dim" if square is None else _COLOURS[square.mark.tone]
         drawn.append((symbol, colour, width))
     while drawn and not drawn[-1][0]:
@@ -132,7 +145,7 @@ def _predicted(result: TargetResult, style: Style) -> Iterator[str]:
     yield style.paint("Not enforced, as predicted", "bold") + "\n\n"
     for each in found:
         rules = ", ".join(each.rules)
-        head = f"{FAULTS[each.fault]}: {rules} warned about {plural(len(each.tools), 'tool')}: "
+        head = f"{each.column}: {rules} warned about {plural(len(each.tools), 'tool')}: "
         yield from _wrapped(head + _names(each.tools, style), style)
     yield "\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.exchange.connection_facts import LINGERING, SLOW_START
 from mcproof.exchange.revisions import REVISIONS
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog
     from mcproof.exchange.connection_facts import Anomaly, ConnectionFacts
-
-SLOW = 10.0
-"""Seconds after which common clients give up on a server."""
 
 SHOWN = 5
 """How many pieces of evidence a finding has."""
@@ -118,10 +116,14 @@ def slow_start(facts: ConnectionFacts) -> Iterator[Problem]:
 
     Why: the client gives up and reports the server as broken.
     Fix: respond first, and load slow parts when they are needed.
+
+    A slow server is started a second time. The time that the process waits for a CPU does not count.
     """
-    if facts.seconds_to_response > SLOW:
+    if facts.seconds_to_response > SLOW_START:
         seconds = round(facts.seconds_to_response, 1)
-        yield Problem(f"takes more than {SLOW:.0f} seconds until its first response", evidence={"seconds": seconds})
+        yield Problem(
+            f"takes more than {SLOW_START:.0f} seconds until its first response", evidence={"seconds": seconds}
+        )
 
 
 @rule("WIR-008", ruleset="wire", name="does-not-exit", severity="warning", category="transport")
@@ -130,8 +132,10 @@ def does_not_exit(facts: ConnectionFacts) -> Iterator[Problem]:
 
     Why: clients close stdin to end a server; such servers pile up in the background.
     Fix: exit at the end of stdin, including background threads.
+
+    A process has five seconds to exit, and a second one that was not asked for anything has ten.
     """
-    if facts.ending is not None and facts.ending.how in ("terminated", "killed"):
+    if facts.ending is not None and facts.ending.how in LINGERING:
         how = "had to be killed" if facts.ending.how == "killed" else "exits only on SIGTERM"
         yield Problem(f"does not exit when its stdin is closed; it {how}", evidence={"ending": facts.ending.how})
 

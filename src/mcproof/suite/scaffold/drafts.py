@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.exchange.probe_facts import CHECKS
 from mcproof.generation.valid_values import valid_arguments
+from mcproof.prove.negative_checks import checks_of_tool
 from mcproof.prove.permission import HOW_TO_ALLOW
-from mcproof.prove.probes import ProbeCase, probes_of_tool
+from mcproof.prove.probe_cases import ProbeCase
 from mcproof.suite.definition import METHODS
 from mcproof.text.yamlwriter import UnwritableError, scalar, to_yaml
 
@@ -188,7 +189,7 @@ def _applicable(tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return the probes that apply to a tool."""
     if not tool.parameters and not arguments:
         return ()
-    probes = probes_of_tool(tool, list(CHECKS), given=arguments, size=1, explores=False)
+    probes = checks_of_tool(tool, list(CHECKS), given=arguments, size=1)
     applicable = {each.probe for each in probes.cases if isinstance(each, ProbeCase)}
     return tuple(check for check in CHECKS if check == "unknown_tool" or check in applicable)
 

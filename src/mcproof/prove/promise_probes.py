@@ -1,0 +1,241 @@
+"""The probes of `prove`: every promise of a tool is broken, and what it does not promise is explored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.generation.mutation_points import with_value
+from mcproof.generation.promises import Promise, promises_of
+from mcproof.generation.valid_values import ValueBuilder, valid_arguments
+from mcproof.generation.value_constraints import TYPES
+from mcproof.prove.negative_checks import NO_PARAMETERS, SCHEMA_CHECKS, NegativeChecks, baseline_of
+from mcproof.prove.probe_cases import COLUMN_OF, PROBE_OF, ProbeCase, SkippedProbe, ToolProbes, column_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.catalog.model import Tool
+    from mcproof.generation.mutation_points import MutationPoint
+    from mcproof.generation.promises import PromiseCase, SchemaPromises
+    from mcproof.results.proof import Column
+
+PROVE_CHECKS = tuple(PROBE_OF.values())
+"""The probes that call a tool, in the order of the columns of the matrix."""
+_LARGE_LIST = 1_000
+_NOTHING_PROMISED: dict[Column, str] = {
+    "missing": "no argument is required",
+    "type": "no argument excludes a type",
+    "extra": "the schema allows additional arguments",
+    "size": "no argument is a string or a list of free size",
+    "values": "no argument has a range, a pattern, a format or a list of values",
+}
+
+
+def probes_of_promises(
+    tool: Tool, checks: list[str], *, given: dict[str, Any] | None, size: int, is_strict: bool, max_calls: int
+) -> ToolProbes:
+    """The probes of one tool, one of each column first, the rest in the order of the schema.
+
+    With `is_strict`, a value that servers commonly convert must be rejected, too.
+    """
+    schema = tool.schema if tool.schema is not None else {}
+    made = valid_arguments(schema) if given is None else None
+    base = given if made is None else made.value
+    literal = NegativeChecks(tool, base, size)
+    columns = [column for column, probe in PROBE_OF.items() if probe in checks]
+    if base is None:
+        skipped = [_untestable(literal, schema, column) for column in columns]
+        tool.release_tree()
+        return ToolProbes(tool, None, list(skipped), made.problem if made is not None else "")
+    baseline = baseline_of(base, is_given=given is not None)
+    probes = _Selection(literal, base, schema, size, is_strict).probes(tool, baseline, columns, max_calls)
+    tool.release_tree()
+    return probes
+
+
+def _untestable(literal: NegativeChecks, schema: dict[str, Any], column: Column) -> SkippedProbe:
+    probe = PROBE_OF[column]
+    if column != "extra" and not literal.has_parameters:
+        return SkippedProbe(probe, NO_PARAMETERS, False)
+    if probe in SCHEMA_CHECKS:
+        return literal.untestable(probe)
+    reason = literal.untestable(SCHEMA_CHECKS[0]).reason
+    return SkippedProbe(probe, reason, True, _declares_values(schema))
+
+
+_VALUE_KEYWORDS = frozenset(
+    {"enum", "const", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+    | {"multipleOf", "minLength", "minItems", "uniqueItems", "contains", "minProperties", "maxProperties"}
+)
+
+
+def _declares_values(schema: dict[str, Any]) -> bool:
+    """Whether a top-level property has a keyword about values."""
+    properties = schema.get("properties")
+    schemas = properties.values() if isinstance(properties, dict) else ()
+    return any(isinstance(each, dict) and not _VALUE_KEYWORDS.isdisjoint(each) for each in schemas)
+
+
+class _Selection:
+    """Chooses the probes of one tool."""
+
+    def __init__(
+        self, literal: NegativeChecks, base: dict[str, Any], schema: dict[str, Any], size: int, is_strict: bool
+    ) -> None:
+        self._literal = literal
+        self._base = base
+        self._size = size
+        self._is_strict = is_strict
+        self._promises: SchemaPromises | None = None
+        if literal.is_validating:
+            self._promises = promises_of(ValueBuilder(schema, literal.oracle), base)
+        self._breaking = list(self._breaking_cases())
+        self._exploring = list(self._exploring_cases())
+
+    def probes(self, tool: Tool, baseline: ProbeCase, columns: list[Column], max_calls: int) -> ToolProbes:
+        """The probes of some columns, at most as many as allowed."""
+        ordered = [case for case in self._ordered() if COLUMN_OF[case.probe] in columns]
+        cases: list[ProbeCase | SkippedProbe] = list(ordered[:max_calls])
+        present = {case.probe for case in ordered}
+        unbreakable = [each for each in self._unbreakable() if column_of(each.keyword) in columns]
+        unbroken = {column_of(each.keyword) for each in unbreakable}
+        for column in columns:
+            if PROBE_OF[column] not in present:
+                cases.append(self._unbroken(column) if column in unbroken else self._inapplicable(column))
+        unsent = [case.promise for case in ordered[max_calls:] if case.is_promise]
+        return ToolProbes(
+            tool=tool,
+            baseline=baseline,
+            cases=cases,
+            left_out=tuple(dict.fromkeys([*unsent, *unbreakable])),
+            calls_left_out=len(ordered[max_calls:]),
+        )
+
+    def _ordered(self) -> list[ProbeCase]:
+        """The first case of each column, then promises, explorations and conversions in the order of the schema."""
+        promised = [case for case in self._breaking if case.is_promise]
+        lenient = [case for case in self._breaking if not case.is_promise]
+        others = [*promised, *self._exploring, *lenient]
+        first = [case for probe in PROVE_CHECKS if (case := self._first(probe, others)) is not None]
+        chosen = set(map(id, first))
+        return [*first, *(case for case in others if id(case) not in chosen)]
+
+    def _first(self, probe: str, cases: list[ProbeCase]) -> ProbeCase | None:
+        """The case of a probe that the negative path sends, or else the first."""
+        own = [case for case in cases if case.probe == probe]
+        if probe in SCHEMA_CHECKS and probe != "oversized":
+            usual = next(self._literal.cases(probe), None)
+            for case in own:
+                if usual is not None and case.arguments == usual.arguments:
+                    return case
+        return next(iter(own), None)
+
+    def _inapplicable(self, column: Column) -> SkippedProbe:
+        if column != "extra" and not self._literal.has_parameters:
+            return SkippedProbe(PROBE_OF[column], NO_PARAMETERS, False)
+        return SkippedProbe(PROBE_OF[column], _NOTHING_PROMISED[column], False)
+
+    def _unbroken(self, column: Column) -> SkippedProbe:
+        return SkippedProbe(PROBE_OF[column], "no call that breaks the promise could be generated", True, True)
+
+    def _unbreakable(self) -> list[Promise]:
+        if self._promises is None:
+            return []
+        if self._promises.is_complete:
+            return self._promises.unbreakable
+        unknown = [Promise("…", keyword) for keyword in dict.fromkeys(c.promise.keyword for c in self._promises.cases)]
+        return [*self._promises.unbreakable, *unknown]
+
+    def _breaking_cases(self) -> Iterator[ProbeCase]:
+        """The cases that break a promise; for a schema that cannot be validated, those of its literal top level."""
+        if self._promises is None:
+            for check in SCHEMA_CHECKS:
+                cases = self._literal.cases(check) if check != "oversized" else self._literal.free_texts()
+                yield from (case for case in cases if case.is_promise)
+            return
+        large = self._large_string(self._promises.points, is_bounded=True)
+        large_case = next(large, None)
+        if large_case is not None:
+            yield large_case
+        for case in self._promises.cases:
+            yield _probe_case(case, is_strict=self._is_strict)
+
+    def _exploring_cases(self) -> Iterator[ProbeCase]:
+        """The cases for what the schema does not promise; large values wherever it sets no bound."""
+        promised = {case.probe for case in self._breaking if case.is_promise}
+        if "missing_required" not in promised and self._literal.has_parameters:
+            pointer = "/inputSchema"
+            yield ProbeCase("missing_required", "without any argument", "nothing", {}, schema_pointer=pointer)
+        if "wrong_type" not in promised and (untyped := self._literal.with_untyped_object()) is not None:
+            yield untyped
+        if "extra_field" not in promised:
+            yield self._literal.with_extra_field()
+        if self._promises is None:
+            yield from (case for case in self._literal.free_texts() if not case.is_promise)
+        else:
+            yield from self._large_string(self._promises.points, is_bounded=False)
+            yield from self._large_lists(self._promises.points)
+
+    def _large_string(self, points: Iterable[MutationPoint], *, is_bounded: bool) -> Iterator[ProbeCase]:
+        """A very long string for each text that has a bound, or for each that has none."""
+        for point in points:
+            constraints = point.constraints
+            is_text = type(point.value) is str and constraints.values is None and constraints.types != TYPES
+            if not is_text or (constraints.string.max_length is not None) != is_bounded:
+                continue
+            words = f"a string of {self._size:,} characters for {point.label}"
+            for letter in dict.fromkeys(("a", point.value[:1] or "a")):
+                case = self._large(point, letter * self._size, words, "maxLength" if is_bounded else "")
+                if case is not None:
+                    yield case
+                    break
+
+    def _large_lists(self, points: Iterable[MutationPoint]) -> Iterator[ProbeCase]:
+        """A very long list for each list that has no bound."""
+        for point in points:
+            value, array = point.value, point.constraints.array
+            if (
+                type(value) is not list
+                or not value
+                or array.max_items is not None
+                or point.constraints.values is not None
+            ):
+                continue
+            if point.constraints.types == TYPES:
+                continue
+            count = min(_LARGE_LIST, max(1, self._size // max(1, len(repr(value[0])))))
+            words = f"a list of {count:,} items for {point.label}"
+            case = self._large(point, value + [value[-1]] * (count - len(value)), words, "")
+            if case is not None:
+                yield case
+
+    def _large(self, point: MutationPoint, value: Any, description: str, keyword: str) -> ProbeCase | None:
+        """The case with a large value; None if its size is not the only thing that decides."""
+        arguments = with_value(point.arguments, point.path, value)
+        if not (self._literal.oracle.rejects(arguments) if keyword else self._literal.oracle.accepts(arguments)):
+            return None
+        return ProbeCase.compact(
+            arguments,
+            probe="oversized",
+            description=description,
+            expects="rejection" if keyword else "response",
+            declared=bool(keyword),
+            keyword=keyword,
+            schema_pointer="/inputSchema",
+            any_response_passes=not keyword,
+            argument=point.argument,
+        )
+
+
+def _probe_case(case: PromiseCase, *, is_strict: bool) -> ProbeCase:
+    return ProbeCase.compact(
+        case.arguments,
+        probe=PROBE_OF[column_of(case.promise.keyword)],
+        description=case.description,
+        expects="nothing" if case.is_lenient and not is_strict else "rejection",
+        declared=True,
+        keyword=case.promise.keyword,
+        schema_pointer=f"/inputSchema{case.schema_pointer}",
+        argument=case.promise.argument,
+        is_lenient=case.is_lenient,
+    )
