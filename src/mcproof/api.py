@@ -172,6 +172,7 @@ def fuzz(
     cases: int = 200,
     max_seconds: float | None = None,
     strict: bool = False,
+    security: bool = False,
     config: str | os.PathLike[str] | None = None,
     **calls: Unpack[CallKeywords],
 ) -> TargetResult:
@@ -184,6 +185,7 @@ def fuzz(
             cases=cases,
             max_seconds=max_seconds,
             is_strict=strict,
+            security=security,
             policy=_policy(config, None),
             detail=_DETAIL,
         )

@@ -17,7 +17,7 @@ from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.session import Session
 from mcproof.prove.hostile.attack_cases import ToolAttacks
-from mcproof.prove.hostile.attack_run import AttackRun
+from mcproof.prove.hostile.attack_run import AttackPlan, AttackRun
 from mcproof.prove.hostile.server_folders import ServerFolders, folders_of
 from mcproof.prove.hostile.traps import Traps
 from mcproof.prove.permission import Permission
@@ -46,7 +46,8 @@ def attacked(folder: Path, *tools: str) -> dict[str, ToolAttacker]:
         try:
             capture = await capture_session(session)
             listed = read_snapshot(capture.text.encode(), "hostile").tools
-            run = AttackRun(session, [Permission(tool, True, "") for tool in listed], {})
+            plan = AttackPlan([Permission(tool, True, "") for tool in listed], {}, 10.0)
+            run = AttackRun(session, plan)
             await run.run()
         finally:
             await session.close()

@@ -1,7 +1,8 @@
 """A server whose tools are vulnerable or hardened: `python -I -S hostile.py FOLDER [TOOL...]`.
 
 FOLDER is the folder that the tools may read. A tool of the family `read` returns the file `name`, one of `run` passes
-`text` to a command, and so on; the names of hardened tools end with `_safely`. Without TOOL, all are offered.
+`text` to a command, and so on; the names of hardened tools end with `_safely`. Without TOOL, all are offered;
+`TOOL:ARGUMENT` offers a tool that does nothing with its argument.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FOLDER = sys.argv[1]
-WANTED = sys.argv[2:]
+FOLDER, *WANTED = sys.argv[1:] or [""]
 TOOLS: dict[str, tuple[dict[str, Any], Callable[..., str]]] = {}
 
 
@@ -315,6 +315,14 @@ def crash_on_nesting(data: Any) -> str:
     return "done"
 
 
+def harden() -> None:
+    """Replace the tools that are named with an argument, as in `read_joined:path`: they return nothing."""
+    for word in WANTED:
+        name, colon, argument = word.partition(":")
+        if colon:
+            TOOLS[name] = ({"type": "object", "properties": {argument: TEXT}}, lambda **_: "nothing")
+
+
 # The protocol
 
 
@@ -326,7 +334,8 @@ def answered(message: dict[str, Any]) -> dict[str, Any]:
     if method == "ping":
         return {"result": {}}
     if method == "tools/list":
-        offered = {name: each for name, each in TOOLS.items() if not WANTED or name in WANTED}
+        wanted = {word.partition(":")[0] for word in WANTED}
+        offered = {name: each for name, each in TOOLS.items() if not wanted or name in wanted}
         hints = {"readOnlyHint": True}
         listed = [{"name": name, "inputSchema": schema, "annotations": hints} for name, (schema, _) in offered.items()]
         return {"result": {"tools": listed}}
@@ -340,6 +349,7 @@ def answered(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    harden()
     for line in sys.stdin:
         message = json.loads(line)
         if "id" in message and "method" in message:

@@ -62,8 +62,8 @@ class OpenServer:
         return captured[0]
 
     def run(self, *jobs: Callable[[], Coroutine[Any, Any, None]]) -> bool:
-        """Run jobs concurrently; False if a signal cancelled them."""
-        return self._work.run(*jobs)
+        """Run jobs concurrently; False if a signal cancelled them, or an earlier run."""
+        return not self.is_interrupted and self._work.run(*jobs)
 
     def close(self) -> ConnectionFacts | None:
         """Close the session and return the facts of its connection, including how the process ended.

@@ -171,6 +171,8 @@ class FuzzRequest(NamedTuple):
     max_seconds: float | None = None
     is_strict: bool = False
     """Whether an accepted invalid call fails the run."""
+    security: bool = False
+    """Whether to send hostile arguments, too."""
     processes: int | None = None
     policy: Policy = Policy()
     detail: Detail = Detail()

@@ -15,7 +15,7 @@ from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.blame import SUSPECTS
 from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judge, signature
-from mcproof.prove.fuzz.shrinking import shrink
+from mcproof.prove.fuzz.shrinking import same_promise, shrink
 from mcproof.results.run import Untested
 from mcproof.text.pointers import escape
 
@@ -230,11 +230,6 @@ class ToolFuzzer:
             return failure
         oracle = Oracle(self._schema)
         wanted = failure.judgement
-        broken = oracle.first_error(failure.case.arguments)
-
-        def may_be_sent(arguments: Any) -> bool:
-            """Whether arguments are as valid as the ones that failed, or violate the schema in the same way."""
-            return oracle.accepts(arguments) if failure.case.is_valid else oracle.first_error(arguments) == broken
 
         def fails(arguments: Any, response: Response) -> bool:
             judgement = self._judge(failure.case._replace(arguments=arguments), response)
@@ -247,7 +242,7 @@ class ToolFuzzer:
             sender.session,
             self.tool.name,
             failure.case.arguments,
-            may_be_sent,
+            same_promise(oracle, failure.case.arguments, is_valid=failure.case.is_valid),
             fails,
             is_slow=wanted.outcome == "hang",
             is_late=is_late,
