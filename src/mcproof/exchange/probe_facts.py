@@ -32,7 +32,7 @@ HOSTILE_PROBES = (
 
 CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak", "injection"]
 CASE_OUTCOMES: tuple[CaseOutcome, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
-"""The outcomes that fuzzing always counts; a leak is counted in addition to another outcome."""
+"""The outcomes that fuzzing always counts; a leak is counted instead of `clean`, and beside any other outcome."""
 ALL_OUTCOMES: tuple[CaseOutcome, ...] = (*CASE_OUTCOMES, "injection")
 """Those and the one that only hostile calls have, which are sent with `--security`."""
 

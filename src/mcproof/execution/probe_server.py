@@ -65,7 +65,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         if request.calls.tools and not is_any_callable:  # the user asked for these tools, not for the server
             tested = 0
         result = result._replace(
-            gates=tested_gates(tested),
+            gates=tested_gates(tested, "interrupted" if proof.interrupted else "", {}),
             payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
             untested=[*result.untested, *proof.untested],
         )
