@@ -22,6 +22,8 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "help": "36", "dim": "
 
 def safe(text: str) -> str:
     """Escape every control and invisible character of untrusted text."""
+    if text.isascii() and text.isprintable():
+        return text
     return _UNSAFE.sub(lambda found: _escaped(found[0]), text) if _UNSAFE.search(text) else text
 
 
@@ -63,10 +65,12 @@ def without_commands(line: str) -> str:
 
 
 def harmless_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """Split a text into lines and escape workflow commands."""
+    """Escape workflow commands in a text; each piece consists of whole lines."""
     for piece in pieces:
-        for line in piece.splitlines(keepends=True):
-            yield without_commands(line)
+        if "##" in piece or "::" in piece:
+            yield from map(without_commands, piece.splitlines(keepends=True))
+        else:
+            yield piece
 
 
 def print_lines(pieces: Iterable[str], stream: TextIO) -> None:

@@ -507,3 +507,24 @@ def test_large_schemas_of_many_tools_are_cut_and_reported(tmp_path: Path) -> Non
     assert len(names(result)) < 101
     assert "tools" in result.partial
     assert "take too long to follow" in result.omissions[0].what
+
+
+@pytest.mark.slow
+def test_many_members_of_a_literal_are_compared_by_hash(tmp_path: Path) -> None:
+    """Comparing each pair of members would exceed the limit."""
+    count = 80_000
+    members = ", ".join(f'"m{number}"' for number in range(count))
+    arms = ", ".join(f'Literal["m{number}"]' for number in range(4_000))
+    source = f"""
+from typing import Literal, Union
+from fastmcp import FastMCP
+mcp = FastMCP("x")
+@mcp.tool
+def a(x: Literal[{members}, "m0", True, 1]): ...
+@mcp.tool
+def b(x: Union[{arms}, Literal["m0"]]): ...
+"""
+    with cpu_limit():
+        a, b = found(tmp_path, source).document["tools"]
+    assert len(a["inputSchema"]["properties"]["x"]["enum"]) == count + 2
+    assert len(b["inputSchema"]["properties"]["x"]["anyOf"]) == 4_000

@@ -50,8 +50,9 @@ def test_line_and_column_are_counted_from_the_line_feeds_before_the_offset(docum
         assert line == before.count("\n") + 1
         assert column == len(before) - before.rfind("\n")
         assert lines[line - 1][column - 1] == document.text[span.anchor]
-        start, end = text.line_bounds(line)
-        assert document.text[start:end] == lines[line - 1].removesuffix("\r")
+        end = text.line_end(span.anchor, len(document.text))
+        assert document.text[span.anchor - column + 1 : end] == lines[line - 1].removesuffix("\r")
+        assert document.text[span.anchor : text.line_end(span.anchor, 3)][:3] == document.text[span.anchor : end][:3]
     offsets = sorted(span.anchor for span in document.spans.values())
     assert text.positions(offsets) == [text.positions([offset])[0] for offset in offsets]
 

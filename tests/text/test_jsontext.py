@@ -18,8 +18,7 @@ def position_of(text: JsonText, offset: int) -> Position:
 
 
 def source_of(text: JsonText, number: int) -> str:
-    start, end = text.line_bounds(number)
-    return text.text[start:end]
+    return text.text.split("\n")[number - 1].removesuffix("\r")
 
 
 def refusal(text: str) -> InputError:

@@ -93,6 +93,8 @@ class Outputs:
     def start(self, *, is_single: bool, needed: Mapping[str, str]) -> None:
         """Prepare for one target or several. Raises a UsageError if an output would replace a needed file."""
         self._is_single = is_single
+        if not self._options.file_names:
+            return
         roles = {os.path.realpath(name): role for name, role in needed.items()}
         for file in self._options.file_names:
             if role := roles.get(os.path.realpath(file)):

@@ -72,7 +72,7 @@ def _document_pointer(change: CatalogChange) -> str:
 def _finding(located: _LocatedChange, fingerprint: str) -> ReportedFinding:
     change, catalog, line, column = located.change, located.catalog, located.line, located.column
     item, origin = change.item, catalog.origin
-    snippet = snippet_at(catalog.document, line, column, located.span)
+    snippet = snippet_at(catalog.document, column, located.span)
     return ReportedFinding(
         rule=kind_facts(change.kind, change.breaking),
         item=item.subject,

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.discovery.document.assembly import LISTS, assemble, without_duplicates
 from mcproof.discovery.document.omissions import NO_END
 from mcproof.discovery.entry_points import FunctionDefinition, entry_points
+from mcproof.discovery.frameworks.framework_versions import DISTRIBUTIONS
 from mcproof.discovery.frameworks.mcp_domain import McpDomain
 from mcproof.discovery.frameworks.registration_tables import INSTALLED_PACKAGES
 from mcproof.discovery.frameworks.source_prefilter import may_register
+from mcproof.discovery.frameworks.started_servers import LOADS_BY_NAME, doubt_unstarted
 from mcproof.discovery.interp.budget import MOST_STEPS, STEPS_OF_ONE_ROOT
 from mcproof.discovery.interp.call_user_function import call_function
 from mcproof.discovery.interp.instances import instantiate
@@ -21,6 +23,7 @@ from mcproof.discovery.interp.modules import Modules
 from mcproof.discovery.interp.values import MOST_WRAPPERS, UNKNOWN, BudgetExceededError, Call, Class, Function, Instance
 from mcproof.discovery.locations import SourceProblem
 from mcproof.discovery.project.boundary import Boundary
+from mcproof.discovery.project.project_metadata import ProjectDeclarations
 from mcproof.discovery.project.source_files import mcproof_comments, python_files
 from mcproof.discovery.rendering.render_items import render_items, server_numbers
 from mcproof.discovery.rendering.render_server_info import render_server_info
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from mcproof.discovery.interp.modules import Module
     from mcproof.discovery.locations import SourceLocation
 
-_LOADS_BY_NAME = re.compile(rb"\b(?:import_module|iter_modules|walk_packages|__import__|spec_from_file_location)\b")
 _STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
 
 
@@ -84,7 +86,7 @@ def _discover(target: str, instead: Mapping[str, bytes] | None, *, whole: bool) 
     if whole and not os.path.isdir(target):
         modules.add_imported()
     candidates = modules.candidates()
-    domain = McpDomain()
+    domain = McpDomain(ProjectDeclarations(target, boundary, set(DISTRIBUTIONS.values())))
     run = domain.run = Interpreter(modules, domain)
     if any(b"mcp" in (modules.data(path) or b"").lower() for path in candidates):
         _Roots(domain, problems, target).follow(candidates)
@@ -136,6 +138,7 @@ class _Roots:
             self._follow_root(each.module, each.node, lambda each=each: _enter(run, each))  # type: ignore[misc]
         domain.register_unapplied()
         _doubt_imports(domain)
+        doubt_unstarted(domain)
 
     def _follow_root(self, module: Module, node: Any, follow: Callable[[], Any]) -> None:
         """Follow one module or function within its budget."""
@@ -238,6 +241,6 @@ def _never_imported(domain: McpDomain) -> set[str]:
     }
     importers = domain.run.import_graph.importers
     unused = {path for path in registering if path not in importers and not _STARTS.search(modules.data(path) or b"")}
-    if not unused or any(_LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
+    if not unused or any(LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
         return set()
     return unused

@@ -146,15 +146,15 @@ def _ancestors(pointer: Pointer) -> list[Pointer]:
 
 
 def _with_line(document: JsonText, span: Span, position: Position, each: ReportedFinding) -> ReportedFinding:
-    snippet = snippet_at(document, *position, span)
+    snippet = snippet_at(document, position.column, span)
     end = None if each.column is None else each.column + max(1, snippet.end - snippet.start)
     return each._replace(snippet=snippet, end_column=end)
 
 
-def snippet_at(document: JsonText, line: int, column: int, span: Span) -> Snippet:
-    """Return the line at a position, with the part that the span covers highlighted."""
-    start, end = document.line_bounds(line)
-    place = start + column - 1
+def snippet_at(document: JsonText, column: int, span: Span) -> Snippet:
+    """Return the line at a span, which starts in this column, with the part that the span covers highlighted."""
+    place = span.anchor
+    start, end = place - column + 1, document.line_end(place, AFTER)
     first, last = max(start, place - BEFORE), min(end, place + AFTER)
     marked_end = min(place + _highlighted(document.text, span), last)
     text = document.text[first:last]

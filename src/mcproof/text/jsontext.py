@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import accumulate
 from json.decoder import JSONDecoder
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,7 +51,6 @@ class JsonText:
         self.has_duplicate_keys = has_duplicate_keys
         self.byte_order_mark = b""
         """The byte order mark before the text, if the file has one."""
-        self._line_starts: list[int] | None = None
 
     @classmethod
     def parse(cls, text: str, file: str) -> JsonText:
@@ -94,18 +92,16 @@ class JsonText:
             found.append(Position(line, offset - start_of_line + 1))
         return found
 
-    def line_bounds(self, number: int) -> tuple[int, int]:
-        """The start and end offsets of a line, without its line ending."""
-        starts = self._starts()
-        start = starts[number - 1]
-        end = starts[number] - 1 if number < len(starts) else len(self.text)
-        return start, end - 1 if end > start and self.text[end - 1] == "\r" else end
+    def line_end(self, offset: int, most: int) -> int:
+        """The end of the line at an offset, without its line ending.
 
-    def _starts(self) -> list[int]:
-        if self._line_starts is None:
-            lengths = map(len, self.text.split("\n"))
-            self._line_starts = [start + number for number, start in enumerate(accumulate(lengths, initial=0))][:-1]
-        return self._line_starts
+        If the line is longer than `most` characters after the offset, that is any offset beyond these, so that the time
+        for a document without line feeds stays linear.
+        """
+        end = self.text.find("\n", offset, offset + most + 2)
+        if end < 0:
+            end = min(len(self.text), offset + most + 2)
+        return end - 1 if end > offset and self.text[end - 1] == "\r" else end
 
     def spans(self, pointers: Iterable[Pointer]) -> dict[Pointer, Span]:
         """The span of each pointer; pointers that do not exist in the document are omitted."""

@@ -10,6 +10,8 @@ import inspect
 import re
 from typing import NamedTuple
 
+from mcproof.discovery.frameworks.framework_versions import ALL_TRAITS, DOCSTRING_PARAMETERS, DOCSTRING_SECTIONS
+
 _PARAMETERS = frozenset(("args", "arguments", "params", "parameters"))
 _SECTIONS = _PARAMETERS | frozenset(
     (
@@ -37,9 +39,17 @@ class ParsedDocstring(NamedTuple):
     parameters: dict[str, str]
 
 
-def described(text: str | None) -> str | None:
+def described(text: str | None, traits: frozenset[str] = ALL_TRAITS) -> str | None:
     """The description that fastmcp takes from a raw docstring."""
-    return split(inspect.cleandoc(text)).description if text else None
+    return parsed_docstring(inspect.cleandoc(text), traits).description if text else None
+
+
+def parsed_docstring(text: str, traits: frozenset[str]) -> ParsedDocstring:
+    """Split a docstring as this version of fastmcp does: not at all, if it describes a parameter, or always."""
+    if DOCSTRING_PARAMETERS not in traits:
+        return ParsedDocstring(text, {})
+    found = split(text)
+    return found if found.parameters or DOCSTRING_SECTIONS in traits else ParsedDocstring(text, {})
 
 
 def split(text: str) -> ParsedDocstring:

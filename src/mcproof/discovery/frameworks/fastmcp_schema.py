@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcproof.discovery.frameworks.framework_versions import INLINED, NO_TITLES, PLAIN_WRAPPER, TOOL_TITLES
 from mcproof.discovery.pydantic.schema_nodes import Schema, title
 from mcproof.text.pointers import escape, unescape
 
 
-def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str]) -> Schema:
-    """A schema as fastmcp serves it: without generated titles, with references inlined."""
-    made: Schema = inlined(untitled(schema), unknown)
-    for name, entry in properties.items():
+def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str], traits: frozenset[str]) -> Schema:
+    """The schema of arguments as fastmcp serves it."""
+    made = adapted(schema, unknown, traits)
+    for name, entry in properties.items() if TOOL_TITLES in traits else ():
         given = entry.get("title")
         if given is not None and given != title(name) and name in made["properties"]:
             made["properties"][name]["title"] = given
     return made
+
+
+def adapted(schema: Schema, unknown: set[str], traits: frozenset[str]) -> Schema:
+    """A schema as fastmcp serves it: without generated titles, with references inlined."""
+    made = untitled(schema, only_structure=PLAIN_WRAPPER not in traits) if NO_TITLES in traits else schema
+    return inlined(made, unknown) if INLINED in traits else made
 
 
 MOST_INLINED = 100_000
@@ -46,21 +53,21 @@ _LITERAL = frozenset(("default", "const", "examples", "example", "enum"))
 _NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 
 
-def untitled(node: Any, depth: int = 0) -> Any:
-    """A schema without its titles."""
+def untitled(node: Any, depth: int = 0, *, only_structure: bool = False) -> Any:
+    """A schema without its titles; with `only_structure`, those of nodes without a type stay."""
     if isinstance(node, list):
-        return [untitled(each, depth + 1) for each in node]
+        return [untitled(each, depth + 1, only_structure=only_structure) for each in node]
     if not isinstance(node, dict) or depth > 100:
         return node
     made = {}
-    is_plain = not _STRUCTURE.isdisjoint(node) or _NOTES.issuperset(node)
+    is_plain = not _STRUCTURE.isdisjoint(node) or (not only_structure and _NOTES.issuperset(node))
     for key, value in node.items():
         if key == "title" and isinstance(value, str) and is_plain:
             continue
         if key in _NAMED and isinstance(value, dict):
-            made[key] = {name: untitled(each, depth + 1) for name, each in value.items()}
+            made[key] = {name: untitled(each, depth + 1, only_structure=only_structure) for name, each in value.items()}
         else:
-            made[key] = value if key in _LITERAL else untitled(value, depth + 1)
+            made[key] = value if key in _LITERAL else untitled(value, depth + 1, only_structure=only_structure)
     return made
 
 

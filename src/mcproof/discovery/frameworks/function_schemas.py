@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.frameworks import fastmcp_docstrings
 from mcproof.discovery.frameworks.fastmcp_schema import as_fastmcp
+from mcproof.discovery.frameworks.framework_versions import CLOSED, OUTPUT_SCHEMAS
 from mcproof.discovery.frameworks.output_schema import output_schema
 from mcproof.discovery.interp.assumptions import default_of
 from mcproof.discovery.interp.attributes import docstring_of
@@ -78,8 +79,10 @@ def _with_description(kind: Any) -> Any:
     return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": metadata[0]})))
 
 
-def derive(run: Interpreter, function: Function, framework: str, *, structured: Any = None) -> DerivedSchemas:
-    """Derive everything from a function's signature and docstring."""
+def derive(
+    run: Interpreter, function: Function, framework: str, traits: frozenset[str], *, structured: Any = None
+) -> DerivedSchemas:
+    """Derive everything from a function's signature and docstring, as a version of a framework does."""
     is_fastmcp = framework == "fastmcp"
     generator = SchemaGenerator(run)
     exposed = function.exposed()
@@ -117,30 +120,30 @@ def derive(run: Interpreter, function: Function, framework: str, *, structured: 
     made: Schema = {"properties": properties, "type": "object"}
     if required:
         made["required"] = required
-    if is_fastmcp:
+    if is_fastmcp and CLOSED in traits:
         made["additionalProperties"] = False
-    else:
+    elif not is_fastmcp:
         made["title"] = f"{exposed.name}Arguments"
     description = docstring_of(function) or docstring_of(exposed)
     if is_fastmcp:
-        description = _describe(made, description)
+        description = _describe(made, description, traits)
     schema = generator.with_definitions(made)
     if is_fastmcp:
-        schema = as_fastmcp(schema, properties, generator.unknown)
+        schema = as_fastmcp(schema, properties, generator.unknown, traits)
     schema = generator.qualify_names(schema)
     unknown = {f"/inputSchema{each}" for each in generator.unknown}
-    output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework)
-    if structured is UNKNOWN:
+    output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework, traits)
+    if structured is UNKNOWN and OUTPUT_SCHEMAS in traits:
         output, output_unknown = None, {""}
     unknown |= {f"/outputSchema{each}" for each in output_unknown}
     return DerivedSchemas(schema, output, tuple(required), nodes, frozenset(unknown), description)
 
 
-def _describe(schema: Schema, text: str | None) -> str | None:
+def _describe(schema: Schema, text: str | None, traits: frozenset[str]) -> str | None:
     """Set the descriptions of parameters from the docstring; return the description of the tool."""
     if not text:
         return None
-    parts = fastmcp_docstrings.split(inspect.cleandoc(text))
+    parts = fastmcp_docstrings.parsed_docstring(inspect.cleandoc(text), traits)
     for name, description in parts.parameters.items():
         entry = schema["properties"].get(name)
         if entry is not None and "description" not in entry:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.document.omissions import NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
 from mcproof.discovery.frameworks import mixins, tool_objects, tool_transforms, visibility
+from mcproof.discovery.frameworks.framework_versions import traits_of
 from mcproof.discovery.frameworks.registration_tables import (
     CATALOG_KEYS,
     DECORATORS,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
     from mcproof.discovery.interp.interpreter import Interpreter
     from mcproof.discovery.interp.modules import Module
+    from mcproof.discovery.project.project_metadata import ProjectDeclarations
 
 
 class McpDomain:
@@ -69,8 +71,9 @@ class McpDomain:
     field_functions = frozenset(("Field", "PrivateAttr"))
     type_functions = frozenset(("constr", "conint", "confloat", "conlist", "conset", "condecimal"))
 
-    def __init__(self) -> None:
+    def __init__(self, declarations: ProjectDeclarations) -> None:
         self.run: Interpreter
+        self.declarations = declarations
         self.servers: list[ServerValue] = []
         self.protocol_items: list[ExternalCall] = []
         """Every `Tool(...)`, `Resource(...)` and so on of the protocol's types."""
@@ -361,6 +364,11 @@ class McpDomain:
             if not isinstance(call.kwargs.get("name"), str):
                 self.omit(NO_NAME[each.kind], call.module, call.node, partial=True)
         self._unapplied.clear()
+
+    def traits(self, server: ServerValue, framework: str) -> frozenset[str]:
+        """What the framework of a server does, in the version that its project uses."""
+        path = server.module.path if server.module is not None else self.run.modules.top
+        return traits_of(framework, self.declarations.of(path).versions)
 
     # --- doubt and omissions
 

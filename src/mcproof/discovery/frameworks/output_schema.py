@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.frameworks.fastmcp_schema import inlined, untitled
+from mcproof.discovery.frameworks.fastmcp_schema import adapted
+from mcproof.discovery.frameworks.framework_versions import OUTPUT_SCHEMAS, PLAIN_WRAPPER
 from mcproof.discovery.interp.parameters import signature_of
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Function, Generic, UnionOf
 from mcproof.discovery.pydantic import class_schema, dynamic_types
@@ -39,8 +40,12 @@ _RESULTS = frozenset(("CallToolResult", "ToolResult", "InputRequiredResult"))
 _WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
 
 
-def output_schema(run: Interpreter, function: Function, framework: str) -> tuple[Schema | None, set[str]]:
+def output_schema(
+    run: Interpreter, function: Function, framework: str, traits: frozenset[str]
+) -> tuple[Schema | None, set[str]]:
     """The schema, None if there is none, and the pointers of its unknown parts."""
+    if OUTPUT_SCHEMAS not in traits:
+        return None, set()
     exposed = function.exposed()
     signature = signature_of(function)
     node = exposed.node.returns if not isinstance(exposed.node, ast.Lambda) else None
@@ -59,7 +64,7 @@ def output_schema(run: Interpreter, function: Function, framework: str) -> tuple
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
         return None, {""} if is_model else set()
     made = (
-        _fastmcp_output(generator, kind, exposed)
+        _fastmcp_output(generator, kind, exposed, traits)
         if framework == "fastmcp"
         else _mcp_output(generator, kind, exposed, framework)
     )
@@ -175,7 +180,7 @@ def _mcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, framew
 _PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", "collections", "pandas", "numpy"))
 
 
-def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function) -> Schema | None:
+def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, traits: frozenset[str]) -> Schema | None:
     if isinstance(kind, External) and kind.last in ("Any", "bytes"):
         return None
     if kind is None and not has_late_annotations(exposed.module):
@@ -209,7 +214,9 @@ def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function) ->
         made = {"properties": {"result": inner}, "required": ["result"], "type": "object"}
         made = generator.with_definitions(made)
         made["x-fastmcp-wrap-result"] = True
-    return inlined(untitled(made), generator.unknown)
+        if PLAIN_WRAPPER not in traits:
+            generator.unknown.add("/description")  # depends on the version of Pydantic
+    return adapted(made, generator.unknown, traits)
 
 
 def _has_bytes(kind: Any) -> bool:

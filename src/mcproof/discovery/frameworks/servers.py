@@ -173,6 +173,13 @@ class ServerValue:
             return True
         return False if setting in ("ignore", "error") else None
 
+    def doubt_everything(self) -> None:
+        """Note that it may not be served at all."""
+        for item in self.items:
+            item.doubtful = True
+        self.handlers = [each._replace(doubtful=True) for each in self.handlers]
+        self.mounts = [each._replace(doubtful=True) for each in self.mounts]
+
     def contains(self, other: ServerValue) -> bool:
         """Whether another server is this one or part of it."""
         waiting, seen = [self], {id(self)}

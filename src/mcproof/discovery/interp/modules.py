@@ -111,14 +111,14 @@ class Modules:
         waiting = list(self.files)
         while waiting:
             path = waiting.pop()
-            for each in self._imported_by(path, self.data(path) or b""):
+            for each in self.imported_by(path):
                 if each not in self.files and len(self.files) < MOST_FILES:
                     self.files[each] = os.path.relpath(each) if is_relative else each
                     waiting.append(each)
 
-    def _imported_by(self, path: str, data: bytes) -> Iterator[str]:
+    def imported_by(self, path: str) -> Iterator[str]:
         """The project files that a source file imports, according to its text."""
-        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
+        for dots, module, names, modules in _IMPORT.findall(b"\n" + (self.data(path) or b"")):
             if modules:
                 named = [each.split()[0] for each in modules.split(b",") if each.strip()]
                 found = [self.import_paths.find(path, each.decode(errors="replace"), 0) for each in named]

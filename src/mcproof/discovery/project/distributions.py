@@ -66,6 +66,8 @@ def normalized(name: str) -> str:
 def text_of(path: str) -> str:
     """The text of a metadata file; empty if it cannot be read or is too large."""
     try:
+        if not os.path.isfile(path):  # opening a pipe would block
+            return ""
         with open(path, "rb") as opened:
             data = opened.read(LARGEST_RECORD + 1)
     except (OSError, ValueError):

@@ -113,13 +113,13 @@ def _mapping(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> S
 
 
 def _literal(generator: SchemaGenerator, args: Args, _: Scope, at: str) -> Schema:
-    values: list[Any] = []
+    distinct: dict[tuple[type, Any], Any] = {}  # `True` and `1` are equal
     for arg in _flat_literals(args):
         value = arg.value if isinstance(arg, EnumMember) else arg
         if not isinstance(value, (str, int, bool, float, type(None))):
             return generator.unknown_at(at)
-        if not any(value == seen and type(value) is type(seen) for seen in values):
-            values.append(value)
+        distinct.setdefault((type(value), value), value)
+    values = list(distinct.values())
     made: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
     return {**made, **common_type(values)}
 
@@ -141,14 +141,14 @@ def union(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Sche
         arg = generator.parsed_type(each, scope)
         if not constraints.is_skipped(arg):
             arms += union_members(arg) or [arg]
-    branches: list[Schema] = []
+    distinct: dict[str, Schema] = {}
     for arm in arms:
         if _is_none(arm):
             continue
-        made = generator.schema(arm, scope, f"{at}/anyOf/{len(branches)}")
+        made = generator.schema(arm, scope, f"{at}/anyOf/{len(distinct)}")
         for each in made["anyOf"] if list(made) == ["anyOf"] else [made]:
-            if each not in branches:
-                branches.append(each)
+            distinct.setdefault(repr(each), each)
+    branches = list(distinct.values())
     if _NULL not in branches and any(map(_is_none, arms)):
         branches.append(dict(_NULL))
     return branches[0] if len(branches) == 1 else {"anyOf": branches}

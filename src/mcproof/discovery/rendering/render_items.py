@@ -89,13 +89,14 @@ def _render(
 ) -> tuple[str, dict[str, Any], SourceTool | None] | None:
     """Kind, JSON and source facts of an item; None if it is omitted."""
     kind = entry.item.kind
+    traits = domain.traits(entry.server, framework)
     made: tuple[str, dict[str, Any], SourceTool | None] | None
     try:
         if kind == "tools":
-            tool = render_tool(domain.run, entry, framework, writer)
+            tool = render_tool(domain.run, entry, framework, traits, writer)
             made = None if tool is None else (kind, *tool)
         elif kind == "prompts":
-            raw = render_prompt(domain.run, entry.item, framework, entry.prefix, writer)
+            raw = render_prompt(domain.run, entry.item, framework, traits, entry.prefix, writer)
             made = None if raw is None else (kind, raw, None)
         else:
             resource = render_resource(entry.item, framework, entry.prefix, writer)

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.frameworks import fastmcp_docstrings
+from mcproof.discovery.frameworks.framework_versions import TOOL_TITLES
 from mcproof.discovery.frameworks.function_schemas import derive
 from mcproof.discovery.interp.attributes import docstring_of
 from mcproof.discovery.interp.builtin_values import items_of, unwrapped
@@ -40,7 +41,7 @@ def render_resource(
     if name is None:
         return None
     made: dict[str, Any] = {"uriTemplate" if is_template else "uri": uri, "name": name}
-    _describe(made, item, framework)
+    _describe(made, item, framework, traits=None)
     mime = unwrapped(given.get("mime_type", given.get("mimeType")))
     if isinstance(mime, str):
         made["mimeType"] = mime
@@ -55,19 +56,19 @@ def render_resource(
 
 
 def render_prompt(
-    run: Interpreter, item: RegisteredItem, framework: str, prefix: str, writer: JsonWriter
+    run: Interpreter, item: RegisteredItem, framework: str, traits: frozenset[str], prefix: str, writer: JsonWriter
 ) -> dict[str, Any] | None:
     """A prompt with its arguments; None if its name is unknown."""
     name = _name(item)
     if name is None:
         return None
     made: dict[str, Any] = {"name": f"{prefix}{name}"}
-    _describe(made, item, framework)
+    _describe(made, item, framework, traits)
     title = unwrapped(item.given.get("title"))
     if isinstance(title, str):
         made["title"] = title
     if item.function is not None:
-        made["arguments"] = _arguments(run, item, framework)
+        made["arguments"] = _arguments(run, item, framework, traits)
     else:
         written = writer.write(item.given.get("arguments", []), "/arguments")
         if isinstance(written, list):
@@ -77,10 +78,10 @@ def render_prompt(
     return made
 
 
-def _arguments(run: Interpreter, item: RegisteredItem, framework: str) -> list[dict[str, Any]]:
+def _arguments(run: Interpreter, item: RegisteredItem, framework: str, traits: frozenset[str]) -> list[dict[str, Any]]:
     if item.function is None or not written_parameters(item.function):
         return []
-    derived = derive(run, item.function, framework, structured=False)
+    derived = derive(run, item.function, framework, traits, structured=False)
     found = []
     for name, schema in derived.input_schema["properties"].items():
         entry: dict[str, Any] = {"name": name}
@@ -88,14 +89,14 @@ def _arguments(run: Interpreter, item: RegisteredItem, framework: str) -> list[d
         annotation = derived.parameters[name].annotation if name in derived.parameters else None
         if framework == "fastmcp" and annotation is not None:
             kind = run.annotation(annotation, item.function.exposed().scope)
-            texts += _encoding_note(kind, schema, derived.input_schema.get("$defs"))
+            texts += _encoding_note(kind, schema, derived.input_schema.get("$defs"), traits)
         if texts:
             entry["description"] = "\n\n".join(texts)
         found.append({**entry, "required": name in derived.input_schema.get("required", [])})
     return found
 
 
-def _encoding_note(kind: Any, schema: dict[str, Any], definitions: Any) -> list[str]:
+def _encoding_note(kind: Any, schema: dict[str, Any], definitions: Any, traits: frozenset[str]) -> list[str]:
     """The note that fastmcp adds to an argument that is not a string; prompts only accept strings."""
     if isinstance(kind, External) and kind.name == "builtins.str":
         return []
@@ -108,6 +109,8 @@ def _encoding_note(kind: Any, schema: dict[str, Any], definitions: Any) -> list[
         text = json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
     except (TypeError, ValueError):
         return []
+    if TOOL_TITLES not in traits:
+        return [f"Provide as a JSON string matching the following schema: {text}"]
     return [f"Provide a value matching the following JSON schema: {text}. Encode non-string values as JSON."]
 
 
@@ -118,14 +121,15 @@ def _name(item: RegisteredItem) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _describe(made: dict[str, Any], item: RegisteredItem, framework: str) -> None:
+def _describe(made: dict[str, Any], item: RegisteredItem, framework: str, traits: frozenset[str] | None) -> None:
+    """Set the description; without `traits`, fastmcp keeps all of the docstring."""
     given = unwrapped(item.given.get("description"))
     if isinstance(given, str):
         made["description"] = given
     elif given is None and item.function is not None:
         text = docstring_of(item.function) or docstring_of(item.function.exposed())
         if framework == "fastmcp":
-            text = fastmcp_docstrings.described(text)
+            text = fastmcp_docstrings.described(text, frozenset() if traits is None else traits)
         if text is not None or framework != "fastmcp":
             made["description"] = text or ""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.catalog.model import SourceTool
 from mcproof.discovery.frameworks.fastmcp_schema import inline_output
+from mcproof.discovery.frameworks.framework_versions import INLINED, OUTPUT_SCHEMAS, PLAIN_WRAPPER, TOOL_TITLES
 from mcproof.discovery.frameworks.function_schemas import derive
 from mcproof.discovery.interp.builtin_values import unwrapped
 from mcproof.discovery.interp.values import DOC_IN_DOUBT, UNKNOWN, EitherFunction, ExternalCall
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def render_tool(
-    run: Interpreter, entry: ServedItem, framework: str, writer: JsonWriter
+    run: Interpreter, entry: ServedItem, framework: str, traits: frozenset[str], writer: JsonWriter
 ) -> tuple[dict[str, Any], SourceTool] | None:
     item, given = entry.item, entry.item.given
     name = unwrapped(given.get("name"))
@@ -35,13 +36,14 @@ def render_tool(
     explicit = _explicit(given)
     derived = None
     if item.function is not None and explicit is None:
-        derived = derive(run, item.function, framework, structured=given.get("structured_output"))
+        derived = derive(run, item.function, framework, traits, structured=given.get("structured_output"))
         required = derived.required
         writer.unknown |= derived.unknown
         if isinstance(item.function, EitherFunction):
             required = ()
             writer.unknown |= {"/inputSchema", "/outputSchema"}
-    _describe(raw, item, framework, derived, writer)
+    keeps_empty = framework == "fastmcp" and PLAIN_WRAPPER in traits
+    _describe(raw, item, framework, derived, writer, keeps_empty=keeps_empty)
     if explicit is not None:
         _set_schema(raw, "inputSchema", explicit, item, writer)
     elif derived is not None:
@@ -49,15 +51,15 @@ def render_tool(
         item_locations.locate_parameters(item, derived.parameters, writer)
     else:
         writer.unknown.add("/inputSchema")
-        if framework != "lowlevel":
+        if framework != "lowlevel" and OUTPUT_SCHEMAS in traits:
             writer.unknown.add("/outputSchema")
     writer.unknown |= entry.server.changes.unknown | entry.root.changes.unknown
     if item.altered:
         writer.unknown |= {"/inputSchema", "/outputSchema"}
     _output(raw, given, derived, writer)
-    if framework == "fastmcp":
+    if framework == "fastmcp" and INLINED in traits:
         inline_output(raw, writer.unknown)
-    _annotate(raw, given, framework, writer)
+    _annotate(raw, given, framework, traits, writer)
     return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown))
 
 
@@ -68,9 +70,11 @@ def _explicit(given: dict[str, Any]) -> Any:
     return None
 
 
-def _describe(raw: dict[str, Any], item: RegisteredItem, framework: str, derived: Any, writer: JsonWriter) -> None:
+def _describe(
+    raw: dict[str, Any], item: RegisteredItem, framework: str, derived: Any, writer: JsonWriter, *, keeps_empty: bool
+) -> None:
     given = unwrapped(item.given.get("description"))
-    if isinstance(given, str) and (given or framework == "fastmcp"):
+    if isinstance(given, str) and (given or keeps_empty):
         raw["description"] = given
     elif (given is not None and given != "") or not item.complete:
         writer.unknown.add("/description")
@@ -114,7 +118,9 @@ _HINTS = {
 }  # fmt: skip
 
 
-def _annotate(raw: dict[str, Any], given: dict[str, Any], framework: str, writer: JsonWriter) -> None:
+def _annotate(
+    raw: dict[str, Any], given: dict[str, Any], framework: str, traits: frozenset[str], writer: JsonWriter
+) -> None:
     annotations = given.get("annotations")
     fields = annotations.kwargs if isinstance(annotations, ExternalCall) else annotations
     if isinstance(fields, dict):
@@ -128,7 +134,7 @@ def _annotate(raw: dict[str, Any], given: dict[str, Any], framework: str, writer
         raw["title"] = title
     elif title is not None and title != "":
         writer.unknown.add("/title")
-    elif framework == "fastmcp":
+    elif framework == "fastmcp" and TOOL_TITLES in traits:
         own = raw.get("annotations", {}).get("title")
         raw["title"] = own or raw["name"].replace("_", " ").replace("-", " ").title()
     add_meta(raw, given, framework, writer)
