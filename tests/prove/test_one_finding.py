@@ -51,9 +51,20 @@ def test_two_tools_have_a_finding_each() -> None:
     assert [each["tool"] for each in of_rule(document, "WIR-014")] == ["list_books", "list_shelves"]
 
 
+def test_what_a_server_converts_is_reported_only_if_it_must_not() -> None:
+    tools = [tool("find_books", year={"type": "integer"}, lent={"type": "boolean"})]
+    words = ("--cases", "100", *small_server(tools, "refuses-nested"))
+    usual, strict = tried("fuzz", *words), tried("fuzz", "--strict", *words, code=1)
+    assert usual["outcomes"]["accepted"] < strict["outcomes"]["accepted"]
+    for failure in usual["failures"]:
+        year, lent = failure["arguments"].get("year", 1), failure["arguments"].get("lent", False)
+        assert type(year) is int or not str(year).isdigit(), failure
+        assert type(lent) is bool or type(lent) is str, failure
+
+
 def test_the_arguments_of_one_tool_are_one_finding() -> None:
     tools = [closed("find_books", title={"type": "string"}, author={"type": "string"}, year={"type": "integer"})]
-    document = tried("fuzz", "--strict", "--cases", "40", *small_server(tools))
+    document = tried("fuzz", "--strict", "--cases", "100", *small_server(tools))
     [finding] = of_rule(document, "WIR-013")
     assert finding["tool"] == "find_books"
     assert finding["pointer"].endswith("/inputSchema")

@@ -117,7 +117,7 @@ class Sampler:
                     pass
         if not self._oracle.rejects(mutated):
             return None
-        return GeneratedCase(mutated, False, description, mutation.keyword, pointer)
+        return GeneratedCase(mutated, False, description, mutation.keyword, pointer, is_lenient=mutation.is_lenient)
 
 
 def _is_at_or_below(path: Path, other: Path) -> bool:

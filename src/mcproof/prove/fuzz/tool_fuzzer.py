@@ -54,6 +54,8 @@ class FuzzPlan(NamedTuple):
     processes: int = 1
     target: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
     """How to find the server again, for stored failures."""
+    is_strict: bool = False
+    """Whether a server must also reject what it can convert to the declared type."""
 
 
 class FoundFailure(NamedTuple):
@@ -166,7 +168,7 @@ class ToolFuzzer:
         return judge(
             response,
             case.arguments,
-            is_valid=case.is_valid,
+            is_valid=case.is_valid or (case.is_lenient and not self._plan.is_strict),
             revision=self._revision,
             output=self._output,
             secrets=self._secrets,
@@ -285,7 +287,7 @@ class ToolFuzzer:
             failure=failure.stored(self._plan).id if judgement.outcome != "clean" else None,
             times=failure.times,
             argument=case.argument,
-            is_lenient=case.is_lenient,
+            is_lenient=case.is_lenient and not self._plan.is_strict,
         )
 
     def _schema_pointer(self, case: GeneratedCase) -> str:
