@@ -9,19 +9,12 @@ a product, at most to a file in the temporary folder of mcproof.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 AttackFamily = Literal[
     "path_traversal", "command_injection", "sql_injection", "template_injection", "request_forgery", "hostile_text"
 ]
-FAMILIES: tuple[AttackFamily, ...] = (
-    "path_traversal",
-    "command_injection",
-    "sql_injection",
-    "template_injection",
-    "request_forgery",
-    "hostile_text",
-)
+FAMILIES: tuple[AttackFamily, ...] = get_args(AttackFamily)
 """The families, in the order in which they are sent; each is the `probe` of its records."""
 
 FAMILY_NAMES: dict[str, str] = {
