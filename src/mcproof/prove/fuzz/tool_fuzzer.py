@@ -55,7 +55,7 @@ class FuzzPlan(NamedTuple):
     target: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
     """How to find the server again, for stored failures."""
     is_strict: bool = False
-    """Whether a server must also reject what it can convert to the declared type."""
+    """Whether values that servers commonly convert must be rejected, too."""
 
 
 class FoundFailure(NamedTuple):
@@ -273,7 +273,7 @@ class ToolFuzzer:
         return judge(
             response,
             case.arguments,
-            is_valid=case.is_valid or (case.is_lenient and not self._plan.is_strict),
+            is_valid=case.is_valid,
             revision=self._revision,
             output=self._output,
             secrets=self._secrets,
@@ -457,8 +457,8 @@ def _key(case: GeneratedCase, outcome: CaseOutcome, problem: str) -> tuple[str, 
     return (outcome, *(_violation_key(case) if outcome == "accepted" else (signature(problem),)))
 
 
-def _violation_key(case: GeneratedCase) -> tuple[str, str]:
-    """The violated keyword at any depth, and the name of the property if the schema declares it."""
+def _violation_key(case: GeneratedCase) -> tuple[str, ...]:
+    """The violated keyword at any depth, the name of the property if the schema declares it, and the leniency."""
     last = case.pointer.rpartition("/")[2]
     is_own = case.keyword not in ("additionalProperties", "unevaluatedProperties") and not last.isdigit()
-    return case.keyword, last if is_own else ""
+    return case.keyword, last if is_own else "", "lenient" if case.is_lenient else ""
