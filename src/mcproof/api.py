@@ -148,6 +148,7 @@ def prove(
     checks: Sequence[str] = (),
     max_calls: int = MAX_CALLS,
     strict: bool = False,
+    security: bool = False,
     config: str | os.PathLike[str] | None = None,
     **calls: Unpack[CallKeywords],
 ) -> TargetResult:
@@ -161,6 +162,7 @@ def prove(
             detail=_DETAIL,
             max_calls=max_calls,
             is_strict=strict,
+            security=security,
         )
     )
 
@@ -172,6 +174,7 @@ def fuzz(
     cases: int = 200,
     max_seconds: float | None = None,
     strict: bool = False,
+    security: bool = False,
     config: str | os.PathLike[str] | None = None,
     **calls: Unpack[CallKeywords],
 ) -> TargetResult:
@@ -184,6 +187,7 @@ def fuzz(
             cases=cases,
             max_seconds=max_seconds,
             is_strict=strict,
+            security=security,
             policy=_policy(config, None),
             detail=_DETAIL,
         )

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cli.running import validator
 from mcproof.cli.main import main
-from servers import contract, small
+from servers import contract, hostile, small
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 CONTRACT = (sys.executable, "-I", "-S", contract.__file__)
 SMALL = (sys.executable, "-I", "-S", small.__file__)
@@ -117,3 +118,8 @@ def http(fault: str, era: str | None = None, **environment: str) -> Iterator[str
             process.kill()
             process.wait()
             process.stdout.close()
+
+
+def hostile_server(folder: Path, *tools: str) -> list[str]:
+    """The end of a command line that starts a server with vulnerable and hardened tools, which serve a folder."""
+    return ["--", sys.executable, "-I", "-S", hostile.__file__, str(folder), *tools]

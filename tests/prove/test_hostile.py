@@ -16,8 +16,10 @@ from mcproof.client.captures import capture_session
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.session import Session
+from mcproof.exchange.probe_facts import HOSTILE_PROBES
 from mcproof.prove.hostile.attack_cases import ToolAttacks
-from mcproof.prove.hostile.attack_run import AttackRun
+from mcproof.prove.hostile.attack_run import AttackPlan, AttackRun
+from mcproof.prove.hostile.attacks import FAMILIES
 from mcproof.prove.hostile.server_folders import ServerFolders, folders_of
 from mcproof.prove.hostile.traps import Traps
 from mcproof.prove.permission import Permission
@@ -46,7 +48,8 @@ def attacked(folder: Path, *tools: str) -> dict[str, ToolAttacker]:
         try:
             capture = await capture_session(session)
             listed = read_snapshot(capture.text.encode(), "hostile").tools
-            run = AttackRun(session, [Permission(tool, True, "") for tool in listed], {})
+            plan = AttackPlan([Permission(tool, True, "") for tool in listed], {}, 10.0)
+            run = AttackRun(session, plan)
             await run.run()
         finally:
             await session.close()
@@ -131,6 +134,10 @@ def test_no_random_value_is_in_what_is_reported(
 
     for name in names:
         assert list(map(shown, again[name].failures)) == list(map(shown, all_attacked[name].failures))
+
+
+def test_the_families_are_those_of_the_reports() -> None:
+    assert FAMILIES == HOSTILE_PROBES
 
 
 # --- traps ---------------------------------------------------------------------------------------------------------

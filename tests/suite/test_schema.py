@@ -61,7 +61,7 @@ tools:
     server: api
     tool: search
     negative_path: {checks: [unknown_tool], expect: [{target: negative_path.failures, matcher: {exact: 0}}]}
-    fuzz: {seed: 1, cases: 2, max_call_ms: 3, expect: [{target: fuzz.crashes, matcher: {exact: 0}}]}
+    fuzz: {seed: 1, cases: 2, max_call_ms: 3, security: true, expect: [{target: fuzz.crashes, matcher: {exact: 0}}]}
   - {name: lists, server: local, tool: lists, negative_path: , fuzz: }
 resources:
   - {name: reads, server: local, uri: "file:///a", expect: [{target: result.contents, matcher: {exact: []}}]}
@@ -97,6 +97,7 @@ def test_the_schema_has_exactly_the_keys_of_the_parser() -> None:
 
 
 BEYOND_A_SCHEMA = {
+    "injections without attacks",
     "nothing to test",
     "an unknown server",
     "no servers",

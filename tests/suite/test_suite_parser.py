@@ -260,7 +260,19 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         [
             "4:64: unknown target `fuzz.crash` (did you mean `fuzz.crashes`?); expected one of "
             "fuzz.cases_run, fuzz.crashes, fuzz.hangs, fuzz.protocol_violations, fuzz.leaks, "
-            "fuzz.accepted, fuzz.gate_passed",
+            "fuzz.injections, fuzz.accepted, fuzz.gate_passed",
+        ],
+    ),
+    "injections without attacks": (
+        TOOLS + TEST + ", fuzz: {expect: [{target: fuzz.injections, matcher: {exact: 0}}]}}\n",
+        [
+            "4:45: the target `fuzz.injections` needs `security: true` in the `fuzz` block",
+        ],
+    ),
+    "security that is not a boolean": (
+        TOOLS + TEST + ", fuzz: {security: much}}\n",
+        [
+            "4:56: `security` must be true or false",
         ],
     ),
     "an unknown check": (

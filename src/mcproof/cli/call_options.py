@@ -46,6 +46,14 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_security(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--security",
+        action="store_true",
+        help="also send hostile arguments: path traversal, injected commands, SQL and templates, loopback URLs",
+    )
+
+
 def add_permissions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow",

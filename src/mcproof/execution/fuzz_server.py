@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.exchange.probe_facts import cropped_value
+from mcproof.exchange.probe_facts import ALL_OUTCOMES, cropped_value
 from mcproof.exchange.shared_failures import with_shared_failures
+from mcproof.execution.attack_server import attack_server, failures_of
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.target_run import Checked, TargetRun
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from mcproof.linting.registry import Rule
     from mcproof.prove.failure_store import StoredFailure
     from mcproof.prove.fuzz.tool_fuzzer import FoundFailure
+    from mcproof.prove.hostile.attack_run import AttackRun
     from mcproof.results.run import RunResult
 
 ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")
@@ -43,36 +46,63 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
         server, catalog, plan = server_of(target), target.catalog, target.plan
         permissions, arguments = plan_calls(catalog, request.calls, listen)
         usual = 1 if isinstance(server.session.server, UrlEndpoint) else min(MOST_PROCESSES, os.cpu_count() or 1)
+        attacks, seconds = None, request.max_seconds
+        if request.security:  # first, because fuzzing takes all the time it is given
+            started = monotonic()
+            limit = request.calls.limit
+            attacks = attack_server(target, permissions, arguments, limit=limit, seconds=seconds, listen=listen)
+            seconds = None if seconds is None else max(0.0, seconds - (monotonic() - started))
         fuzz_plan = FuzzPlan(
             permissions=permissions,
             arguments=arguments,
             seed=request.seed,
             cases=request.cases,
             limit=request.calls.limit,
-            seconds=request.max_seconds,
+            seconds=seconds,
             processes=request.processes or usual,
             target=described(target.source),
+            is_strict=request.is_strict,
         )
         fuzzed = fuzz(catalog, server, fuzz_plan, lambda *made: listen(ProgressMade(*made)))
-        catalog.connection = server.close()
+        catalog.connection = server.close(at_once=fuzzed.was_cut)
+        fuzzing = Fuzzing(
+            seed=request.seed,
+            cases=sum(fuzzed.cases.values()),
+            outcomes=fuzzed.outcomes,
+            failures=[_failure(found, stored) for found, stored in zip(fuzzed.failures, fuzzed.stored, strict=True)],
+            tools=fuzzed.cases,
+        )
+        item_probes, stored, untested = fuzzed.item_probes, fuzzed.stored, fuzzed.untested
+        if attacks is not None:
+            fuzzing = _with_attacks(fuzzing, attacks)
+            item_probes = attacks.with_records(item_probes, catalog)
+            stored = [*(each for _, each in attacks.failures()), *stored]
+            untested = [*untested, *attacks.untested()]
         if request.calls.stores_failures:
-            store_failures(fuzzed.stored, listen)
-        catalog.item_probes = with_shared_failures(fuzzed.item_probes, catalog.server)
+            store_failures(stored, listen)
+        catalog.item_probes = with_shared_failures(item_probes, catalog.server)
         if not request.is_strict:
             plan = plan._replace(rules=list(map(_lenient, plan.rules)))
         result = check_catalog(catalog, plan, request.detail, run.tracker)
-        sent = sum(fuzzed.cases.values())
-        failures = [_failure(found, stored) for found, stored in zip(fuzzed.failures, fuzzed.stored, strict=True)]
         result = result._replace(
-            gates=tested_gates(sent),
-            payload=FuzzPayload(
-                Fuzzing(seed=request.seed, cases=sent, outcomes=fuzzed.outcomes, failures=failures, tools=fuzzed.cases)
-            ),
-            untested=[*result.untested, *fuzzed.untested],
+            gates=tested_gates(fuzzing.cases, fuzzed.incomplete, fuzzed.cases),
+            payload=FuzzPayload(fuzzing),
+            untested=[*result.untested, *untested],
         )
         return Checked(result, server.is_interrupted)
 
     return run.run(check)
+
+
+def _with_attacks(fuzzing: Fuzzing, attacks: AttackRun) -> Fuzzing:
+    """The result of fuzzing with the cases of the attacks."""
+    calls, outcomes = attacks.calls(), attacks.outcomes()
+    return fuzzing._replace(
+        cases=fuzzing.cases + sum(calls.values()),
+        outcomes={name: fuzzing.outcomes.get(name, 0) + outcomes.get(name, 0) for name in ALL_OUTCOMES},
+        failures=[*failures_of(attacks), *fuzzing.failures],
+        tools={name: count + calls.get(name, 0) for name, count in fuzzing.tools.items()},
+    )
 
 
 def _failure(found: FoundFailure, stored: StoredFailure) -> Failure:

@@ -152,6 +152,8 @@ class ProbeRequest(NamedTuple):
     """How many probes `prove` sends to a tool."""
     is_strict: bool = False
     """Whether `prove` also holds against a server that it converts values of a wrong type."""
+    security: bool = False
+    """Whether `prove` sends hostile arguments, too."""
 
 
 class ProveRequest(ProbeRequest):
@@ -171,6 +173,8 @@ class FuzzRequest(NamedTuple):
     max_seconds: float | None = None
     is_strict: bool = False
     """Whether an accepted invalid call fails the run."""
+    security: bool = False
+    """Whether to send hostile arguments, too."""
     processes: int | None = None
     policy: Policy = Policy()
     detail: Detail = Detail()

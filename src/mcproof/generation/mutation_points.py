@@ -45,12 +45,7 @@ class MutationPoint(NamedTuple):
     @property
     def label(self) -> str:
         """The path for messages: `filter.names[0]`."""
-        if not self.path:
-            return "the arguments"
-        text = ""
-        for token in self.path:
-            text += f"[{token}]" if type(token) is int else f".{token}" if text else str(token)
-        return f"`{shortened(text)}`"
+        return f"`{label_of(self.path)}`" if self.path else "the arguments"
 
     @property
     def value(self) -> Any:
@@ -63,6 +58,14 @@ class MutationPoint(NamedTuple):
     def mutated(self, mutation: Mutation) -> Any:
         """The arguments after a mutation."""
         return with_change(self.arguments, self.path, mutation.apply)
+
+
+def label_of(path: Path) -> str:
+    """A path as text: filter.names[0]."""
+    text = ""
+    for token in path:
+        text += f"[{token}]" if type(token) is int else f".{token}" if text else str(token)
+    return shortened(text)
 
 
 def value_at(root: Any, path: Path) -> Any:

@@ -13,7 +13,9 @@ from mcproof.exchange.probe_facts import FAILURE_OF
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.oracle import Oracle
 from mcproof.prove.blame import NumberedRequest, Sender
-from mcproof.prove.fuzz.outcomes import judge, passed
+from mcproof.prove.fuzz.outcomes import Judgement, judge, passed
+from mcproof.prove.hostile.attack_again import attack_again
+from mcproof.prove.hostile.attacks import FAMILIES
 from mcproof.prove.protocol_probes import PROBES
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.session import Response
     from mcproof.prove.failure_store import StoredFailure
-    from mcproof.prove.fuzz.outcomes import Judgement
 
 ReplayVerdict = Literal["fixed", "still failing", "could not tell"]
 _AS_EXPECTED = "the response is as expected"
@@ -70,6 +71,8 @@ async def _send_again(failed: StoredFailure, session: Session, secrets: list[str
         tool = next((each for each in listed if each.get("name") == failed.tool), {})
         if not tool:
             return ReplayResult("could not tell", f"tool `{failed.tool}` no longer exists")
+    if failed.probe in FAMILIES:
+        return await _attack_again(failed, session)
     revision = (await session.connection()).agreed
     response = await Sender(session).send_alone(NumberedRequest(1, failed.method, failed.params))
     arguments = failed.params.get("arguments")
@@ -87,6 +90,17 @@ async def _send_again(failed: StoredFailure, session: Session, secrets: list[str
         secrets=secrets,
     )
     return _compared(failed, judgement, response, session)
+
+
+async def _attack_again(failed: StoredFailure, session: Session) -> ReplayResult:
+    seen, text = await attack_again(failed, session)
+    if seen is None:
+        return ReplayResult("could not tell", "the call needs a file or a port of mcproof, which could not be made")
+    text = session.redacted(text)
+    if seen.outcome == "clean" and failed.outcome == "injection":
+        return ReplayResult("fixed", "the call has no effect", text)
+    judgement = Judgement(seen.outcome, seen.problem)
+    return _compared(failed, judgement, seen.response, session)._replace(response=text)
 
 
 def _compared(failed: StoredFailure, judgement: Judgement, response: Response, session: Session) -> ReplayResult:

@@ -89,6 +89,8 @@ class FuzzBlock(NamedTuple):
     seed: int = 0
     cases: int = 200
     max_call_ms: int | None = None
+    security: bool = False
+    """Whether to send hostile arguments, too."""
     expect: Expect | None = None
 
 

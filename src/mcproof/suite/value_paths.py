@@ -26,7 +26,16 @@ _STEP = re.compile(
 CALL: Final = ("result", "error", "duration_ms")
 """Roots of paths into the response to a call."""
 NEGATIVE_PATH: Final = ("checks_run", "failures", "gate_passed")
-FUZZ: Final = ("cases_run", "crashes", "hangs", "protocol_violations", "leaks", "accepted", "gate_passed")
+FUZZ: Final = (
+    "cases_run",
+    "crashes",
+    "hangs",
+    "protocol_violations",
+    "leaks",
+    "injections",
+    "accepted",
+    "gate_passed",
+)
 QUALITY: Final = (
     "min_score",
     "mean_score",

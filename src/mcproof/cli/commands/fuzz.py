@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.cli.call_options import add_calls, parse_calls
+from mcproof.cli.call_options import add_calls, add_security, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number
@@ -38,6 +38,7 @@ def parser() -> Parser:
         metavar="N",
         help="server processes at once (default: one per core, up to 4; one connection to a URL)",
     )
+    add_security(parser)
     add_calls(parser)
     add_policy(parser, FUZZ.fail_on)
     add_live(parser)
@@ -54,6 +55,7 @@ def command(arguments: list[str]) -> int:
         cases=options.cases,
         max_seconds=options.max_time,
         is_strict=options.strict,
+        security=options.security,
         processes=options.processes,
         policy=parse_policy(options),
         detail=outputs.detail,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from mcproof.catalog.tool_names import words_of
-from mcproof.generation.mutation_points import Path, mutation_points, with_value
+from mcproof.generation.mutation_points import Path, label_of, mutation_points, with_value
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.valid_values import ValueBuilder
 from mcproof.prove.hostile.attacks import CHAIN_LENGTHS, FAMILIES, TABLES, path_attacks
@@ -126,9 +126,14 @@ class ToolAttacks:
         description = schema.get("description") if isinstance(schema, dict) else None
         about = description if isinstance(description, str) else ""
         words = {*words_of(name), *words_of(about[:1_000]), *words_of(self._tool.name)}
-        label = point.label.strip("`")
-        formats = tuple(point.constraints.string.formats)
-        return StringArgument(point.path, value[:_LONGEST_PREFIX], label, frozenset(words), about, formats)
+        return StringArgument(
+            path=point.path,
+            value=value[:_LONGEST_PREFIX],
+            label=label_of(point.path),
+            words=frozenset(words),
+            about=about,
+            formats=tuple(point.constraints.string.formats),
+        )
 
     def _attacks(self, family: AttackFamily, argument: StringArgument) -> list[tuple[Attack, ...]]:
         """The attacks of a family; of those in one tuple the first that the schema allows is sent."""

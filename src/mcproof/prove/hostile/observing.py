@@ -24,7 +24,7 @@ _LETTERS = "mcproof"
 """What is appended to a valid value, to compare with."""
 
 
-class Observation(NamedTuple):
+class AttackResult(NamedTuple):
     """What one hostile call showed."""
 
     response: Response
@@ -35,22 +35,22 @@ class Observation(NamedTuple):
     token: str
 
 
-async def observe(case: HostileCase, traps: Traps, send: Send) -> Observation | None:
+async def observe(case: HostileCase, traps: Traps, send: Send) -> AttackResult | None:
     """Send a hostile call; None if it did not reach the server."""
     token = traps.new_token()
     response = await send(traps.filled(case.arguments, token))
     if response is None:
         return None
     if (failure := FAILURE_OF.get(response.outcome)) is not None:
-        return Observation(response, failure, response.why, token)
+        return AttackResult(response, failure, response.why, token)
     effect = effect_of(case.family, case.text, response, traps, token)
     if case.family == "sql_injection":
         effect = await _sql_effect(case, response, send)
     elif effect is not None and "beside folder" in case.text and await _serves_parent(case, traps, send):
         effect = None
     if effect is None:
-        return Observation(response, "clean", "", token)
-    return Observation(response, "injection", injection(case, effect), token)
+        return AttackResult(response, "clean", "", token)
+    return AttackResult(response, "injection", injection(case, effect), token)
 
 
 def injection(case: HostileCase, effect: str) -> str:

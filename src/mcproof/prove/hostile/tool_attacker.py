@@ -10,7 +10,7 @@ from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.outcomes import signature
 from mcproof.prove.hostile.attack_cases import MOST_ARGUMENTS, ToolAttacks
-from mcproof.prove.hostile.observing import Observation, injection, observe
+from mcproof.prove.hostile.observing import AttackResult, injection, observe
 from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
@@ -39,6 +39,16 @@ class HostileFailure(NamedTuple):
     """The response without secrets and random values, cropped; or why there is none."""
     was_accepted: bool
     times: int = 1
+
+    @property
+    def request(self) -> str:
+        """The arguments with placeholders, cropped."""
+        return as_json(self.case.arguments)
+
+    @property
+    def sentence(self) -> str:
+        """The problem, and what was sent."""
+        return f"{self.problem} ({self.case.description})"
 
     def stored(self, target: dict[str, Any], limit: float) -> StoredFailure:
         """The failure as it is stored for replay."""
@@ -74,7 +84,7 @@ class ToolAttacker:
         self._is_done = False
         self._of_number: dict[int, HostileCase] = {}
         """The cases by the number of their request."""
-        self._waiting: list[tuple[HostileCase, Observation]] = []
+        self._waiting: list[tuple[HostileCase, AttackResult]] = []
         """Calls without an effect so far; a request may arrive later."""
 
     async def run(self, sender: Sender, is_late: Callable[[], bool] = lambda: False) -> None:
@@ -138,7 +148,7 @@ class ToolAttacker:
             if seen.outcome == "injection":
                 return
 
-    def _keep(self, case: HostileCase, seen: Observation, sender: Sender) -> None:
+    def _keep(self, case: HostileCase, seen: AttackResult, sender: Sender) -> None:
         """Keep a failure, or count its repetition."""
         session = sender.session
         problem = session.redacted(self._traps.hidden(seen.problem))
@@ -155,18 +165,10 @@ class ToolAttacker:
                 case=case,
                 outcome=seen.outcome,
                 problem=problem,
-                response=session.redacted(self._hidden(seen.response)),
+                response=session.redacted(self._traps.shown(seen.response)),
                 was_accepted=seen.response.outcome == "accepted",
             )
         )
-
-    def _hidden(self, response: Response) -> str:
-        """The text of a response with placeholders; replaced first, because a cropped value cannot be found."""
-        message = response.message
-        if message is None:
-            return self._traps.hidden(response.text)
-        raw = self._traps.hidden(message.raw.decode(errors="replace"))
-        return response._replace(message=message._replace(raw=raw.encode(errors="replace"))).text
 
     def _correct(self, sender: Sender) -> None:
         """Add the calls that turned out to have ended the server after their response."""
@@ -174,7 +176,7 @@ class ToolAttacker:
             case = self._of_number.get(number)
             outcome = FAILURE_OF.get(response.outcome)
             if case is not None and outcome is not None:
-                self._keep(case, Observation(response, outcome, response.why, ""), sender)
+                self._keep(case, AttackResult(response, outcome, response.why, ""), sender)
 
     def _find_late_requests(self, sender: Sender) -> None:
         """Find requests that arrived at the listener after the response to the call."""
@@ -218,7 +220,7 @@ def _record(failure: HostileFailure, id: str) -> ProbeRecord:
         expects="response",
         outcome=outcome.get(failure.outcome, failure.outcome),
         schema_pointer=case.argument.schema_pointer,
-        request=as_json(case.arguments),
+        request=failure.request,
         response=failure.response,
         flaws=(ResponseFlaw("injection", failure.problem),) if is_injection else (),
         failure=id,

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from mcproof.prove.hostile.loopback_listener import LoopbackListener
 
 if TYPE_CHECKING:
+    from mcproof.client.session import Response
     from mcproof.prove.hostile.server_folders import ServerFolders
 
 NESTED = "<nested lists>"
@@ -157,6 +158,14 @@ class Traps:
         if self._is_listening:
             text = re.sub(rf"(?<!\d){self._listener.port}(?!\d)", "<listener port>", text)
         return re.sub(rf"{self._run}\d{{6}}", "<token>", text)
+
+    def shown(self, response: Response) -> str:
+        """The text of a response with placeholders; put there first, because a cropped value is not found."""
+        message = response.message
+        if message is None:
+            return self.hidden(response.text)
+        raw = self.hidden(message.raw.decode(errors="replace")).encode(errors="replace")
+        return response._replace(message=message._replace(raw=raw)).text
 
     def _encoded_contents(self) -> set[str]:
         """The marker's files in Base64, without the end, which depends on what follows."""

@@ -102,6 +102,17 @@ class Fields(NamedTuple):
             self.complain(node, f"{what} must be an integer from {least:,} to {most:,}")
         return None
 
+    def flag(self, node: Node | None, what: str) -> bool:
+        """Return a boolean; False if absent or invalid. Substituted variables may hold it as text."""
+        value = node.value if node is not None else False
+        if node is not None and node.is_substituted and value in ("true", "false"):
+            value = value == "true"
+        if isinstance(value, bool):
+            return value
+        if node is not None and not (isinstance(value, str) and self.is_unresolved(value)):
+            self.complain(node, f"{what} must be true or false")
+        return False
+
     def one_of(self, node: Node | None, what: str, kind: str, known: Iterable[str]) -> str:
         """Return one of the known words; "" if absent or unknown."""
         word, listed = self.text(node, what), list(known)

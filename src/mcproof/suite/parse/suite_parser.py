@@ -229,17 +229,23 @@ class _SuiteParser:
         return NegativePathBlock(chosen, expect, are_named=checks is not None)
 
     def _fuzz(self, fields: Fields, node: Node, name: str, more: tuple[Expectation, ...]) -> FuzzBlock:
-        known = ("seed", "cases", "max_call_ms", "expect")
+        known = ("seed", "cases", "max_call_ms", "security", "expect")
         members = {} if node.value is None else fields.mapping(node, "`fuzz`", known)
         seed = fields.number(members.get("seed"), "`seed`", 0, 2**63 - 1)
         cases = fields.number(members.get("cases"), "`cases`", 1, 1_000_000)
         limit = fields.number(members.get("max_call_ms"), "`max_call_ms`", 1, LONGEST_WAIT)
+        security = fields.flag(members.get("security"), "`security`")
+        expect = self._of_block(fields, members.get("expect"), name, "fuzz", more)
+        expected = [each.path.steps[-1] for each in expect.assertions] if expect is not None else []
+        if "injections" in expected and not security:
+            fields.complain(node, "the target `fuzz.injections` needs `security: true` in the `fuzz` block")
         default = FuzzBlock()
         return FuzzBlock(
             seed=default.seed if seed is None else seed,
             cases=cases or default.cases,
             max_call_ms=limit,
-            expect=self._of_block(fields, members.get("expect"), name, "fuzz", more),
+            security=security,
+            expect=expect,
         )
 
     def _of_block(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.session import Response
     from mcproof.exchange.probe_facts import ItemProbes
+    from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
+    from mcproof.prove.hostile.attack_run import AttackRun
     from mcproof.results.proof import ProbeResult
     from mcproof.results.suite_tests import TestOutcome
     from mcproof.suite.definition import FuzzBlock, NegativePathBlock, SuiteTest
@@ -293,19 +295,28 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     )
     fuzzed = await fuzz_within(catalog, server.endpoint, server.options, plan)
     cases, outcomes, crashes = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained_crashes(fuzzed.item_probes)
+    attacks = await _attack(block, server, plan)
+    if attacks is not None:
+        counted = attacks.outcomes()
+        outcomes = {name: outcomes.get(name, 0) + counted.get(name, 0) for name in (*outcomes, "injection")}
+        cases += sum(attacks.calls().values())
+        crashes += [end.why for end in attacks.unexplained if end.outcome == "crash"]
     facts = {
         "cases_run": cases,
-        "crashes": outcomes["crash"] + len(crashes),
+        "crashes": outcomes["crash"],
         "hangs": outcomes["hang"],
         "protocol_violations": outcomes["protocol_violation"],
         "leaks": outcomes["leak"],
+        "injections": outcomes.get("injection", 0),
         "accepted": outcomes["accepted"],
     }
-    bad = sum(facts[name] for name in ("crashes", "hangs", "protocol_violations", "leaks"))
+    bad = sum(facts[name] for name in ("crashes", "hangs", "protocol_violations", "leaks", "injections"))
     facts["gate_passed"] = int(cases > 0 and not bad)
     if block.expect is not None:
         return Assessment(checker.check(block.expect, {"fuzz": facts}))
     failures = []
+    for found, _ in attacks.failures() if attacks is not None else ():
+        failures.append(checker.failure("", f"{found.outcome.replace('_', ' ')} at {found.request}: {found.problem}"))
     for each in fuzzed.failures:
         if each.judgement.outcome != "accepted":
             outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.problem or each.case.description
@@ -314,6 +325,20 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     if not facts["gate_passed"] and not failures:
         failures = [checker.failure("fuzz.cases_run", "no case could be sent", "at least 1", "0")]
     return Assessment(failures, plural(cases, "case"))
+
+
+async def _attack(block: FuzzBlock, server: ServerUnderTest, plan: FuzzPlan) -> AttackRun | None:
+    """Send the hostile arguments of a `fuzz` block; None if it asks for none."""
+    if not block.security:
+        return None
+    from mcproof.client.session import Session
+    from mcproof.prove.hostile.attack_run import AttackPlan, AttackRun
+
+    attacks = AttackRun(
+        Session(server.endpoint, server.options, plan.limit), AttackPlan(plan.permissions, plan.arguments, plan.limit)
+    )
+    await attacks.run()
+    return attacks
 
 
 async def _permitted(test: SuiteTest, server: ServerUnderTest) -> tuple[Catalog, Permission, dict[str, dict[str, Any]]]:

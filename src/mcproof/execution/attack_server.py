@@ -1,0 +1,54 @@
+"""Attack the tools of a live server, for `prove --security` and `fuzz --security`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.exchange.probe_facts import cropped_value
+from mcproof.execution.events import ProgressMade
+from mcproof.execution.tool_calls import server_of
+from mcproof.prove.failure_store import described
+from mcproof.prove.hostile.attack_run import AttackPlan, attack
+from mcproof.results.proof import Failure
+
+if TYPE_CHECKING:
+    from mcproof.execution.events import Listener
+    from mcproof.execution.target_run import LoadedTarget
+    from mcproof.prove.hostile.attack_run import AttackRun
+    from mcproof.prove.permission import Permission
+
+
+def attack_server(
+    target: LoadedTarget,
+    permissions: list[Permission],
+    arguments: dict[str, dict[str, Any]],
+    *,
+    limit: float,
+    seconds: float | None,
+    listen: Listener,
+) -> AttackRun:
+    """Attack the tools of a server that may be called."""
+    plan = AttackPlan(
+        permissions=permissions,
+        arguments=arguments,
+        limit=limit,
+        seconds=seconds,
+        target=described(target.source),
+    )
+    return attack(server_of(target), plan, lambda *made: listen(ProgressMade(*made)))
+
+
+def failures_of(attacks: AttackRun) -> list[Failure]:
+    """The failures of attacks for the result."""
+    return [
+        Failure(
+            id=stored.id,
+            tool=stored.tool,
+            outcome=stored.outcome,
+            arguments=cropped_value(found.case.arguments),
+            replay=f"mcproof replay {stored.id}",
+            what=found.sentence,
+            times=found.times,
+        )
+        for found, stored in attacks.failures()
+    ]
