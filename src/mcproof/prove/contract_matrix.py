@@ -36,15 +36,14 @@ def cell_of(column: Column, probes: ToolProbes, trials: list[Trial], untested: s
             if not case.is_applicable:
                 return skipped
             return skipped._replace(verdict="not tested", left_out=int(bool(case.declared)))
-    left_out = tuple(each for each in probes.left_out if column_of(each.keyword) == column)
+    promised = [each for each in probes.promises if column_of(each.keyword) == column]
     planned = [each for each in probes.cases if isinstance(each, ProbeCase) and each.probe == probe]
-    promised = dict.fromkeys([*(each.promise for each in planned if each.is_promise), *left_out])
     if not own:
         is_declared = bool(promised)
         return Cell(tool, column, fault, is_declared, None, "not tested", left_out=len(promised), reason=untested)
     unsent = Counter(each.promise for each in planned) - Counter(each.case.promise for each in own)
     if promised:
-        cell = _Promises(own, list(promised), {*left_out, *unsent}).cell(tool, column)
+        cell = _Promises(own, promised, {*probes.left_out, *unsent}).cell(tool, column)
     else:
         cell = _explored(tool, column, own)
     lenient = sum(each.case.is_lenient and not each.case.is_promise and each.shows == "accepted" for each in own)

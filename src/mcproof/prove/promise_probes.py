@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.generation.mutation_points import with_value
-from mcproof.generation.promises import Promise, promises_of
+from mcproof.generation.promises import Promise, promises_of, schema_pointer
 from mcproof.generation.valid_values import ValueBuilder, valid_arguments
 from mcproof.generation.value_constraints import TYPES
 from mcproof.prove.negative_checks import NO_PARAMETERS, SCHEMA_CHECKS, NegativeChecks, baseline_of
@@ -83,7 +83,7 @@ class _Selection:
         self, literal: NegativeChecks, base: dict[str, Any], schema: dict[str, Any], size: int, is_strict: bool
     ) -> None:
         self._literal = literal
-        self._base = base
+        self._schema = schema
         self._size = size
         self._is_strict = is_strict
         self._promises: SchemaPromises | None = None
@@ -107,9 +107,17 @@ class _Selection:
             tool=tool,
             baseline=baseline,
             cases=cases,
+            promises=self._promises_in_order([*unbreakable, *unsent]),
             left_out=tuple(dict.fromkeys([*unsent, *unbreakable])),
             calls_left_out=len(ordered[max_calls:]),
         )
+
+    def _promises_in_order(self, others: list[Promise]) -> tuple[Promise, ...]:
+        """The promises that are tried, and others, in the order of the schema."""
+        known = [case.promise for case in self._promises.cases] if self._promises is not None else []
+        tried = [case.promise for case in self._breaking if case.is_promise]
+        wanted = {*tried, *others}
+        return tuple(each for each in dict.fromkeys([*known, *tried, *others]) if each in wanted)
 
     def _ordered(self) -> list[ProbeCase]:
         """The first case of each column, then promises, explorations and conversions in the order of the schema."""
@@ -221,7 +229,7 @@ class _Selection:
             expects="rejection" if keyword else "response",
             declared=bool(keyword),
             keyword=keyword,
-            schema_pointer="/inputSchema",
+            schema_pointer=f"/inputSchema{schema_pointer(self._schema, point.path)}",
             any_response_passes=not keyword,
             argument=point.argument,
         )

@@ -147,6 +147,8 @@ class _Evidence:
         if seen is None:
             return ProbeResult(tool, case.probe, fault, "not_tested", None, "the server had ended before it was sent")
         has_passed, reason = passed(case, seen), case.description
+        if self._plan.explores and case.expects == "rejection" and seen.reports_error:
+            has_passed = True  # WIR-023 reports that the error is marked as a success
         if case.probe == "baseline":
             reason = weakness or reason
         elif weakness is not None and self._plan.explores:
