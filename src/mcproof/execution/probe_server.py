@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.client.endpoints import UrlEndpoint
 from mcproof.errors import UsageError, nearest
 from mcproof.exchange.shared_failures import with_shared_failures
 from mcproof.execution.check_catalog import check_catalog
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from mcproof.execution.run_requests import ProbeRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.results.run import RunResult
+
+MOST_PROCESSES = 6
+"""How many server processes are called at once. Most of the time is spent waiting for slow calls."""
 
 
 def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
@@ -44,9 +48,11 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
             target=described(target.source),
             max_calls=request.max_calls,
             is_strict=request.is_strict,
+            seconds=request.max_seconds,
+            processes=1 if isinstance(server.session.server, UrlEndpoint) else MOST_PROCESSES,
         )
         proof = prove(catalog, server, plan, lambda *made: listen(ProgressMade(*made)))
-        catalog.connection = server.close()
+        catalog.connection = server.close(at_once=proof.was_cut)
         if request.calls.stores_failures:
             store_failures(proof.stored, listen)
         catalog.item_probes = with_shared_failures(proof.item_probes, catalog.server)
@@ -57,7 +63,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         if request.calls.tools and not is_any_callable:  # the user asked for these tools, not for the server
             tested = 0
         result = result._replace(
-            gates=tested_gates(tested, "interrupted" if proof.interrupted else "", {}),
+            gates=tested_gates(tested, proof.incomplete, {}),
             payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
             untested=[*result.untested, *proof.untested],
         )
