@@ -68,7 +68,12 @@ def test_a_required_argument_in_a_branch_of_a_union_is_kept() -> None:
     branch = {"type": "object", "required": ["x", "y"], "properties": {"x": {"type": "integer"}, "y": {}}}
     oracle = Oracle({"type": "object", "properties": {"a": {"anyOf": [branch, {"type": "null"}]}}})
     arguments = {"a": {"x": "ten", "y": 5}}
-    assert smallest(arguments, same_promise(oracle, arguments, is_valid=False)) == {"a": {"x": "", "y": 0}}
+    assert smallest(arguments, same_promise(oracle, arguments, is_valid=False)) == {"a": {"x": "a", "y": 0}}
+
+
+def test_a_value_that_no_server_converts_does_not_become_one_that_many_do() -> None:
+    arguments = {"a": [["mcproof"]]}
+    assert smallest(arguments, same_promise(Oracle(SQRT), arguments, is_valid=False)) == {"a": [[]]}
 
 
 def test_valid_arguments_stay_valid() -> None:

@@ -66,6 +66,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
             seconds=seconds,
             processes=request.processes or usual,
             target=described(target.source),
+            is_strict=request.is_strict,
         )
         fuzzed = fuzz(catalog, server, fuzz_plan, lambda *made: listen(ProgressMade(*made)))
         catalog.connection = server.close(at_once=fuzzed.was_cut)

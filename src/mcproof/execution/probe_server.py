@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.errors import UsageError, nearest
 from mcproof.exchange.shared_failures import with_shared_failures
+from mcproof.execution.attack_server import attack_server
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.run_requests import ProveRequest
@@ -16,12 +17,16 @@ from mcproof.prove.contract_matrix import with_predictions
 from mcproof.prove.failure_store import described
 from mcproof.prove.probe_session import ProbePlan
 from mcproof.prove.proving import default_checks, prove
+from mcproof.prove.worker_pool import TimeLimit
 from mcproof.results.payloads import ProbePayload, ProvePayload
 
 if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import ProbeRequest
     from mcproof.execution.target_run import LoadedTarget
+    from mcproof.prove.hostile.attack_run import AttackRun
+    from mcproof.prove.proving import Proof
     from mcproof.results.run import RunResult
 
 MOST_PROCESSES = 6
@@ -36,7 +41,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
     run = TargetRun(request, listen)
 
     def check(target: LoadedTarget) -> Checked:
-        server, catalog = server_of(target), target.catalog
+        server, catalog, time = server_of(target), target.catalog, TimeLimit(request.max_seconds)
         permissions, arguments = plan_calls(catalog, request.calls, listen)
         plan = ProbePlan(
             permissions=permissions,
@@ -52,6 +57,12 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
             processes=1 if isinstance(server.session.server, UrlEndpoint) else MOST_PROCESSES,
         )
         proof = prove(catalog, server, plan, lambda *made: listen(ProgressMade(*made)))
+        if request.security:
+            attacks = attack_server(
+                target, permissions, arguments, limit=request.calls.limit, seconds=time.left, listen=listen
+            )
+            proof = _with_attacks(proof, attacks, catalog)
+        incomplete = "interrupted" if server.is_interrupted else proof.incomplete
         catalog.connection = server.close(at_once=proof.was_cut)
         if request.calls.stores_failures:
             store_failures(proof.stored, listen)
@@ -63,13 +74,23 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         if request.calls.tools and not is_any_callable:  # the user asked for these tools, not for the server
             tested = 0
         result = result._replace(
-            gates=tested_gates(tested, proof.incomplete, {}),
+            gates=tested_gates(tested, incomplete, {}),
             payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
             untested=[*result.untested, *proof.untested],
         )
         return Checked(result, server.is_interrupted)
 
     return run.run(check)
+
+
+def _with_attacks(proof: Proof, attacks: AttackRun, catalog: Catalog) -> Proof:
+    """The result of probing with the results of the attacks."""
+    return proof._replace(
+        item_probes=attacks.with_records(proof.item_probes, catalog),
+        probes=[*proof.probes, *attacks.probe_results()],
+        untested=[*proof.untested, *attacks.untested()],
+        stored=[*proof.stored, *(stored for _, stored in attacks.failures())],
+    )
 
 
 def _known_checks(names: tuple[str, ...], *, explores: bool) -> list[str]:

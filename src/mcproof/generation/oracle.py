@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mcproof.generation.coercion import is_coerced
 from mcproof.schema.tree import nesting
 from mcproof.text.pointers import escape
 
@@ -117,7 +118,10 @@ class Oracle:
         return None
 
     def broken_promises(self, value: Any) -> frozenset[tuple[str, ...]]:
-        """All promises that a value breaks: keyword, pointer, and the name of a missing or undeclared property."""
+        """All promises that a value breaks: keyword, pointer, and the name of a missing or undeclared property.
+
+        A value of a wrong type that a server may convert is marked, because it breaks less than others.
+        """
         if self._strict is None:
             return frozenset()
         try:
@@ -169,6 +173,8 @@ def _broken_promises(errors: Iterable[Any], branch: str = "") -> Iterator[tuple[
         kind, pointer = error.kind, _pointer(error)
         for name in getattr(kind, "unexpected", None) or [getattr(kind, "property", "")]:
             yield f"{branch}{kind.name}", pointer, str(name)
+        if kind.name == "type" and is_coerced(error.instance, kind.types):
+            yield f"{branch}{kind.name}", pointer, "coerced"
         for number, inner in enumerate(getattr(kind, "context", ())):
             yield from _broken_promises(inner, f"{branch}{kind.name}/{number}/")
 

@@ -54,6 +54,8 @@ class FuzzPlan(NamedTuple):
     processes: int = 1
     target: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
     """How to find the server again, for stored failures."""
+    is_strict: bool = False
+    """Whether values that servers commonly convert must be rejected, too."""
 
 
 class FoundFailure(NamedTuple):
@@ -412,7 +414,7 @@ class ToolFuzzer:
             failure=failure.stored(self._plan).id if judgement.outcome != "clean" else None,
             times=failure.times,
             argument=case.argument,
-            is_lenient=case.is_lenient,
+            is_lenient=case.is_lenient and not self._plan.is_strict,
         )
 
     def _schema_pointer(self, case: GeneratedCase) -> str:
@@ -455,8 +457,8 @@ def _key(case: GeneratedCase, outcome: CaseOutcome, problem: str) -> tuple[str, 
     return (outcome, *(_violation_key(case) if outcome == "accepted" else (signature(problem),)))
 
 
-def _violation_key(case: GeneratedCase) -> tuple[str, str]:
-    """The violated keyword at any depth, and the name of the property if the schema declares it."""
+def _violation_key(case: GeneratedCase) -> tuple[str, ...]:
+    """The violated keyword at any depth, the name of the property if the schema declares it, and the leniency."""
     last = case.pointer.rpartition("/")[2]
     is_own = case.keyword not in ("additionalProperties", "unevaluatedProperties") and not last.isdigit()
-    return case.keyword, last if is_own else ""
+    return case.keyword, last if is_own else "", "lenient" if case.is_lenient else ""
