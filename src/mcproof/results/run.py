@@ -39,6 +39,17 @@ class Notice(NamedTuple):
         return _located(self.message, self.file, self.line)
 
 
+class AppliedConfiguration(NamedTuple):
+    """A configuration that changed what was checked. It may come from a stranger, or from a folder above."""
+
+    file: str
+    keys: list[str]
+    """The keys that applied to the run."""
+
+    def __str__(self) -> str:
+        return f"settings: {self.file} ({', '.join(self.keys)})"
+
+
 class Trouble(NamedTuple):
     """Why a target, or the whole run, could not be checked."""
 
@@ -210,6 +221,7 @@ class RunResult(NamedTuple):
     rules: list[RuleFacts] = []  # noqa: RUF012
     """The rules that ran."""
     notices: list[Notice] = []  # noqa: RUF012
+    configurations: list[AppliedConfiguration] = []  # noqa: RUF012
     exit_code: int = 0
     is_single: bool = True
     """Whether the user named one target, not several or a folder."""
