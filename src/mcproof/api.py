@@ -148,6 +148,7 @@ def prove(
     checks: Sequence[str] = (),
     max_calls: int = MAX_CALLS,
     strict: bool = False,
+    security: bool = False,
     config: str | os.PathLike[str] | None = None,
     **calls: Unpack[CallKeywords],
 ) -> TargetResult:
@@ -161,6 +162,7 @@ def prove(
             detail=_DETAIL,
             max_calls=max_calls,
             is_strict=strict,
+            security=security,
         )
     )
 

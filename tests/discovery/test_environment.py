@@ -144,3 +144,8 @@ def test_a_tool_that_the_environment_may_remove_is_conditional(tmp_path: Path) -
     code = '@mcp.tool\ndef a(): ...\n@mcp.tool\ndef b(): ...\nmcp.remove_tool(os.getenv("WITHOUT", "b"))\n'
     result = found(tmp_path, f"{HEAD}\n{code}")
     assert [is_conditional(result, name) for name in ("a", "b")] == [False, True]
+
+
+def test_an_assigned_name_takes_the_default(tmp_path: Path) -> None:
+    code = 'def f(): ...\nf.__name__ = os.getenv("P", "my") + "_tool"\nmcp.add_tool(f)\n'
+    assert names(found(tmp_path, f"{HEAD}\n{code}")) == ["my_tool"]

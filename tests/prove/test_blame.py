@@ -15,7 +15,7 @@ import pytest
 from cli.running import TIMEOUT, environment, validator
 from client.running import children, processes
 
-from .running import CONTRACT, command, http, tried
+from .running import CONTRACT, command, http, mcproof, tried
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -145,8 +145,8 @@ def test_over_http_fuzzing_stops_where_the_server_has_gone() -> None:
     assert [tool for tool, _ in blamed(document)] == ["find_book"]
     assert document["outcomes"]["crash"] == 1
     left_out = {each["what"]: each["why"] for each in document["not_tested"]}
-    assert left_out["tool list_shelves"].startswith("the server is gone")
-    assert left_out["tool find_book, in part"].startswith("the server is gone")
+    for name in ("find_book", "count_books", "list_shelves"):
+        assert left_out[f"tool {name}, in part"].startswith("the server is gone")
 
 
 # --- fuzzing ------------------------------------------------------------------------------------------------------
@@ -229,5 +229,10 @@ def test_ctrl_c_leaves_no_process_and_keeps_what_was_found(here: Path, name: str
     stored = json.loads((here / "run.json").read_text(encoding="utf-8"))
     validator("run").validate(stored)
     assert stored["exit_code"] == 130
+    (result,) = stored["targets"]
+    assert not result["passed"]
+    assert {"gate": "complete", "limit": "all calls", "actual": "interrupted", "passed": False} in result["gates"]
+    shown = mcproof("report", "run.json", "--format", "text").output
+    assert shown.splitlines()[-1].startswith("interrupted: incomplete (")
     if name != "fuzz":
         assert outcomes(document, None)["unknown_tool"] == "rejected"

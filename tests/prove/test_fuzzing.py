@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import run_process, validator
+from mcproof.prove.fuzz import campaign
 from mcproof.prove.fuzz.tool_fuzzer import cases_of
 from servers.library import SCHEMAS
 
@@ -33,17 +34,44 @@ def failures(document: Any) -> list[tuple[str, str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", ["accepts-wrong-type", "crash-on-x-and-limit"])
-def test_the_same_seed_prints_the_same_whatever_else_is_different(here: Path, fault: str) -> None:
-    words = ("fuzz", "--format", "json", "--seed", "7", "--cases", "150")
+def test_the_same_seed_prints_the_same_whatever_the_hash_seed(here: Path) -> None:
+    words = ("fuzz", "--format", "json", "--seed", "7", "--cases", "150", "--", *command("accepts-wrong-type"))
     printed = set()
-    for number, processes in enumerate(("1", "4")):
-        folder = here / str(number)
-        folder.mkdir()
-        env = {"PYTHONHASHSEED": str(number)}
-        done = run_process(*words, "--processes", processes, "--", *command(fault), cwd=folder, env=env)
-        assert done.returncode in (0, 1), done.stderr
+    for number in ("0", "1"):
+        done = run_process(*words, cwd=here, env={"PYTHONHASHSEED": number})
+        assert done.returncode == 0, done.stderr
         printed.add(done.stdout)
+    assert len(printed) == 1
+    assert json.loads(printed.pop())["failures"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize(
+    "fault", ["accepts-wrong-type", "crash-on-x-and-limit", "crash-on-valid", "crash-after-answer", "leaks-token"]
+)
+@pytest.mark.parametrize("words", [(), BOOKS])
+def test_the_number_of_processes_does_not_change_the_report(
+    monkeypatch: pytest.MonkeyPatch, fault: str, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(campaign, "START_DELAY", 0.0)
+    printed = {
+        mcproof(
+            "fuzz",
+            "--format",
+            "json",
+            "--seed",
+            "7",
+            "--cases",
+            "150",
+            "--processes",
+            number,
+            *words,
+            "--",
+            *command(fault),
+        ).output
+        for number in ("1", "4")
+    }
     assert len(printed) == 1
     assert json.loads(printed.pop())["failures"]
 
@@ -99,12 +127,52 @@ def test_given_arguments_come_first(here: Path) -> None:
 
 
 @pytest.mark.usefixtures("hurried")
-def test_the_time_is_a_limit_too() -> None:
-    words = (*BOOKS, "--cases", "100000000", "--max-time", "0.5")
+def test_random_cases_last_as_long_as_the_time_limit() -> None:
+    words = (*BOOKS, "--cases", "100000000", "--max-time", "1")
     document = tried("fuzz", *words, "--", *command("good"), code=0)
     assert 0 < document["cases"] < 1_000_000
     (why,) = [each["why"] for each in document["not_tested"]]
     assert why == f"time limit reached after {document['cases']:,} cases"
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_run_out_of_time_before_the_random_cases_is_incomplete() -> None:
+    tools = [tool(name, text=TEXT, count={"type": "integer"}) for name in ("read", "list", "find")]
+    words = ("--processes", "1", "--max-time", "1", *small_server(tools, "slow"))
+    document = tried("fuzz", *words, code=1)
+    sent = document["tools"]
+    assert all(sent[name] >= 5 for name in ("read", "list")), "tools take turns"
+    assert [each["what"] for each in document["not_tested"]] == [f"tool {name}, in part" for name in sent]
+    done = mcproof("fuzz", *words)
+    assert done.code == 1
+    assert done.output.splitlines()[-1].startswith("out of time: incomplete (")
+    assert "passed" not in done.output
+
+
+@pytest.mark.usefixtures("hurried", "impatient")
+def test_a_call_that_is_pending_when_the_time_is_up_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "GRACE", 0.1)
+    words = ("--max-time", "0.5", "--max-call-ms", "3600000", "--", *command("hang-on-valid"))
+    document = tried("fuzz", *words, code=1)
+    assert document["tools"]["find_book"] == 0
+    assert {"what": "tool find_book", "why": "time limit reached"} in document["not_tested"]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_tool_without_a_case_does_not_pass() -> None:
+    outside = tool("list", text={"$ref": "https://example.com/text.json"})
+    document = tried("fuzz", "--cases", "5", *small_server([STRICT_TOOL, outside]), code=1)
+    assert document["tools"] == {"read": 5, "list": 0}
+    assert {"what": "tool list", "why": "it refers to an external schema"} in document["not_tested"]
+    done = mcproof("fuzz", "--cases", "5", *small_server([STRICT_TOOL, outside]))
+    assert done.output.splitlines()[-1].startswith("failed: 1 of 2 tools tested, all required (")
+
+
+@pytest.mark.usefixtures("hurried", "impatient")
+def test_a_tool_whose_responses_never_arrive_in_time_is_left_alone() -> None:
+    document = tried("fuzz", *BOOKS, "--max-call-ms", "700", "--", *command("answer-not-json"), code=1)
+    assert document["tools"]["find_book"] < 10
+    assert document["outcomes"]["protocol_violation"] == 1
 
 
 @pytest.mark.parametrize(
@@ -222,7 +290,9 @@ def test_a_secret_of_the_environment_in_an_error_is_a_leak_and_not_repeated(here
     done = mcproof("fuzz", "--format", "json", *words, *small_server([STRICT_TOOL], "refuses-empty", "shows-secret"))
     assert done.code == 1
     assert {(each["rule"], each["tool"]) for each in done.document["findings"]} >= {("WIR-024", "read")}
-    assert done.document["outcomes"]["leak"] > 0
+    outcomes = done.document["outcomes"]
+    assert outcomes["leak"] > 0
+    assert sum(outcomes.values()) == done.document["cases"], "a case that leaks is not clean"
     stored = "".join(each.read_text(encoding="utf-8") for each in here.rglob("*.json"))
     assert secret not in stored + done.output + done.errors
 

@@ -16,8 +16,10 @@ from mcproof.client.captures import capture_session
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.session import Session
+from mcproof.exchange.probe_facts import HOSTILE_PROBES
 from mcproof.prove.hostile.attack_cases import ToolAttacks
 from mcproof.prove.hostile.attack_run import AttackPlan, AttackRun
+from mcproof.prove.hostile.attacks import FAMILIES
 from mcproof.prove.hostile.server_folders import ServerFolders, folders_of
 from mcproof.prove.hostile.traps import Traps
 from mcproof.prove.permission import Permission
@@ -134,6 +136,10 @@ def test_no_random_value_is_in_what_is_reported(
         assert list(map(shown, again[name].failures)) == list(map(shown, all_attacked[name].failures))
 
 
+def test_the_families_are_those_of_the_reports() -> None:
+    assert FAMILIES == HOSTILE_PROBES
+
+
 # --- traps ---------------------------------------------------------------------------------------------------------
 
 
@@ -206,7 +212,8 @@ def test_the_marker_is_not_in_a_folder_that_the_server_serves() -> None:
     [("http://127.0.0.1:1/mcp", True), ("http://localhost/mcp", True), ("https://example.com/mcp", False)],
 )
 def test_only_servers_on_this_machine_are_local(url: str, is_local: bool) -> None:
-    assert folders_of(UrlEndpoint(url, {})).is_local is is_local
+    found = folders_of(UrlEndpoint(url, {}))
+    assert (found.is_local, found.outside is not None) == (is_local, is_local)
 
 
 # --- cases ---------------------------------------------------------------------------------------------------------

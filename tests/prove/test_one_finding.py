@@ -51,9 +51,18 @@ def test_two_tools_have_a_finding_each() -> None:
     assert [each["tool"] for each in of_rule(document, "WIR-014")] == ["list_books", "list_shelves"]
 
 
+def test_what_a_server_converts_is_reported_only_if_it_must_not() -> None:
+    tools = [tool("find_books", year={"type": "integer"}, lent={"type": "boolean"})]
+    words = ("--cases", "100", *small_server(tools, "refuses-nested"))
+    usual, strict = of_rule(tried("fuzz", *words), "WIR-013"), of_rule(tried("fuzz", "--strict", *words), "WIR-013")
+    assert sum(len(each["evidence"].get("examples", [each])) for each in usual) < len(strict[0]["evidence"]["examples"])
+    assert '"year": true' not in str(usual)
+    assert [each["tool"] for each in strict] == ["find_books"]
+
+
 def test_the_arguments_of_one_tool_are_one_finding() -> None:
     tools = [closed("find_books", title={"type": "string"}, author={"type": "string"}, year={"type": "integer"})]
-    document = tried("fuzz", "--strict", "--cases", "40", *small_server(tools))
+    document = tried("fuzz", "--strict", "--cases", "100", *small_server(tools))
     [finding] = of_rule(document, "WIR-013")
     assert finding["tool"] == "find_books"
     assert finding["pointer"].endswith("/inputSchema")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,55 @@ def test_two_runs_print_the_same(folder: Path) -> None:
     tools = ("read_joined", "find_formatted", "count_plain", "fetch_any")
     printed = {mcproof(*words, *hostile_server(folder, *tools)).output for _ in range(2)}
     assert len(printed) == 1
+
+
+def test_a_server_at_a_url_of_this_machine_is_attacked(folder: Path) -> None:
+    tools = ("read_joined", "fetch_any", "find_formatted", "echo_safely")
+    words = hostile_server(folder, "--http", *tools)[1:]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        url = f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
+        document = tried("fuzz", "--security", "--cases", "1", url, code=1)
+        process.stdin.close()
+    found = {each["tool"] for each in document["failures"] if each["outcome"] == "injection"}
+    assert found == {"read_joined", "fetch_any", "find_formatted"}
+    assert document["not_tested"] == []
+
+
+# --- prove --------------------------------------------------------------------------------------------------------
+
+
+def test_prove_reports_each_family(folder: Path) -> None:
+    words = ("--security", "--checks", "unknown_tool", "--args", 'read_joined={"path": "a"}')
+    document = tried("prove", *words, *hostile_server(folder, "read_joined", "fetch_any"), code=1)
+    probes = {(each["tool"], each["probe"]): each for each in document["probes"]}
+    traversal = probes["read_joined", "path_traversal"]
+    assert (traversal["outcome"], traversal["passed"]) == ("injection", False)
+    assert traversal["request"] == '{"path": "<marker>"}'
+    assert probes["read_joined", "command_injection"]["outcome"] == "clean"
+    assert probes["read_joined", "request_forgery"]["outcome"] == "not_applicable"
+    assert probes["fetch_any", "request_forgery"]["outcome"] == "injection"
+    assert {(each["rule"], each["tool"]) for each in document["findings"] if each["rule"] == "WIR-032"} == {
+        ("WIR-032", "read_joined"),
+        ("WIR-032", "fetch_any"),
+    }
+    assert document["negative_path"]["failures"] == 0
+
+
+def test_prove_passes_hardened_tools(folder: Path) -> None:
+    words = ("prove", "--security", "--checks", "unknown_tool", *hostile_server(folder, "read_safely"))
+    done = mcproof(*words)
+    assert done.code == 0, done.output
+    assert "; hostile arguments for 1 tool: no effect\n" in done.output
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "sarif", "junit", "tap"])
+def test_every_format_shows_an_injection_of_prove(folder: Path, form: str) -> None:
+    words = ("prove", "--security", "--checks", "unknown_tool", "--format", form)
+    done = mcproof(*words, *hostile_server(folder, "read_joined"))
+    assert done.code == 1
+    assert "path traversal" in done.output
 
 
 # --- suites -------------------------------------------------------------------------------------------------------

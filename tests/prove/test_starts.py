@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.prove.fuzz import campaign
 from prove.running import small_server, tool, tried
 
 if TYPE_CHECKING:
@@ -43,10 +44,28 @@ def test_the_protocol_probes_need_two_more(log: Path) -> None:
     assert starts(log) == 3
 
 
-def test_each_further_process_of_fuzzing_is_a_start(log: Path) -> None:
+def test_little_work_needs_no_further_process(log: Path) -> None:
     tools = [tool(name, text=TEXT) for name in ("read", "list", "find")]
     tried("fuzz", "--processes=2", "--cases=5", *counted(log, tools))
+    assert starts(log) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [1, 3])
+def test_each_further_process_of_fuzzing_is_a_start(log: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(campaign, "START_DELAY", 0.0)
+    tools = [tool(name, text=TEXT) for name in ("read", "list", "find")]
+    tried("fuzz", "--processes=2", "--cases=60", *counted(log, tools[:count], "slow"))
     assert starts(log) == 2
+
+
+@pytest.mark.slow
+def test_a_server_that_allows_one_process_is_fuzzed_over_that_one(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "START_DELAY", 0.0)
+    only_once = f'test $(wc -l < "{log}") = 1 || exit 3; exec "$@"'
+    document = tried("fuzz", "--processes=3", "--cases=60", *counted(log, [tool(text=TEXT)], "slow", script=only_once))
+    assert document["cases"] == 60
+    assert document["not_tested"] == []
 
 
 def test_a_crash_costs_one_to_blame_it_and_one_to_see_the_exit(log: Path) -> None:

@@ -156,7 +156,7 @@ async def _tried(
     if probe == "fuzz":
         called = ToolFuzzer(item, revision, FuzzPlan([], {}, 0, 1, PATIENCE), [])
         generated = GeneratedCase(arguments, not keyword, what, keyword, pointer)
-        called._count(1, generated, response, Sender(session))
+        called._add(called.judged(1, generated, response, session))
         return ItemProbes(item, called.records(), revision)
     expects = expects or ("success" if probe == "baseline" else "rejection")
     case = ProbeCase(probe, what, expects, arguments, keyword=keyword, schema_pointer=place)

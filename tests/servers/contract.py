@@ -3,7 +3,7 @@
 Usage: `python -I -S contract.py FAULT [--http] [--era handshake|stateless]`. It needs only the standard library. Over
 HTTP it prints its port; over both transports it exits when its stdin is closed. The default era is that of the fault.
 The environment variable CALLED names a file to which the name of every called tool is appended. `contract_faults.py`
-defines the faults and the expected findings.
+defines the faults and the expected findings; `checkers.py` has servers that check their arguments in part.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # which `-I` leaves out
 
+from servers.checkers import CHECKERS
 from servers.contract_faults import FAULTS, Broken, die
 from servers.library import NEVER
 
@@ -34,7 +35,7 @@ def main(words: list[str]) -> None:
 
 def server(words: list[str]) -> Broken:
     """The server that the command line asks for."""
-    fault = FAULTS.get(words[0]) if words else None
+    fault = {**FAULTS, **CHECKERS}.get(words[0]) if words else None
     if fault is None:
         sys.exit(f"there is no such fault; these are: {', '.join(FAULTS)}")
     transport = "http" if "--http" in words else "stdio"

@@ -1,4 +1,4 @@
-"""A server whose tools are vulnerable or hardened: `python -I -S hostile.py FOLDER [TOOL...]`.
+"""A server whose tools are vulnerable or hardened: `python -I -S hostile.py [--http] FOLDER [TOOL...]`.
 
 FOLDER is the folder that the tools may read. A tool of the family `read` returns the file `name`, one of `run` passes
 `text` to a command, and so on; the names of hardened tools end with `_safely`. Without TOOL, all are offered;
@@ -7,6 +7,7 @@ FOLDER is the folder that the tools may read. A tool of the family `read` return
 
 from __future__ import annotations
 
+import http.server
 import ipaddress
 import json
 import os
@@ -15,6 +16,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import urllib.parse
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -22,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FOLDER, *WANTED = sys.argv[1:] or [""]
+IS_HTTP = "--http" in sys.argv
+FOLDER, *WANTED = [word for word in sys.argv[1:] if word != "--http"] or [""]
 TOOLS: dict[str, tuple[dict[str, Any], Callable[..., str]]] = {}
 
 
@@ -177,7 +180,7 @@ def count_safely(text: str) -> str:
 
 # Databases
 
-DATABASE = sqlite3.connect(":memory:")
+DATABASE = sqlite3.connect(":memory:", check_same_thread=False)
 DATABASE.execute("CREATE TABLE books (title TEXT)")
 DATABASE.execute("INSERT INTO books VALUES ('The Name of the Rose')")
 
@@ -348,8 +351,42 @@ def answered(message: dict[str, Any]) -> dict[str, Any]:
     return {"error": {"code": -32602, "message": "unknown"}}
 
 
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Responds to each message with JSON."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        is_request = "id" in message and "method" in message
+        body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), **answered(message)}) if is_request else ""
+        self.send_response(200 if is_request else 202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def do_GET(self) -> None:
+        self.send_error(405)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def serve() -> None:
+    """Serve HTTP, print the port, and end with the standard input."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdout.write(f"{server.server_address[1]}\n")
+    sys.stdout.flush()
+    sys.stdin.read()
+
+
 def main() -> None:
     harden()
+    if IS_HTTP:
+        serve()
+        return
     for line in sys.stdin:
         message = json.loads(line)
         if "id" in message and "method" in message:

@@ -3,9 +3,9 @@
 Every call succeeds, except for these habits: `refuses-everything`, `refuses-empty` (a call without arguments),
 `refuses-objects` (an object as an argument), `refuses-nested` (an object or a list), `refuses-unknown` (an undeclared
 argument), `refuses-long` (a string of more than 1,000 characters), `dies-of-full` (it crashes on a call with every
-argument of the schema), `shows-secret` (an error contains the variable SECRET), `no-tools` (it offers no tools),
-`no-list` (it crashes when it has to list them).
-The environment variable CALLED names a file to which every call is appended as a line.
+argument of the schema), `shows-secret` (an error contains the variable SECRET), `slow` (a call takes 50 ms), `no-tools`
+(it offers no tools), `no-list` (it crashes when it has to list them). The environment variable CALLED names a
+file to which every call is appended as a line.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from typing import Any
 
 LONG = 1_000
@@ -52,6 +53,7 @@ def answered(message: dict[str, Any], tools: list[Any], habits: set[str]) -> dic
     if method == "tools/list" and "cursor" not in params and "no-tools" not in habits:
         return {"result": {"tools": tools}}
     if method == "tools/call":
+        time.sleep(0.05 if "slow" in habits else 0)
         return called(params, tools, habits)
     return {"error": {"code": -32601, "message": "Method not found"}}
 

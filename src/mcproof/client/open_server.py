@@ -65,13 +65,13 @@ class OpenServer:
         """Run jobs concurrently; False if a signal cancelled them, or an earlier run."""
         return not self.is_interrupted and self._work.run(*jobs)
 
-    def close(self) -> ConnectionFacts | None:
+    def close(self, *, at_once: bool = False) -> ConnectionFacts | None:
         """Close the session and return the facts of its connection, including how the process ended.
 
-        If a call has ended the process, another one is started to see how it exits. After an interrupt the process is
-        killed, so how it would exit is unknown.
+        If a call has ended the process, another one is started to see how it exits. After an interrupt, or with
+        `at_once`, the process is killed, so how it would exit is unknown.
         """
-        if self.is_interrupted:
+        if at_once or self.is_interrupted:
             self._kill()
         else:
             self.run(self._end)

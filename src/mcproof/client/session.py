@@ -47,6 +47,8 @@ class Response(NamedTuple):
     """Why there is no response, or why it is malformed."""
     arrived: bool = True
     """Whether the request reached the server; False if the server had ended before."""
+    timed_out: bool = False
+    """Whether the whole time limit passed: a hang, or output that was not a message."""
     is_certain: bool = True
     """Whether a hang is one; False if the machine was too busy to find out."""
 
@@ -217,12 +219,13 @@ class Session:
         noise = next((each for each in connection.transport.peer.anomalies if each.kind in _NOISE), None)
         if noise is not None and not self._is_noisy:
             connection.transport.peer.anomalies.clear()
-            return Response("malformed", None, self._hide(f"not JSON-RPC: {noise.detail}"))
+            return Response("malformed", None, self._hide(f"not JSON-RPC: {noise.detail}"), timed_out=True)
         if patience is not None and patience.is_computing:
             cpu = in_seconds(CPU_FACTOR * self.limit)
-            return Response("hang", None, f"no response within {cpu} of CPU time")
+            return Response("hang", None, f"no response within {cpu} of CPU time", timed_out=True)
         is_undecided = patience is not None and patience.is_undecided
-        return Response("hang", None, f"no response within {in_seconds(limit)}", is_certain=not is_undecided)
+        why = f"no response within {in_seconds(limit)}"
+        return Response("hang", None, why, timed_out=True, is_certain=not is_undecided)
 
     async def _lost(self, error: ConnectError | LostError) -> Response:
         status = getattr(error, "status", None)

@@ -20,9 +20,19 @@ CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "over
 MAX_CALLS = 100
 """How many probes `prove` sends to a tool by default."""
 
+HOSTILE_PROBES = (
+    "path_traversal",
+    "command_injection",
+    "sql_injection",
+    "template_injection",
+    "request_forgery",
+    "hostile_text",
+)
+"""The families of hostile arguments, in the order in which they are sent with `--security`."""
+
 CaseOutcome = Literal["clean", "accepted", "crash", "hang", "protocol_violation", "leak", "injection"]
 CASE_OUTCOMES: tuple[CaseOutcome, ...] = ("clean", "accepted", "crash", "hang", "protocol_violation", "leak")
-"""The outcomes that fuzzing always counts; a leak is counted in addition to another outcome."""
+"""The outcomes that fuzzing always counts; a leak is counted instead of `clean`, and beside any other outcome."""
 ALL_OUTCOMES: tuple[CaseOutcome, ...] = (*CASE_OUTCOMES, "injection")
 """Those and the one that only hostile calls have, which are sent with `--security`."""
 

@@ -61,9 +61,10 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
             seconds=seconds,
             processes=request.processes or usual,
             target=described(target.source),
+            is_strict=request.is_strict,
         )
         fuzzed = fuzz(catalog, server, fuzz_plan, lambda *made: listen(ProgressMade(*made)))
-        catalog.connection = server.close()
+        catalog.connection = server.close(at_once=fuzzed.was_cut)
         fuzzing = Fuzzing(
             seed=request.seed,
             cases=sum(fuzzed.cases.values()),
@@ -84,7 +85,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
             plan = plan._replace(rules=list(map(_lenient, plan.rules)))
         result = check_catalog(catalog, plan, request.detail, run.tracker)
         result = result._replace(
-            gates=tested_gates(fuzzing.cases),
+            gates=tested_gates(fuzzing.cases, fuzzed.incomplete, fuzzed.cases),
             payload=FuzzPayload(fuzzing),
             untested=[*result.untested, *untested],
         )

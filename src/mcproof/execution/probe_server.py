@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.errors import UsageError, nearest
 from mcproof.exchange.shared_failures import with_shared_failures
+from mcproof.execution.attack_server import attack_server
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.run_requests import ProveRequest
@@ -18,9 +19,12 @@ from mcproof.prove.proving import default_checks, prove
 from mcproof.results.payloads import ProbePayload, ProvePayload
 
 if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import ProbeRequest
     from mcproof.execution.target_run import LoadedTarget
+    from mcproof.prove.hostile.attack_run import AttackRun
+    from mcproof.prove.proving import Proof
     from mcproof.results.run import RunResult
 
 
@@ -46,6 +50,10 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
             is_strict=request.is_strict,
         )
         proof = prove(catalog, server, plan, lambda *made: listen(ProgressMade(*made)))
+        if request.security:
+            limit = request.calls.limit
+            attacks = attack_server(target, permissions, arguments, limit=limit, seconds=None, listen=listen)
+            proof = _with_attacks(proof, attacks, catalog)
         catalog.connection = server.close()
         if request.calls.stores_failures:
             store_failures(proof.stored, listen)
@@ -57,13 +65,23 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         if request.calls.tools and not is_any_callable:  # the user asked for these tools, not for the server
             tested = 0
         result = result._replace(
-            gates=tested_gates(tested),
+            gates=tested_gates(tested, "interrupted" if proof.interrupted else "", {}),
             payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
             untested=[*result.untested, *proof.untested],
         )
         return Checked(result, server.is_interrupted)
 
     return run.run(check)
+
+
+def _with_attacks(proof: Proof, attacks: AttackRun, catalog: Catalog) -> Proof:
+    """The result of probing with the results of the attacks."""
+    return proof._replace(
+        item_probes=attacks.with_records(proof.item_probes, catalog),
+        probes=[*proof.probes, *attacks.probe_results()],
+        untested=[*proof.untested, *attacks.untested()],
+        stored=[*proof.stored, *(stored for _, stored in attacks.failures())],
+    )
 
 
 def _known_checks(names: tuple[str, ...], *, explores: bool) -> list[str]:

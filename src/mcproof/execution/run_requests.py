@@ -152,6 +152,8 @@ class ProbeRequest(NamedTuple):
     """How many probes `prove` sends to a tool."""
     is_strict: bool = False
     """Whether `prove` also holds against a server that it converts values of a wrong type."""
+    security: bool = False
+    """Whether `prove` sends hostile arguments, too."""
 
 
 class ProveRequest(ProbeRequest):

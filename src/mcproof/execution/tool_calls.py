@@ -10,7 +10,7 @@ from mcproof.execution.events import CallsPlanned, MessageSent
 from mcproof.prove.permission import Permission, permission
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from mcproof.catalog.model import Catalog, Tool
     from mcproof.client.open_server import OpenServer
@@ -123,8 +123,16 @@ def store_failures(failed: list[StoredFailure], listen: Listener) -> None:
         listen(MessageSent(f"failures are not stored, so `mcproof replay` will not find them: {error}"))
 
 
-def tested_gates(tested: int) -> list[Gate]:
-    """A failed gate if nothing was tested, else no gate."""
-    from mcproof.results.run import Gate
+def tested_gates(tested: int, incomplete: str, cases: Mapping[str, int]) -> list[Gate]:
+    """The failed gates of a run that tested nothing, not everything, or not every tool; none for a complete run.
 
-    return [] if tested else [Gate("tested", 1, 0, False)]
+    `incomplete` is the reason why requests are missing, `cases` the number of cases of each tool that may be called.
+    """
+    from mcproof.results.run import COMPLETE, Gate
+
+    gates = [] if tested else [Gate("tested", 1, 0, False)]
+    if incomplete:
+        gates.append(Gate(COMPLETE, "all calls", incomplete, False))
+    if cases and tested and not all(cases.values()):
+        gates.append(Gate("tested-tools", len(cases), sum(map(bool, cases.values())), False))
+    return gates

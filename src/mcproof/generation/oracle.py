@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mcproof.generation.coercion import is_coerced
 from mcproof.schema.tree import nesting
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.generation.subschema_validator import SubschemaValidator
 
@@ -16,6 +18,7 @@ MAX_DEPTH = 120
 """The nesting limit for schemas, a little below that of the validator."""
 _MAX_APPLIED_SCHEMAS = 100_000
 """The limit on schemas applied to one value: nested unions can expand exponentially."""
+_MAX_BROKEN_PROMISES = 1_000
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
 _IN_PLACE_SINGLES = ("not", "if", "then", "else")
 _BACKTRACKING_SYNTAX = ("(?=", "(?!", "(?<", "\\1", "\\2", "\\k")
@@ -114,6 +117,20 @@ class Oracle:
             return None
         return None
 
+    def broken_promises(self, value: Any) -> frozenset[tuple[str, ...]]:
+        """All promises that a value breaks: keyword, pointer, and the name of a missing or undeclared property.
+
+        A value of a wrong type that a server may convert is marked, because it breaks less than others.
+        """
+        if self._strict is None:
+            return frozenset()
+        try:
+            return frozenset(islice(_broken_promises(self._strict.iter_errors(value)), _MAX_BROKEN_PROMISES))
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return frozenset()
+
     def rejection(self, value: Any) -> tuple[str, str] | None:
         """The message and pointer of the first error of a rejected value; None if it is not rejected."""
         if not self.rejects(value):
@@ -148,6 +165,18 @@ def _subschemas_of(schema: Any) -> SubschemaValidator | None:
         raise
     except BaseException:  # includes panics in the library
         return None
+
+
+def _broken_promises(errors: Iterable[Any], branch: str = "") -> Iterator[tuple[str, ...]]:
+    """The promises that errors are about, those of the branches of a union, too."""
+    for error in errors:
+        kind, pointer = error.kind, _pointer(error)
+        for name in getattr(kind, "unexpected", None) or [getattr(kind, "property", "")]:
+            yield f"{branch}{kind.name}", pointer, str(name)
+        if kind.name == "type" and is_coerced(error.instance, kind.types):
+            yield f"{branch}{kind.name}", pointer, "coerced"
+        for number, inner in enumerate(getattr(kind, "context", ())):
+            yield from _broken_promises(inner, f"{branch}{kind.name}/{number}/")
 
 
 def _pointer(error: Any) -> str:

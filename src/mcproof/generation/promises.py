@@ -68,7 +68,8 @@ class SchemaPromises(NamedTuple):
 def promises_of(builder: ValueBuilder, base: dict[str, Any]) -> SchemaPromises:
     """The promises of a schema, broken one at a time in valid arguments."""
     builder.reset_effort()
-    points = mutation_points(builder, base, MAX_POINTS)
+    visited = mutation_points(builder, base, MAX_POINTS)
+    points = _without_recursion(visited)
     cases: list[PromiseCase] = []
     seen = {digest_of(base)}
     types: dict[Path, set[str]] = {}
@@ -87,7 +88,20 @@ def promises_of(builder: ValueBuilder, base: dict[str, Any]) -> SchemaPromises:
             cases.append(case)
     broken = {case.promise for case in cases if not case.is_lenient}
     unbreakable = dict.fromkeys(each for point in points for each in _unbreakable(point) if each not in broken)
-    return SchemaPromises(cases, list(unbreakable), len(points) < MAX_POINTS, points)
+    return SchemaPromises(cases, list(unbreakable), len(visited) < MAX_POINTS, points)
+
+
+def _without_recursion(points: list[MutationPoint]) -> list[MutationPoint]:
+    """The points without those where a schema occurs inside itself more than once: they repeat promises."""
+    ids: dict[Path, set[int]] = {}
+    for point in points:
+        ids.setdefault(point.path, set()).update(point.constraints.merged_ids)
+    depths: dict[Path, int] = {}
+    for path, own in ids.items():  # parents come first
+        ancestors = [ids.get(path[:length], set()) for length in range(len(path))]
+        is_inside_itself = any(not own.isdisjoint(each) for each in ancestors)
+        depths[path] = depths.get(path[:-1], 0) + is_inside_itself if path else 0
+    return [point for point in points if depths[point.path] <= 1]
 
 
 def digest_of(arguments: Any) -> bytes:
@@ -119,7 +133,7 @@ def _case(builder: ValueBuilder, point: MutationPoint, mutation: Mutation, diges
     return PromiseCase(
         promise=Promise(argument, mutation.keyword),
         description=mutation.description,
-        schema_pointer=_schema_pointer(builder.root[0], point.path),
+        schema_pointer=schema_pointer(builder.root[0], point.path),
         is_lenient=mutation.is_lenient,
         digest=digest,
         point=point,
@@ -135,7 +149,7 @@ def _unbreakable(point: MutationPoint) -> Iterator[Promise]:
         yield from (Promise(point.argument or ROOT, keyword) for keyword in keywords)
 
 
-def _schema_pointer(schema: Any, path: Path) -> str:
+def schema_pointer(schema: Any, path: Path) -> str:
     """The pointer to the schema of a value, as far as no reference or union is in between."""
     pointer = ""
     for token in path:

@@ -106,18 +106,26 @@ class Sampler:
             mutated = with_change(arguments, point.path, mutation.apply)
         except _INAPPLICABLE:
             mutated = point.mutated(mutation)
-        description = mutation.description
+        description, is_lenient = mutation.description, mutation.is_lenient
         if random.random() < 0.15:
             other_point, other, _ = self._draw_mutation(random)
             if not _is_at_or_below(point.path, other_point.path):
                 try:
                     mutated = with_change(mutated, other_point.path, other.apply)
-                    description = f"{description}; {other.description}"
+                    description, is_lenient = f"{description}; {other.description}", is_lenient and other.is_lenient
                 except _INAPPLICABLE:
                     pass
         if not self._oracle.rejects(mutated):
             return None
-        return GeneratedCase(mutated, False, description, mutation.keyword, pointer)
+        return GeneratedCase(
+            arguments=mutated,
+            is_valid=False,
+            description=description,
+            keyword=mutation.keyword,
+            pointer=pointer,
+            argument=point.argument,
+            is_lenient=is_lenient,
+        )
 
 
 def _is_at_or_below(path: Path, other: Path) -> bool:

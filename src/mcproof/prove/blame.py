@@ -56,6 +56,9 @@ class Sender:
         """Requests that got a response and turned out later to have ended the server, by number."""
         self.unexplained: list[Response] = []
         """Ends of the server that no single request explains."""
+        self.searches = True
+        """Whether to look for the request that ended the server, if it was not the last. An end that was unexplained
+        once stays so, and searching takes long."""
         self._recent: deque[NumberedRequest] = deque(maxlen=SUSPECTS)
         self._is_own = not session.has_sent
         """Whether all requests of this connection are among the recent ones; listing does not count."""
@@ -89,14 +92,19 @@ class Sender:
         self._recent.append(request)
         return request.number, response
 
-    async def finish(self) -> None:
-        """Make sure that the server has survived the last request, too."""
+    async def check(self) -> None:
+        """Ping the server; find the culprit if it has ended since the last response."""
         if not self.session.is_connected or not self._recent:
             return
-        await asyncio.sleep(SETTLE)
         failure = await self.session.ping_failure(LONGER * self.session.limit)
         if failure is not None and failure.is_certain:
             await self._find_culprit(failure)
+
+    async def finish(self) -> None:
+        """Make sure that the server has survived the last request, too."""
+        if self.session.is_connected and self._recent:
+            await asyncio.sleep(SETTLE)
+            await self.check()
 
     async def _explain_hang(self, request: NumberedRequest, response: Response) -> Response | None:
         """Send a request that hangs again, alone; None if the machine is too busy to find out whether it hangs.
@@ -164,7 +172,7 @@ class Sender:
         why = f"none of the last {len(suspects)} requests causes this alone"
         if not suspects:
             why = "the last request does not cause this alone, and earlier ones went to other tools"
-        if self.session.can_restart and not self.unexplained:  # an end that was unexplained once stays so
+        if self.session.can_restart and self.searches:
             for first in range(0, len(suspects), AT_ONCE):
                 group = suspects[first : first + AT_ONCE]
                 responses = await asyncio.gather(*map(self.send_alone, group), return_exceptions=True)
@@ -180,6 +188,7 @@ class Sender:
         self._leave_unexplained(end, f"{why}{last}")
 
     def _leave_unexplained(self, end: Response, why: str) -> None:
+        self.searches = False
         self.unexplained.append(Response(end.outcome, None, f"{end.why}; {why}"))
 
     async def send_alone(self, request: NumberedRequest) -> Response:

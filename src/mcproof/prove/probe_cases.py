@@ -118,6 +118,8 @@ class ToolProbes(NamedTuple):
     cases: list[ProbeCase | SkippedProbe]
     problem: str = ""
     """Why no valid call could be generated."""
+    promises: tuple[Promise, ...] = ()
+    """All promises, in the order of the schema."""
     left_out: tuple[Promise, ...] = ()
     """The promises of which not every violation is sent."""
     calls_left_out: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural
+from mcproof.exchange.probe_facts import HOSTILE_PROBES
 from mcproof.results.proof import promises
 from mcproof.results.suite_tests import count_outcomes
 
@@ -24,7 +25,10 @@ _OUTCOME_WORDS = {
     "protocol_violation": ("protocol violation", "protocol violations"),
     "leak": ("leak", "leaks"),
     "injection": ("injection", "injections"),
+    "malformed": ("malformed response", "malformed responses"),
 }
+_HOSTILE = ("injection", "crash", "hang", "malformed")
+"""The outcomes of hostile arguments that are failures."""
 _TEST_WORDS = {"error": "could not run", "not_applicable": "not applicable"}
 
 
@@ -51,18 +55,29 @@ def promise_sentence(matrix: list[Cell]) -> str:
 
 
 def probe_sentence(probes: list[ProbeResult]) -> str:
-    """Return how many probes passed and failed, and how many were left out."""
-    judged = [each.passed for each in probes if each.passed is not None]
-    left_out = [each.outcome for each in probes if each.passed is None]
+    """Return how many probes passed and failed, how many were left out, and what hostile arguments showed."""
+    others = [each for each in probes if each.probe not in HOSTILE_PROBES]
+    judged = [each.passed for each in others if each.passed is not None]
+    left_out = [each.outcome for each in others if each.passed is None]
     parts = [
         f"{left_out.count(outcome):,} {outcome.replace('_', ' ')}"
         for outcome in ("not_tested", "not_applicable")
         if outcome in left_out
     ]
-    if not judged:
-        return ", ".join(["no probes judged", *parts])
-    passed, failed = judged.count(True), judged.count(False)
-    return f"{plural(len(judged), 'probe')} judged: " + ", ".join([f"{passed:,} passed", f"{failed:,} failed", *parts])
+    head = "no probes judged"
+    if judged:
+        parts = [f"{judged.count(True):,} passed", f"{judged.count(False):,} failed", *parts]
+        head = f"{plural(len(judged), 'probe')} judged: {parts.pop(0)}"
+    hostile = _hostile_sentence([each for each in probes if each.probe in HOSTILE_PROBES])
+    return ", ".join([head, *parts]) + (f"; {hostile}" if hostile else "")
+
+
+def _hostile_sentence(probes: list[ProbeResult]) -> str:
+    """Return what hostile arguments showed; empty if none were sent."""
+    tools = len({each.tool for each in probes if each.passed is not None})
+    outcomes = [each.outcome for each in probes]
+    found = [f"{count:,} {_OUTCOME_WORDS[name][count != 1]}" for name in _HOSTILE if (count := outcomes.count(name))]
+    return f"hostile arguments for {plural(tools, 'tool')}: {', '.join(found) or 'no effect'}" if tools else ""
 
 
 def fuzz_sentence(fuzzing: Fuzzing) -> str:

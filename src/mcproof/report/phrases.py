@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural, shell_word
-from mcproof.results.run import BROKEN
+from mcproof.results.run import BROKEN, COMPLETE
 
 if TYPE_CHECKING:
     from mcproof.results.run import Gate, TargetResult
@@ -55,4 +55,8 @@ def gate_sentence(gate: Gate) -> str:
         return f"grade {gate.actual}, at least {gate.limit} required"
     if gate.gate == "tested":
         return f"{plural(int(gate.actual), 'request')} judged, at least {gate.limit} required"
+    if gate.gate == "tested-tools":
+        return f"{gate.actual} of {plural(int(gate.limit), 'tool')} tested, all required"
+    if gate.gate == COMPLETE:
+        return f"{gate.actual}: incomplete"
     return f"{gate.actual:,} tokens, at most {gate.limit:,} allowed"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.exchange.probe_facts import HOSTILE_PROBES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -26,6 +28,7 @@ _RULE_OF_PROBE = {
     "bad_cursor": "WIR-028",
     "unknown_prompt": "WIR-029",
     "unknown_resource": "WIR-030",
+    **dict.fromkeys(HOSTILE_PROBES, "WIR-032"),
 }
 
 _RULES_OF_OUTCOME = {

@@ -97,9 +97,9 @@ class Fuzzing(NamedTuple):
     cases: int
     """How many cases were sent, without those of shrinking and blame."""
     outcomes: dict[str, int]
-    """The number of cases by outcome: clean, accepted, crash, hang, protocol_violation; and, beside those, leak.
+    """The number of cases by outcome; `injection` only with `--security`.
 
-    With `--security` also injection.
+    A leak is counted instead of `clean`, and beside any other outcome.
     """
     failures: list[Failure]
     tools: dict[str, int] = {}  # noqa: RUF012 (never mutated)

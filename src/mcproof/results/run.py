@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mcproof.results.proof import Cell, ProbeResult
     from mcproof.results.suite_tests import TestResult
 
+COMPLETE = "complete"
+"""The gate of runs that call a server: they have tried everything."""
 BROKEN = "broken"
 """The `fail_on` of runs that call a server: only errors in its behaviour fail, not findings about its catalog."""
 
@@ -77,7 +79,7 @@ def _located(message: str, *location: str | int | None) -> str:
 
 
 class Gate(NamedTuple):
-    """A limit that the user set, and whether the target meets it."""
+    """A limit that the user set or that the kind of run has, and whether the target meets it."""
 
     gate: str
     limit: str | int
@@ -153,6 +155,11 @@ class TargetResult(NamedTuple):
         return any(each.passed is not None for each in self.probes) or any(
             cell.kept is not None for cell in self.matrix
         )
+
+    @property
+    def incomplete(self) -> str:
+        """Why a run that calls the server has not tried everything, such as `interrupted`; empty if it has."""
+        return next((str(gate.actual) for gate in self.gates if gate.gate == COMPLETE and not gate.passed), "")
 
     @property
     def failing(self) -> int:

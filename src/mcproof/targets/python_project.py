@@ -91,7 +91,8 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
         if not whole and os.path.isfile(name) and any(discover(name, whole=True).document.values()):
             message = "nothing to check: what this file serves is defined in other files; pass their folder"
             raise NoCatalogError(message, file=name)
-        raise NoCatalogError("nothing to check: no tool, resource or prompt of an MCP server in this source", file=name)
+        message = "nothing to check: found no tool, resource or prompt of an MCP server in this source"
+        raise NoCatalogError(message, file=name)
     text = json.dumps(found.document, indent=2, ensure_ascii=False)
     try:
         data = text.encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcproof.cli.call_options import add_security
 from mcproof.cli.commands.probe import add_probing, parse_probing
 from mcproof.cli.outputs import parse_outputs
 from mcproof.cli.parser import Parser, whole_number
@@ -27,6 +28,7 @@ def parser() -> Parser:
         action="store_true",
         help='also fail if a value of a wrong type is converted, such as "5" for 5',
     )
+    add_security(parser)
     return parser
 
 
@@ -34,4 +36,5 @@ def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     outputs = parse_outputs(options)
     request = parse_probing(ProveRequest, options, outputs)
-    return run_command(request._replace(max_calls=options.max_calls, is_strict=options.strict), outputs)
+    request = request._replace(max_calls=options.max_calls, is_strict=options.strict, security=options.security)
+    return run_command(request, outputs)

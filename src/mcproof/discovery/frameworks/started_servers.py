@@ -25,7 +25,8 @@ def doubt_unstarted(domain: McpDomain) -> None:
     """Mark the items of servers that no entry point of their project starts for certain."""
     by_scripts: dict[tuple[str, ...], list[ServerValue]] = {}
     for server in domain.servers:
-        if server.module is not None and not (server.mounted or server.is_given):
+        serves = server.items or server.handlers or server.mounts
+        if serves and server.module is not None and not (server.mounted or server.is_given):
             scripts = domain.declarations.of(server.module.path).scripts
             by_scripts.setdefault(scripts, []).append(server)
     for scripts, servers in by_scripts.items():

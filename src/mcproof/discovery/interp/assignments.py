@@ -92,7 +92,9 @@ def _set_attribute_of_function(run: Interpreter, holder: Function, name: str, va
     if in_doubt:
         before = holder.attributes.get(name, MISSING)
         value = join(run, (signature_of(holder) or UNKNOWN) if name == "__signature__" else before, value)
-    holder.attributes[name] = default_of(value) if name in ("__doc__", "__name__") else value
+    if name in ("__doc__", "__name__"):
+        value = default_of(value)
+    holder.attributes[name] = value
     if name not in _OF_EVERY_FUNCTION:
         run.functions.marks.add(name)
     if name == "__name__":

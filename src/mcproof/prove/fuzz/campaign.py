@@ -1,25 +1,28 @@
 """A fuzzing campaign: call the tools of a server with generated arguments, the same ones for the same seed.
 
-Each tool is called over one process, and several tools are called concurrently. No pings are sent between calls; if
-the server ends, blame finds the call that caused it.
+Tools take turns, a slice of cases at a time, and several server processes work at once, on different tools or on the
+same one. Slices are counted in the order of their cases, so the number of processes does not change the result.
 """
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import plain_secrets
 from mcproof.client.session import Session
 from mcproof.exchange.probe_facts import CASE_OUTCOMES, SEVERAL, ItemProbes, ProbeRecord
-from mcproof.prove.blame import Sender
+from mcproof.prove.fuzz.slice_sender import SliceSender
 from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
+from mcproof.prove.fuzz.work_queue import ShrinkJob, WorkQueue
 from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from typing import Any
 
     from mcproof.catalog.model import Catalog
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
 
 _PROGRESS_INTERVAL = 0.1
 """Seconds between two updates of the progress."""
+START_DELAY = 0.5
+"""Seconds of work after which further server processes are started."""
+GRACE = 1.0
+"""Seconds after the time limit when pending requests are given up."""
 _SERIOUS = ("injection", "crash", "hang", "protocol_violation", "leak", "accepted")
 
 
@@ -47,7 +54,10 @@ class FuzzResult(NamedTuple):
     stored: list[StoredFailure]
     item_probes: list[ItemProbes]
     untested: list[Untested]
-    interrupted: bool
+    incomplete: Literal["", "interrupted", "out of time", "server gone"] = ""
+    """Why not every tool got at least its deterministic cases; empty if all did."""
+    was_cut: bool = False
+    """Whether requests were pending when the time was up, so that the state of the server is unknown."""
 
 
 def fuzz(
@@ -91,55 +101,115 @@ class _FuzzRun:
         self._session = session
         self._plan = plan
         self._progress = progress
-        self._deadline = None if plan.seconds is None else monotonic() + plan.seconds
         self._fuzzers = [
             ToolFuzzer(each.tool, catalog.protocol, plan, plain_secrets(session.server.named_secrets))
             for each in plan.permissions
             if each.is_granted
         ]
+        self._queue = WorkQueue(self._fuzzers, plan.seconds)
+        self._is_done = False
+        self._was_cut = False
+        self._calls = 0
         self._last_progress = 0.0
 
     def workers(
         self, is_interrupted: Callable[[], bool] = lambda: False
     ) -> list[Callable[[], Coroutine[Any, Any, None]]]:
-        """The jobs that call all tools between them: the first over the given session, the others over their own."""
-        waiting = iter(self._fuzzers)
-        count = min(self._plan.processes, len(self._fuzzers))
-        first = [lambda: self._call(waiting, self._session)] if count else []
-        return [*first, *[lambda: self._call_separately(waiting, is_interrupted)] * (count - 1)]
+        """The jobs that do all the work between them: the first over the given session, the others over their own."""
+        if not self._fuzzers:
+            return []
+        others = [lambda: self._work_separately(is_interrupted)] * (self._plan.processes - 1)
+        return [self._work_first, *others]
 
-    async def _call_separately(self, waiting: Iterator[ToolFuzzer], is_interrupted: Callable[[], bool]) -> None:
+    async def _work_first(self) -> None:
+        try:
+            await self._work_in_time(self._session)
+            if self._was_cut:
+                await self._session.close(at_once=True)
+        finally:
+            self._is_done = True
+            self._queue.close()
+
+    async def _work_separately(self, is_interrupted: Callable[[], bool]) -> None:
+        """Work over a process of its own, once there is enough to do for one more."""
         session = self._session.new_session()
         try:
-            await self._call(waiting, session)
+            if not await self._is_done_within(asyncio.sleep(START_DELAY)):
+                with suppress(ConnectError):  # the server may not allow a second process
+                    if not await self._is_done_within(session.connection()):
+                        await self._work_in_time(session)
         finally:
-            await session.close(at_once=is_interrupted())
+            await session.close(at_once=self._was_cut or is_interrupted())
 
-    async def _call(self, waiting: Iterator[ToolFuzzer], session: Session) -> None:
-        """Call one tool after the other over one session."""
-        for fuzzer in waiting:
-            try:
-                await fuzzer.run(Sender(session, pings=False), self._is_late, self._show_progress)
-            except ConnectError as error:
-                fuzzer.stopped = f"the server is gone: {error.message}"
+    async def _is_done_within(self, waiting: Coroutine[Any, Any, object]) -> bool:
+        """Whether all work is done before something else is, which is then cancelled."""
+        task = asyncio.create_task(waiting)
+        try:
+            while not task.done() and not self._is_done:
+                change = asyncio.create_task(self._queue.change())
+                try:
+                    await asyncio.wait({task, change}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    change.cancel()
+            if task.done():
+                task.result()
+            return self._is_done
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
-    def _is_late(self) -> bool:
-        return self._deadline is not None and monotonic() > self._deadline
+    async def _work_in_time(self, session: Session) -> None:
+        """Work until there is no more; pending requests are given up soon after the time limit."""
+        left = self._queue.seconds_left
+        try:
+            async with asyncio.timeout(None if left is None else max(0.0, left) + GRACE):
+                await self._work(session)
+        except TimeoutError:
+            self._was_cut = True
 
-    def _show_progress(self) -> None:
-        now = monotonic()
-        if now - self._last_progress > _PROGRESS_INTERVAL:
-            self._last_progress = now
-            counted = self._outcomes()
-            done = sum(each.sent for each in self._fuzzers)
-            words = ", ".join(f"{count:,} {name}" for name, count in counted.items() if count)
-            self._progress(done, self._plan.cases * len(self._fuzzers), words)
+    async def _work(self, session: Session) -> None:
+        sender, last = self._sender(session), None
+        while (work := await self._queue.next()) is not None or last is not None:
+            if last is not None and (work is None or isinstance(work, ShrinkJob)):
+                if not self._queue.is_late():
+                    await sender.finish(last)
+                last = None
+            if isinstance(work, ShrinkJob):
+                with suppress(ConnectError):
+                    await work.fuzzer.shrink(work.key, session, self._queue.is_late)
+                if work.is_harmful:  # a call of shrinking may still end the server, which is not for the next to answer
+                    await session.close(at_once=True)
+                sender = self._sender(session)
+            elif work is not None:
+                last = work
+                try:
+                    await sender.send(work)
+                    self._queue.finish(work)
+                except ConnectError as error:
+                    self._queue.lose(work, error.message)
+
+    def _sender(self, session: Session) -> SliceSender:
+        return SliceSender(session, self._queue.is_late_for_cases, self._count_call)
+
+    def _count_call(self) -> None:
+        self._calls += 1
+        if monotonic() - self._last_progress > _PROGRESS_INTERVAL:
+            self._show_progress(self._calls)
+
+    def _show_progress(self, done: int) -> None:
+        self._last_progress = monotonic()
+        words = ", ".join(f"{count:,} {name}" for name, count in self._outcomes().items() if count)
+        self._progress(done, max(done, sum(each.expected for each in self._fuzzers)), words)
 
     def _outcomes(self) -> dict[str, int]:
         return {name: sum(each.outcomes[name] for each in self._fuzzers) for name in CASE_OUTCOMES}
 
     def fuzzed(self, *, interrupted: bool) -> FuzzResult:
         """The result, in the order of the catalog."""
+        why = "interrupted" if interrupted else "time limit reached"
+        for each in self._fuzzers:
+            each.finish_early(self._queue.gone or why)
+        self._show_progress(sum(each.sent for each in self._fuzzers))
         found = [failure for each in self._fuzzers for failure in each.failures()]
         failures = self._merged([failure for failure in found if failure.judgement.outcome != "clean"])
         revision = self._catalog.protocol
@@ -157,18 +227,24 @@ class _FuzzRun:
             item_probes.insert(0, ItemProbes(self._catalog.server, open_ends, revision))
         untested = [Untested(f"tool {each.tool.label}", each.reason) for each in self._refused()]
         for each in self._fuzzers:
-            untested += each.untested("interrupted" if interrupted else "the server is gone")
-        cases = {each.tool.name: each.sent for each in self._fuzzers}
-        stored = [failure.stored(self._plan) for failure in failures]
+            untested += each.untested()
         return FuzzResult(
             outcomes=self._outcomes(),
-            cases=cases,
+            cases={each.tool.name: each.sent for each in self._fuzzers},
             failures=failures,
-            stored=stored,
+            stored=[failure.stored(self._plan) for failure in failures],
             item_probes=item_probes,
             untested=untested,
-            interrupted=interrupted,
+            incomplete=self._incomplete(interrupted=interrupted),
+            was_cut=self._was_cut,
         )
+
+    def _incomplete(self, *, interrupted: bool) -> Literal["", "interrupted", "out of time", "server gone"]:
+        if interrupted:
+            return "interrupted"
+        if all(each.has_been_tried for each in self._fuzzers):
+            return ""
+        return "server gone" if self._queue.gone else "out of time" if self._queue.is_late_for_cases() else ""
 
     def _merged(self, failures: list[FoundFailure]) -> list[FoundFailure]:
         """The failures, most serious first; those shrunk to the same arguments are merged."""

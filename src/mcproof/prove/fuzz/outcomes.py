@@ -88,6 +88,8 @@ def failed_as(case: ProbeCase, seen: SeenResponse) -> CaseOutcome | None:
         return failure
     if any(flaw.kind in _VIOLATIONS for flaw in seen.flaws):
         return "protocol_violation"
+    if case.expects == "rejection" and seen.is_refusal:
+        return None
     if case.expects == "rejection" and seen.outcome == "accepted":
         return None if case.any_response_passes and not case.keyword else "accepted"
     return "protocol_violation" if passed(case, seen) is False else None

@@ -12,10 +12,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.client.session import Response, Session
+    from mcproof.generation.oracle import Oracle
 
 MOST_CALLS, MOST_SLOW_CALLS = 200, 6
 MOST_SECONDS = 10.0
 """The budget of one failure."""
+
+
+def same_promise(oracle: Oracle, arguments: Any, *, is_valid: bool) -> Callable[[Any], bool]:
+    """Whether smaller arguments are still valid, or still break the same promise and no further one."""
+    if is_valid:
+        return oracle.accepts
+    first, broken = oracle.first_error(arguments), oracle.broken_promises(arguments)
+
+    def breaks_no_other(smaller: Any) -> bool:
+        return oracle.first_error(smaller) == first and oracle.broken_promises(smaller) <= broken
+
+    return breaks_no_other
 
 
 async def shrink(

@@ -1,21 +1,22 @@
-"""Fuzz one tool: send its cases, judge the responses, shrink the failures."""
+"""Fuzz one tool: hand out its cases in slices, judge the responses, keep and shrink the failures."""
 
 from __future__ import annotations
 
-import asyncio
 import random
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.exchange.probe_facts import CASE_OUTCOMES, FAILURE_OF, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import deterministic_cases
+from mcproof.generation.json_values import json_size
 from mcproof.generation.oracle import Oracle
 from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
-from mcproof.prove.blame import SUSPECTS
 from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judge, signature
-from mcproof.prove.fuzz.shrinking import shrink
+from mcproof.prove.fuzz.shrinking import same_promise, shrink
 from mcproof.results.run import Untested
 from mcproof.text.pointers import escape
 
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
     from mcproof.client.session import Response, Session
     from mcproof.exchange.probe_facts import CaseOutcome, Expectation, Outcome
     from mcproof.generation.cases import GeneratedCase
-    from mcproof.prove.blame import Sender
     from mcproof.prove.permission import Permission
 
 MOST_CRASHES, MOST_HANGS = 10, 3
-"""After how many crashes or hangs a tool is not called any more."""
+"""After how many crashes, or calls that took the whole time limit, a tool is not called any more."""
 MOST_FAILURES = 20
 """How many different failures of each kind are kept for one tool; the others are only counted."""
 _FRUITLESS = 1_000
@@ -54,6 +54,8 @@ class FuzzPlan(NamedTuple):
     processes: int = 1
     target: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
     """How to find the server again, for stored failures."""
+    is_strict: bool = False
+    """Whether values that servers commonly convert must be rejected, too."""
 
 
 class FoundFailure(NamedTuple):
@@ -88,6 +90,10 @@ def cases_of(
 ) -> Iterator[GeneratedCase]:
     """The cases of one tool, deterministic ones first; endless unless sampling finds no more."""
     yield from deterministic_cases(schema, base)
+    yield from _random_cases(schema, seed, name, base)
+
+
+def _random_cases(schema: dict[str, Any], seed: int, name: str, base: dict[str, Any] | None) -> Iterator[GeneratedCase]:
     sampler = Sampler(schema, base)
     choose = random.Random(f"{seed}:{name}")  # noqa: S311 (not for cryptography)
     fruitless = 0
@@ -98,8 +104,41 @@ def cases_of(
             yield case
 
 
+class SentCase(NamedTuple):
+    """A case that was sent, and the judgement of its response."""
+
+    number: int
+    """The position among the cases of the tool, from 1."""
+    case: GeneratedCase
+    judgement: Judgement
+    is_refused: bool
+    timed_out: bool = False
+    response: str = ""
+    """The response without secrets, cropped; empty if there is nothing to report."""
+
+
+class CaseSlice:
+    """Consecutive cases of one tool that are sent over one session, one after the other."""
+
+    def __init__(self, fuzzer: ToolFuzzer, cases: list[tuple[int, GeneratedCase]]) -> None:
+        self.fuzzer = fuzzer
+        self.cases = cases
+        """The cases with their numbers."""
+        self.sent: dict[int, SentCase] = {}
+        self.unexplained: list[Response] = []
+        """Ends of the server meanwhile that no single request explains."""
+        self.trouble = ""
+        """Why not all cases were sent."""
+        self.is_finished = False
+        self.is_counted = False
+
+
 class ToolFuzzer:
-    """Sends the cases of one tool and keeps the failures."""
+    """The cases of one tool, and the failures among them.
+
+    Several slices may be under way at once. They are counted in the order of their cases, so that the result does not
+    depend on how many there are.
+    """
 
     def __init__(self, tool: Tool, revision: str | None, plan: FuzzPlan, secrets: list[str]) -> None:
         self.tool = tool
@@ -114,53 +153,121 @@ class ToolFuzzer:
         self._revision = revision
         self._secrets = secrets
         self._found: dict[tuple[str, ...], FoundFailure] = {}
-        self._valid = self._refused = 0
+        self._valid = self._refused = self._timeouts = 0
         self._refused_faults: set[str | None] = set()
-        self._is_done = False
+        self._cases: Iterator[GeneratedCase] | None = None
+        self._taken = 0
+        self._deterministic: int | None = None
+        """The number of deterministic cases, once all were taken."""
+        self._is_exhausted = False
+        self._slices: deque[CaseSlice] = deque()
+        self._shrunk: set[tuple[str, ...]] = set()
 
-    async def run(self, sender: Sender, is_late: Callable[[], bool], progress: Callable[[], None]) -> None:
-        """Send the cases, then shrink those that failed."""
+    @property
+    def weight(self) -> int:
+        """The size of the schema, which the memory of the generators grows with."""
+        return json_size(self._schema)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all cases were sent and counted, or the tool is known to be broken."""
+        return (self._is_exhausted and not self._slices) or self._is_broken
+
+    @property
+    def has_been_tried(self) -> bool:
+        """Whether at least all deterministic cases were sent, as far as the number of cases allows."""
+        if self.is_complete:
+            return self.sent > 0
+        return self._deterministic is not None and self.sent >= self._deterministic
+
+    def take(self, count: int) -> CaseSlice | None:
+        """The next cases, at most this many; None if there are no more."""
+        if self.stopped or self._is_exhausted:
+            return None
+        if self._cases is None:
+            self._cases = self._remaining()
+        cases = list(islice(self._cases, min(count, self._plan.cases - self._taken)))
+        if not cases:
+            self._is_exhausted = True
+            self.rest()
+            return None
+        slice_ = CaseSlice(self, list(enumerate(cases, self._taken + 1)))
+        self._taken += len(cases)
+        self._slices.append(slice_)
+        return slice_
+
+    def rest(self) -> None:
+        """Free the memory of the generators; they start again if more cases are taken."""
+        self._cases = None
+
+    def _remaining(self) -> Iterator[GeneratedCase]:
+        """The cases that were not taken yet."""
         name = self.tool.name
-        cases = cases_of(self._schema, self._plan.seed, name, self._plan.arguments.get(name))
-        try:
-            await self._send_all(cases, sender, is_late, progress)
-        finally:  # also if the server is gone, or after an interrupt
-            self.unexplained = list(sender.unexplained)
-            for end in sender.unexplained:
-                self.outcomes[end.outcome] += 1
-        self._found = {key: await self._shrunk(failure, sender, is_late) for key, failure in self._found.items()}
-        self._is_done = True
+        base = self._plan.arguments.get(name)
+        skipped = self._taken
+        number = 0
+        for number, case in enumerate(deterministic_cases(self._schema, base), 1):
+            if number > skipped:
+                yield case
+        self._deterministic = number
+        yield from islice(_random_cases(self._schema, self._plan.seed, name, base), max(0, skipped - number), None)
 
-    async def _send_all(
-        self, cases: Iterator[GeneratedCase], sender: Sender, is_late: Callable[[], bool], progress: Callable[[], None]
-    ) -> None:
-        """Send cases until there are enough or the time is up."""
-        name = self.tool.name
-        recent: dict[int, tuple[GeneratedCase, Judgement]] = {}
-        for case in cases:
-            if self.sent >= self._plan.cases or self._is_known_broken(len(sender.unexplained)):
-                break
-            if is_late():
-                self.stopped = f"time limit reached after {self.sent:,} cases"
-                break
-            number, response = await sender.send("tools/call", {"name": name, "arguments": case.arguments})
-            if response is not None:
-                self.sent += 1
-                recent[number] = case, self._count(number, case, response, sender)
-                if len(recent) > SUSPECTS + 1:
-                    del recent[next(iter(recent))]
-            if sender.corrections:
-                self._correct(sender, recent)
-            if not self.sent % 20:
-                progress()
-                await asyncio.sleep(0)
-        await sender.finish()
-        self._correct(sender, recent)
+    def is_broken_with(self, slice_: CaseSlice) -> bool:
+        """Whether the tool is known to be broken once this slice is counted."""
+        ends = [each.outcome for each in slice_.unexplained]
+        crashes = sum(each.judgement.outcome == "crash" for each in slice_.sent.values()) + ends.count("crash")
+        timeouts = sum(each.timed_out for each in slice_.sent.values()) + ends.count("hang")
+        return _is_broken(self.outcomes["crash"] + crashes, self._timeouts + timeouts)
 
-    def _is_known_broken(self, unexplained: int) -> bool:
-        if self.outcomes["crash"] + unexplained >= MOST_CRASHES or self.outcomes["hang"] >= MOST_HANGS:
+    def finish(self, slice_: CaseSlice) -> int:
+        """Count a slice that was sent, unless an earlier one is still under way; return how many were counted."""
+        slice_.is_finished = True
+        counted = 0
+        while self._slices and self._slices[0].is_finished:
+            self._count(self._slices.popleft())
+            counted += 1
+        return counted
+
+    def finish_early(self, why: str) -> None:
+        """Count what was sent of all slices, because no more will be."""
+        while self._slices:
+            self._count(self._slices.popleft())
+        if not self.is_complete and not self.stopped:
+            self.stopped = f"{why} after {self.sent:,} cases" if self.sent else why
+
+    def _count(self, slice_: CaseSlice) -> None:
+        slice_.is_counted = True
+        for each in list(slice_.sent.values()):
+            if self.stopped:  # what follows would not have been sent, had the slices come one after the other
+                del slice_.sent[each.number]
+                continue
+            self.sent += 1
+            self._timeouts += each.timed_out
+            if each.case.is_valid:
+                self._valid += 1
+                self._refused += each.is_refused
+            elif each.is_refused:
+                self._refused_faults.add(fault_of(each.case.keyword))
+            self._add(each)
+            self._stop_if_broken()
+        if not self.stopped:
+            self._add_unexplained(slice_.unexplained)
+            self.stopped = self.stopped or slice_.trouble
+
+    def _add_unexplained(self, ends: list[Response]) -> None:
+        self.unexplained += ends
+        for end in ends:
+            self.outcomes[end.outcome] += 1
+            self._timeouts += end.outcome == "hang"
+        self._stop_if_broken()
+
+    @property
+    def _is_broken(self) -> bool:
+        return _is_broken(self.outcomes["crash"], self._timeouts)
+
+    def _stop_if_broken(self) -> None:
+        if self._is_broken and not self.stopped:
             self.stopped = f"stopped after {self.sent:,} cases: repeated crashes or hangs"
-        return bool(self.stopped)
 
     def _judge(self, case: GeneratedCase, response: Response) -> Judgement:
         return judge(
@@ -172,89 +279,106 @@ class ToolFuzzer:
             secrets=self._secrets,
         )
 
-    def _count(self, number: int, case: GeneratedCase, response: Response, sender: Sender) -> Judgement:
-        judgement = self._judge(case, response)
-        if case.is_valid:
-            self._valid += 1
-            self._refused += response.outcome == "rejected"
-        elif response.outcome == "rejected":
-            self._refused_faults.add(fault_of(case.keyword))
-        self.outcomes[judgement.outcome] += 1
-        if judgement.leak is not None:
-            self.outcomes["leak"] += 1
-        if judgement.outcome != "clean" or judgement.flaws:
-            self._keep(number, case, judgement, response, sender.session)
-        return judgement
+    def judged(self, number: int, case: GeneratedCase, response: Response, session: Session) -> SentCase:
+        """The judgement of a response."""
+        judgement, is_refused = self._judge(case, response), response.outcome == "rejected"
+        if judgement.outcome == "clean" and not judgement.flaws:
+            return SentCase(number=number, case=case, judgement=judgement, is_refused=is_refused)
+        flaws = tuple(flaw._replace(detail=session.redacted(flaw.detail)) for flaw in judgement.flaws)
+        shown = judgement._replace(problem=session.redacted(judgement.problem), flaws=flaws)
+        return SentCase(
+            number=number,
+            case=case,
+            judgement=shown,
+            is_refused=is_refused,
+            timed_out=response.timed_out or response.outcome == "hang",
+            response=session.redacted(response.text),
+        )
 
-    def _correct(self, sender: Sender, recent: dict[int, tuple[GeneratedCase, Judgement]]) -> None:
-        """Replace the outcomes of calls that turned out to have ended the server; a leak stays counted."""
-        for number, response in sender.corrections.items():
-            if number in recent:
-                case, before = recent[number]
-                self._forget(case, before)
-                judgement = self._judge(case, response)
-                self.outcomes[judgement.outcome] += 1
-                self._keep(number, case, judgement, response, sender.session)
-        sender.corrections.clear()
-
-    def _forget(self, case: GeneratedCase, judgement: Judgement) -> None:
-        self.outcomes[judgement.outcome] -= 1
-        key = _key(case, judgement.outcome, judgement.problem)
-        if (known := self._found.pop(key, None)) is not None and known.times > 1:
-            self._found[key] = known._replace(times=known.times - 1)
-
-    def _keep(
-        self, number: int, case: GeneratedCase, judgement: Judgement, response: Response, session: Session
-    ) -> None:
-        """Keep a failure, without secrets, or count its repetition."""
-        for outcome, problem in judgement.failures:
-            key = _key(case, outcome, problem)
+    def _add(self, sent: SentCase) -> None:
+        """Count a case, and keep its failures."""
+        for outcome in _outcomes_of(sent.judgement):
+            self.outcomes[outcome] += 1
+        for outcome, problem in sent.judgement.failures:
+            key = _key(sent.case, outcome, problem)
             known = self._found.get(key)
             if known is not None:
                 self._found[key] = known._replace(times=known.times + 1)
             elif sum(kind == outcome for kind, *_ in self._found) < MOST_FAILURES:
-                flaws = tuple(flaw._replace(detail=session.redacted(flaw.detail)) for flaw in judgement.flaws)
-                shown = Judgement(outcome, session.redacted(problem), flaws)
                 self._found[key] = FoundFailure(
                     tool=self.tool,
-                    number=number,
-                    case=case,
-                    judgement=shown,
-                    response=session.redacted(response.text),
+                    number=sent.number,
+                    case=sent.case,
+                    judgement=Judgement(outcome, problem, sent.judgement.flaws),
+                    response=sent.response,
                     times=1,
                 )
 
-    async def _shrunk(self, failure: FoundFailure, sender: Sender, is_late: Callable[[], bool]) -> FoundFailure:
-        """The failure with the smallest arguments found in time."""
-        if failure.judgement.outcome == "clean" or is_late():  # a clean one is not due to the arguments
-            return failure
+    def correct(self, slice_: CaseSlice, number: int, response: Response, session: Session) -> None:
+        """Replace the judgement of a case that turned out to have ended the server."""
+        before = slice_.sent.get(number)
+        if before is None:
+            return
+        slice_.sent[number] = after = self.judged(number, before.case, response, session)
+        if slice_.is_counted:
+            for outcome in _outcomes_of(before.judgement):
+                self.outcomes[outcome] -= 1
+            for outcome, problem in before.judgement.failures:
+                key = _key(before.case, outcome, problem)
+                if (known := self._found.pop(key, None)) is not None and known.times > 1:
+                    self._found[key] = known._replace(times=known.times - 1)
+            self._add(after)
+            self._stop_if_broken()
+
+    def leave_unexplained(self, slice_: CaseSlice, ends: list[Response]) -> None:
+        """Keep ends of the server, during or after a slice, that no single request explains."""
+        if slice_.is_counted:
+            self._add_unexplained(ends)
+        else:
+            slice_.unexplained += ends
+
+    @property
+    def has_failed(self) -> bool:
+        return bool(self._found)
+
+    @property
+    def expected(self) -> int:
+        """How many cases will have been sent in the end, as far as is known."""
+        return self.sent if self.stopped or self.is_complete else self._plan.cases
+
+    def take_failure(self) -> tuple[str, ...] | None:
+        """The key of the next failure to shrink; None if there is none. A clean case is not due to its arguments."""
+        for key, failure in self._found.items():
+            if failure.judgement.outcome != "clean" and key not in self._shrunk:
+                self._shrunk.add(key)
+                return key
+        return None
+
+    async def shrink(self, key: tuple[str, ...], session: Session, is_late: Callable[[], bool]) -> None:
+        """Replace the arguments of a failure with the smallest ones found in time."""
+        failure = self._found.get(key)
+        if failure is None or is_late():
+            return
         oracle = Oracle(self._schema)
         wanted = failure.judgement
-        broken = oracle.first_error(failure.case.arguments)
-
-        def may_be_sent(arguments: Any) -> bool:
-            """Whether arguments are as valid as the ones that failed, or violate the schema in the same way."""
-            return oracle.accepts(arguments) if failure.case.is_valid else oracle.first_error(arguments) == broken
 
         def fails(arguments: Any, response: Response) -> bool:
             judgement = self._judge(failure.case._replace(arguments=arguments), response)
             return any(
-                outcome == wanted.outcome and signature(sender.session.redacted(problem)) == signature(wanted.problem)
+                outcome == wanted.outcome and signature(session.redacted(problem)) == signature(wanted.problem)
                 for outcome, problem in judgement.failures
             )
 
         arguments = await shrink(
-            sender.session,
+            session,
             self.tool.name,
             failure.case.arguments,
-            may_be_sent,
+            same_promise(oracle, failure.case.arguments, is_valid=failure.case.is_valid),
             fails,
             is_slow=wanted.outcome == "hang",
             is_late=is_late,
         )
-        if arguments is failure.case.arguments:
-            return failure
-        return failure._replace(case=failure.case._replace(arguments=arguments))
+        self._found[key] = failure._replace(case=failure.case._replace(arguments=arguments))
 
     def failures(self) -> list[FoundFailure]:
         """The failures in the order of the cases, including flaws of responses that are clean otherwise."""
@@ -290,7 +414,7 @@ class ToolFuzzer:
             failure=failure.stored(self._plan).id if judgement.outcome != "clean" else None,
             times=failure.times,
             argument=case.argument,
-            is_lenient=case.is_lenient,
+            is_lenient=case.is_lenient and not self._plan.is_strict,
         )
 
     def _schema_pointer(self, case: GeneratedCase) -> str:
@@ -300,14 +424,14 @@ class ToolFuzzer:
             return "/inputSchema" if case.keyword else ""
         return f"/inputSchema/properties/{escape(name)}"
 
-    def untested(self, why: str) -> Iterator[Untested]:
+    def untested(self) -> Iterator[Untested]:
         """What the cases of this tool did not test."""
         what = f"tool {self.tool.label}"
         if not self.sent:
             problem = Oracle(self._schema).problem
-            yield Untested(what, problem or self.stopped or why)
-        elif self.stopped or not self._is_done:
-            yield Untested(f"{what}, in part", self.stopped or f"{why} after {self.sent:,} cases")
+            yield Untested(what, problem or self.stopped or "no case could be generated")
+        elif self.stopped:
+            yield Untested(f"{what}, in part", self.stopped)
         if self.sent and not self._valid:
             problem = valid_arguments(self._schema).problem or "unknown reason"
             why = f"no valid call could be generated: {problem}; pass one with --args"
@@ -317,13 +441,24 @@ class ToolFuzzer:
             yield Untested(f"the logic of tool {self.tool.label}", f"{calls} rejected, so it was never reached")
 
 
+def _is_broken(crashes: int, timeouts: int) -> bool:
+    return crashes >= MOST_CRASHES or timeouts >= MOST_HANGS
+
+
+def _outcomes_of(judgement: Judgement) -> list[CaseOutcome]:
+    """The outcomes that a case counts for: a leak is counted beside a failure, but instead of `clean`."""
+    if judgement.leak is None:
+        return [judgement.outcome]
+    return ["leak"] if judgement.outcome == "clean" else [judgement.outcome, "leak"]
+
+
 def _key(case: GeneratedCase, outcome: CaseOutcome, problem: str) -> tuple[str, ...]:
     """Equal for failures that are reported as one."""
     return (outcome, *(_violation_key(case) if outcome == "accepted" else (signature(problem),)))
 
 
-def _violation_key(case: GeneratedCase) -> tuple[str, str]:
-    """The violated keyword at any depth, and the name of the property if the schema declares it."""
+def _violation_key(case: GeneratedCase) -> tuple[str, ...]:
+    """The violated keyword at any depth, the name of the property if the schema declares it, and the leniency."""
     last = case.pointer.rpartition("/")[2]
     is_own = case.keyword not in ("additionalProperties", "unevaluatedProperties") and not last.isdigit()
-    return case.keyword, last if is_own else ""
+    return case.keyword, last if is_own else "", "lenient" if case.is_lenient else ""

@@ -107,6 +107,8 @@ class TargetView:
             return Tile("?", "fair", "cannot tell") if levels["warning"] else Tile("✓", "good", "compatible")
         if self.result.scores.grade is not None:
             return Tile(self.result.scores.grade.letter, self.grade_tone, "grade")
+        if self.result.incomplete and not self.result.failing:
+            return Tile("?", "fair", f"{self.result.incomplete}: incomplete")
         if self.result.passed and self._tested_nothing():
             return Tile("?", "fair", "nothing was tested")
         return Tile("✓", "good", "passed") if self.result.passed else Tile("✕", "bad", "failed")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.console import Style, display_width, plural
 from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import probe_sentence, promise_sentence, split_static, static_sentence
-from mcproof.report.phrases import scope_of
+from mcproof.report.phrases import gate_sentence, scope_of
 from mcproof.report.terminal.frames import frame
 from mcproof.results.findings import group_by_fault
 from mcproof.results.proof import predictions
@@ -185,9 +185,15 @@ def verdict_line(result: TargetResult, style: Style) -> str:
     """Return whether the server passed; a server that was not tested has not."""
     scope = f"{scope_of(result)} of {style.text(result.target)}"
     hidden = f" ({len(result.suppressed):,} suppressed)" if result.suppressed else ""
-    if not result.was_tested and not result.failing:
+    gates = "; ".join(gate_sentence(gate) for gate in result.gates if not gate.passed and gate.gate != "tested")
+    if result.failing:
+        failed = style.paint(f"{style.symbol('✗ ', '')}failed", "error")
+        more = f"; {gates}" if gates else ""
+        return f"{failed}: {plural(result.failing, 'finding')} in {scope}{hidden}{more}\n"
+    if result.incomplete:
+        return f"{style.paint(result.incomplete, 'warning')}: incomplete ({scope}){hidden}\n"
+    if not result.was_tested:
         return f"{style.paint('failed', 'warning')}: nothing was tested ({scope}){hidden}\n"
     if not result.passed:
-        failed = style.paint(f"{style.symbol('✗ ', '')}failed", "error")
-        return f"{failed}: {plural(result.failing, 'finding')} in {scope}{hidden}\n"
+        return f"{style.paint('failed', 'warning')}: {gates} ({scope}){hidden}\n"
     return f"{style.paint(style.symbol('✓ ', '') + 'passed', 'good')}: {scope}{hidden}\n"

@@ -303,7 +303,7 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
         crashes += [end.why for end in attacks.unexplained if end.outcome == "crash"]
     facts = {
         "cases_run": cases,
-        "crashes": outcomes["crash"] + len(crashes),
+        "crashes": outcomes["crash"],
         "hangs": outcomes["hang"],
         "protocol_violations": outcomes["protocol_violation"],
         "leaks": outcomes["leak"],
