@@ -228,13 +228,13 @@ class RunResult(NamedTuple):
     rules: list[RuleFacts] = []  # noqa: RUF012
     """The rules that ran."""
     notices: list[Notice] = []  # noqa: RUF012
-    configurations: list[AppliedConfiguration] = []  # noqa: RUF012
     exit_code: int = 0
     is_single: bool = True
     """Whether the user named one target, not several or a folder."""
     started: str = ""
     """The time in UTC."""
     seconds: float = 0.0
+    configurations: list[AppliedConfiguration] = []  # noqa: RUF012
 
     @property
     def kind(self) -> Kind:
