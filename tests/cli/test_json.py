@@ -32,6 +32,7 @@ OPTIONAL = {
     "explain": set(),
     "config": set(),
     "run": {
+        "configurations",
         "name",
         "version",
         "grade",

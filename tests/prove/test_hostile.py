@@ -212,7 +212,8 @@ def test_the_marker_is_not_in_a_folder_that_the_server_serves() -> None:
     [("http://127.0.0.1:1/mcp", True), ("http://localhost/mcp", True), ("https://example.com/mcp", False)],
 )
 def test_only_servers_on_this_machine_are_local(url: str, is_local: bool) -> None:
-    assert folders_of(UrlEndpoint(url, {})).is_local is is_local
+    found = folders_of(UrlEndpoint(url, {}))
+    assert (found.is_local, found.outside is not None) == (is_local, is_local)
 
 
 # --- cases ---------------------------------------------------------------------------------------------------------

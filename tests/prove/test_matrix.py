@@ -88,6 +88,15 @@ def test_a_limit_leaves_promises_out_evenly(tmp_path: Path) -> None:
     assert left_out == {"what": "tool find_book, in part", "why": "17 probes left out: --max-calls 7"}
 
 
+def test_a_column_that_the_limit_leaves_out_is_not_tested(tmp_path: Path) -> None:
+    words = ("--max-calls", "2", "--tool", "find_book")
+    code, document = proved("checks-everything", "stdio", "handshake", tmp_path, *words)
+    assert code == 0
+    cells = {each["column"]: (each["verdict"], each["left_out"], each["reason"]) for each in document["matrix"]}
+    assert cells["size"] == ("not tested", 1, "left out: --max-calls 2")
+    assert cells["values"] == ("not tested", 3, "left out: --max-calls 2")
+
+
 def test_every_probe_has_its_request_and_response(tmp_path: Path) -> None:
     _, document = proved("checks-everything", "stdio", "handshake", tmp_path, "--tool", "list_shelves")
     probes = [each for each in document["probes"] if each["tool"] == "list_shelves"]

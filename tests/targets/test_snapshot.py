@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mcproof.cli.main import main
 from mcproof.errors import InputError
-from mcproof.targets.argument import LiveOptions, find_inputs, is_single
+from mcproof.targets.argument import Input, LiveOptions, find_inputs, is_single, read_bytes
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 from mcproof.text.pointers import resolve
 
@@ -268,6 +270,36 @@ def test_an_input_keeps_the_place_where_it_was_named_first(tmp_path: Path) -> No
     inputs = find_inputs([first, str(tmp_path)], LiveOptions())
     assert [each.name for each in inputs] == [first, str(tmp_path / "a.json")]
     assert [each.from_folder for each in inputs] == [False, True]
+
+
+def test_a_folder_of_snapshots_is_recognised_without_importing_discovery(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    (tmp_path / "below" / ".hidden").mkdir(parents=True)
+    (tmp_path / "below" / ".hidden" / "server.py").write_text("")
+    code = (
+        "import sys\nfrom mcproof.targets.argument import LiveOptions, find_inputs\n"
+        "print(len(find_inputs(sys.argv[1:], LiveOptions())), 'mcproof.discovery' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["1", "False"]
+
+
+def test_python_in_a_linked_folder_makes_a_folder_source(tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "server.py").write_text("from fastmcp import FastMCP\napp = FastMCP('x')\n")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "src").symlink_to(tmp_path / "code")
+    (each,) = find_inputs([str(tmp_path / "project")], LiveOptions())
+    assert each.is_source
+
+
+def test_a_large_file_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "large.json"
+    file.write_bytes(b"x" * 100_000)
+    assert len(read_bytes(Input(str(file)))) == 100_000
+    monkeypatch.setattr("mcproof.targets.argument.LARGEST_INPUT", 99_999)
+    with pytest.raises(InputError, match="larger than 99,999 bytes"):
+        read_bytes(Input(str(file)))
 
 
 def test_one_file_is_single_and_a_folder_or_two_files_are_not(tmp_path: Path) -> None:

@@ -11,19 +11,22 @@ from mcproof.results.run import Notice
 from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcproof.catalog.model import Catalog
     from mcproof.client.connect import ConnectOptions
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import TargetSelection
+    from mcproof.targets.argument import Target
 
 
-def inputs_of(names: list[str], targets: TargetSelection) -> list[Input]:
+def inputs_of(names: Iterable[Target], targets: TargetSelection) -> list[Input]:
     """The inputs behind some targets and documents."""
     documents = [Input(each.name, data=each.data) for each in targets.documents]
     return [*find_inputs(names, targets.live), *documents]
 
 
-def is_single_target(names: list[str], targets: TargetSelection) -> bool:
+def is_single_target(names: Iterable[Target], targets: TargetSelection) -> bool:
     """Whether the user names one target, as opposed to several or a folder of them."""
     others = ["--"] * (bool(targets.live.command) + len(targets.documents))
     return not targets.live.all_configured and is_single([*names, *others])

@@ -37,11 +37,12 @@ def cell_of(column: Column, probes: ToolProbes, trials: list[Trial], untested: s
                 return skipped
             return skipped._replace(verdict="not tested", left_out=int(bool(case.declared)))
     promised = [each for each in probes.promises if column_of(each.keyword) == column]
-    planned = [each for each in probes.cases if isinstance(each, ProbeCase) and each.probe == probe]
+    planned = [each for each in probes.cases if isinstance(each, ProbeCase) and each.probe == probe and each.is_promise]
     if not own:
         is_declared = bool(promised)
         return Cell(tool, column, fault, is_declared, None, "not tested", left_out=len(promised), reason=untested)
-    unsent = Counter(each.promise for each in planned) - Counter(each.case.promise for each in own)
+    sent = Counter(each.case.promise for each in own if each.case.is_promise)
+    unsent = Counter(each.promise for each in planned) - sent
     if promised:
         cell = _Promises(own, promised, {*probes.left_out, *unsent}).cell(tool, column)
     else:
@@ -106,7 +107,11 @@ class _Promises:
 def _explored(tool: str, column: Column, trials: list[Trial]) -> Cell:
     """The cell of what the schema does not promise."""
     explored = [each for each in trials if not each.case.is_lenient]
-    cell = Cell(tool, column, FAULT_OF.get(PROBE_OF[column]), False, None, "not shown", tried=len(explored))
+    fault = FAULT_OF.get(PROBE_OF[column])
+    if not explored:
+        reason = "servers commonly convert every value that the schema excludes"
+        return Cell(tool, column, fault, None, None, "not applicable", reason=reason)
+    cell = Cell(tool, column, fault, False, None, "not shown", tried=len(explored))
     cell = cell._replace(refused=sum(each.shows == "refused" for each in explored))
     for shows, verdict in _EXPLORED.items():
         found = [each.case for each in explored if each.shows == shows]

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.mutation_points import with_value
-from mcproof.generation.promises import Promise, promises_of, schema_pointer
+from mcproof.generation.promises import Promise, promises_of
 from mcproof.generation.valid_values import ValueBuilder, valid_arguments
-from mcproof.generation.value_constraints import TYPES
+from mcproof.prove.exploratory_probes import Explorer
 from mcproof.prove.negative_checks import NO_PARAMETERS, SCHEMA_CHECKS, NegativeChecks, baseline_of
 from mcproof.prove.probe_cases import COLUMN_OF, PROBE_OF, ProbeCase, SkippedProbe, ToolProbes, column_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from mcproof.catalog.model import Tool
-    from mcproof.generation.mutation_points import MutationPoint
     from mcproof.generation.promises import PromiseCase, SchemaPromises
     from mcproof.results.proof import Column
 
 PROVE_CHECKS = tuple(PROBE_OF.values())
 """The probes that call a tool, in the order of the columns of the matrix."""
-_LARGE_LIST = 1_000
 _NOTHING_PROMISED: dict[Column, str] = {
     "missing": "no argument is required",
     "type": "no argument excludes a type",
@@ -83,14 +81,14 @@ class _Selection:
         self, literal: NegativeChecks, base: dict[str, Any], schema: dict[str, Any], size: int, is_strict: bool
     ) -> None:
         self._literal = literal
-        self._schema = schema
-        self._size = size
         self._is_strict = is_strict
         self._promises: SchemaPromises | None = None
         if literal.is_validating:
             self._promises = promises_of(ValueBuilder(schema, literal.oracle), base)
+        points = None if self._promises is None else self._promises.points
+        self._explorer = Explorer(literal, schema, points, size)
         self._breaking = list(self._breaking_cases())
-        self._exploring = list(self._exploring_cases())
+        self._exploring = list(self._explorer.cases({case.probe for case in self._breaking if case.is_promise}))
 
     def probes(self, tool: Tool, baseline: ProbeCase, columns: list[Column], max_calls: int) -> ToolProbes:
         """The probes of some columns, at most as many as allowed."""
@@ -161,78 +159,9 @@ class _Selection:
                 cases = self._literal.cases(check) if check != "oversized" else self._literal.free_texts()
                 yield from (case for case in cases if case.is_promise)
             return
-        large = self._large_string(self._promises.points, is_bounded=True)
-        large_case = next(large, None)
-        if large_case is not None:
-            yield large_case
+        yield from islice(self._explorer.large_strings(is_bounded=True), 1)
         for case in self._promises.cases:
             yield _probe_case(case, is_strict=self._is_strict)
-
-    def _exploring_cases(self) -> Iterator[ProbeCase]:
-        """The cases for what the schema does not promise; large values wherever it sets no bound."""
-        promised = {case.probe for case in self._breaking if case.is_promise}
-        if "missing_required" not in promised and self._literal.has_parameters:
-            pointer = "/inputSchema"
-            yield ProbeCase("missing_required", "without any argument", "nothing", {}, schema_pointer=pointer)
-        if "wrong_type" not in promised and (untyped := self._literal.with_untyped_object()) is not None:
-            yield untyped
-        if "extra_field" not in promised:
-            yield self._literal.with_extra_field()
-        if self._promises is None:
-            yield from (case for case in self._literal.free_texts() if not case.is_promise)
-        else:
-            yield from self._large_string(self._promises.points, is_bounded=False)
-            yield from self._large_lists(self._promises.points)
-
-    def _large_string(self, points: Iterable[MutationPoint], *, is_bounded: bool) -> Iterator[ProbeCase]:
-        """A very long string for each text that has a bound, or for each that has none."""
-        for point in points:
-            constraints = point.constraints
-            is_text = type(point.value) is str and constraints.values is None and constraints.types != TYPES
-            if not is_text or (constraints.string.max_length is not None) != is_bounded:
-                continue
-            words = f"a string of {self._size:,} characters for {point.label}"
-            for letter in dict.fromkeys(("a", point.value[:1] or "a")):
-                case = self._large(point, letter * self._size, words, "maxLength" if is_bounded else "")
-                if case is not None:
-                    yield case
-                    break
-
-    def _large_lists(self, points: Iterable[MutationPoint]) -> Iterator[ProbeCase]:
-        """A very long list for each list that has no bound."""
-        for point in points:
-            value, array = point.value, point.constraints.array
-            if (
-                type(value) is not list
-                or not value
-                or array.max_items is not None
-                or point.constraints.values is not None
-            ):
-                continue
-            if point.constraints.types == TYPES:
-                continue
-            count = min(_LARGE_LIST, max(1, self._size // max(1, len(repr(value[0])))))
-            words = f"a list of {count:,} items for {point.label}"
-            case = self._large(point, value + [value[-1]] * (count - len(value)), words, "")
-            if case is not None:
-                yield case
-
-    def _large(self, point: MutationPoint, value: Any, description: str, keyword: str) -> ProbeCase | None:
-        """The case with a large value; None if its size is not the only thing that decides."""
-        arguments = with_value(point.arguments, point.path, value)
-        if not (self._literal.oracle.rejects(arguments) if keyword else self._literal.oracle.accepts(arguments)):
-            return None
-        return ProbeCase.compact(
-            arguments,
-            probe="oversized",
-            description=description,
-            expects="rejection" if keyword else "response",
-            declared=bool(keyword),
-            keyword=keyword,
-            schema_pointer=f"/inputSchema{schema_pointer(self._schema, point.path)}",
-            any_response_passes=not keyword,
-            argument=point.argument,
-        )
 
 
 def _probe_case(case: PromiseCase, *, is_strict: bool) -> ProbeCase:

@@ -106,7 +106,7 @@ class _Evidence:
     def _rows(self, permission: Permission) -> list[ProbeResult]:
         """The results of the probes of a tool, sent or not."""
         tool, sent = permission.tool, self._sent_to(permission.tool)
-        weakness = _weakness(sent)
+        weakness = _weakness(sent, compares=self._plan.explores)
         rows = [self._result(each, weakness, _valid_response(sent)) for each in sent]
         known = {each.probe for each in rows}
         for probe in PROVE_CHECKS if self._plan.explores else SCHEMA_CHECKS:
@@ -135,7 +135,10 @@ class _Evidence:
         reasons = [
             each.case.reason for each in sent if isinstance(each.case, SkippedProbe) and each.case.probe == probe
         ]
-        return reasons[0] if reasons else self._probing.trouble or "not reached"
+        probes = self._probing.tool_probes.get(id(permission.tool))
+        is_over_limit = probes is not None and probes.calls_left_out > 0
+        limit = f"left out: --max-calls {self._plan.max_calls:,}" if is_over_limit else "not reached"
+        return reasons[0] if reasons else self._probing.trouble or limit
 
     def _result(self, sent: SentProbe, weakness: str | None, valid: SeenResponse | None = None) -> ProbeResult:
         case, seen = sent.case, sent.seen
@@ -228,7 +231,7 @@ class _Evidence:
                 yield Untested(what, self._probing.trouble or "not reached")
             elif probes is not None and probes.problem:
                 yield Untested(what, f"no valid call could be generated: {probes.problem}; pass one with --args")
-            elif (weakness := _weakness(sent)) is not None:
+            elif (weakness := _weakness(sent, compares=self._plan.explores)) is not None:
                 yield Untested(f"{what}, in part", weakness)
             if id(tool) in self._probing.stopped:
                 yield Untested(f"{what}, in part", self._probing.stopped[id(tool)])
@@ -266,14 +269,15 @@ def _valid_response(sent: list[SentProbe]) -> SeenResponse | None:
     return next((each.seen for each in reversed(sent) if each.case.probe == "baseline" and each.seen is not None), None)
 
 
-def _weakness(sent: list[SentProbe]) -> str | None:
-    """Why the probes of a tool prove little: its last valid call failed. None if it succeeded."""
+def _weakness(sent: list[SentProbe], *, compares: bool) -> str | None:
+    """Why the probes of a tool prove less: its last valid call failed. None if it succeeded."""
     valid = _valid_response(sent)
     if valid is None or valid.is_success:
         return None
     what = "reports an error" if valid.outcome == "accepted" else _BASELINE_OUTCOMES.get(valid.outcome, "fails")
     how = "pass better arguments with `--args`, or `args` in a suite"
-    return f"the valid call {what}, so its probes prove little; {how}"
+    effect = "only refusals that are about an argument count" if compares else "its probes prove little"
+    return f"the valid call {what}, so {effect}; {how}"
 
 
 def _without_repeated_hangs(sent: list[SentProbe]) -> list[SentProbe]:

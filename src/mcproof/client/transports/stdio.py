@@ -33,7 +33,7 @@ GRACE = 2.0
 DRAIN = 0.5
 """Seconds to read the rest of the output of a process that has ended."""
 
-_POLL = 0.01
+_POLL = 0.002
 _POLL_RARELY = 0.1
 """Seconds between two polls for the exit of a process, while it is expected and while it is not."""
 

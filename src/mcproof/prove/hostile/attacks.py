@@ -38,6 +38,10 @@ class Attack(NamedTuple):
     """Whether it is sent only to arguments that suggest its family."""
 
 
+def _table(family: AttackFamily, *rows: tuple[str, str]) -> tuple[Attack, ...]:
+    return tuple(Attack(family, description, text) for description, text in rows)
+
+
 CHAIN_LENGTHS = (24, 12, 8, 6, 4)
 """How many `..` a path has; the longest that the schema allows is sent. Too many do no harm: `/..` is `/`."""
 MOST_FOLDERS = 5
@@ -47,32 +51,28 @@ _ECHO = "echo mcp$((41*<factor>))proof"
 """The shell computes the product, so that an echo of the text itself proves nothing."""
 _PRODUCT = "41*<factor>"
 
-COMMANDS = tuple(
-    Attack("command_injection", description, text)
-    for description, text in (
-        ("with a command after `;`", f"<value>; {_ECHO}"),
-        ("with `$(…)`", f"<value>$({_ECHO})"),
-        ("with a command after `|`", f"<value> | {_ECHO}"),
-        ("with a command after `&&`", f"<value> && {_ECHO}"),
-        ("with a command after `||`", f"<value> || {_ECHO}"),
-        ("with a command after a line break", f"<value>\n{_ECHO}\n"),
-        ("with backticks", f"<value>`{_ECHO}`"),
-        ("with a closed `'` and a command", f"<value>'; {_ECHO}; '"),
-        ('with a closed `"` and a command', f'<value>"; {_ECHO}; "'),
-        ("with a command that prints to a file", f"<value>; {_ECHO} | tee <proof file>"),
-        ("as a Python expression that starts a shell", f"__import__('os').popen('{_ECHO}').read()"),
-        ("as a JavaScript expression that starts a shell", f"require('child_process').execSync('{_ECHO}').toString()"),
-    )
+COMMANDS = _table(
+    "command_injection",
+    ("with a command after `;`", f"<value>; {_ECHO}"),
+    ("with `$(…)`", f"<value>$({_ECHO})"),
+    ("with a command after `|`", f"<value> | {_ECHO}"),
+    ("with a command after `&&`", f"<value> && {_ECHO}"),
+    ("with a command after `||`", f"<value> || {_ECHO}"),
+    ("with a command after a line break", f"<value>\n{_ECHO}\n"),
+    ("with backticks", f"<value>`{_ECHO}`"),
+    ("with a closed `'` and a command", f"<value>'; {_ECHO}; '"),
+    ('with a closed `"` and a command', f'<value>"; {_ECHO}; "'),
+    ("with a command that prints to a file", f"<value>; {_ECHO} | tee <proof file>"),
+    ("as a Python expression that starts a shell", f"__import__('os').popen('{_ECHO}').read()"),
+    ("as a JavaScript expression that starts a shell", f"require('child_process').execSync('{_ECHO}').toString()"),
 )
-QUOTES = tuple(
-    Attack("sql_injection", description, text)
-    for description, text in (
-        ("with an open `'`", "<value>'"),
-        ('with an open `"`', '<value>"'),
-        ("with an open `'` and a closed parenthesis", "<value>')"),
-        ("with an open backtick", "<value>`"),
-        ("with a backslash before the closing quote", "<value>\\"),
-    )
+QUOTES = _table(
+    "sql_injection",
+    ("with an open `'`", "<value>'"),
+    ('with an open `"`', '<value>"'),
+    ("with an open `'` and a closed parenthesis", "<value>')"),
+    ("with an open backtick", "<value>`"),
+    ("with a backslash before the closing quote", "<value>\\"),
 )
 """Texts that break the syntax of a statement and are never executed."""
 TEMPLATES = tuple(
@@ -86,26 +86,22 @@ TEMPLATES = tuple(
         ("@(…)", f"@({_PRODUCT})"),
     )
 )
-URLS = tuple(
-    Attack("request_forgery", description, text)
-    for description, text in (
-        ("as a URL of 127.0.0.1", "http://<listener>/<token>"),
-        ("as a URL of localhost", "http://localhost:<listener port>/<token>"),
-        ("as a URL of 127.1", "http://127.1:<listener port>/<token>"),
-        ("as a URL of 2130706433, which is 127.0.0.1", "http://2130706433:<listener port>/<token>"),
-        ("as a URL of an IPv6 address for 127.0.0.1", "http://[::ffff:127.0.0.1]:<listener port>/<token>"),
-        ("as a URL of 127.0.0.1 after a user name", "http://example.com@<listener>/<token>"),
-        ("as a host and a path", "<listener>/<token>"),
-    )
+URLS = _table(
+    "request_forgery",
+    ("as a URL of 127.0.0.1", "http://<listener>/<token>"),
+    ("as a URL of localhost", "http://localhost:<listener port>/<token>"),
+    ("as a URL of 127.1", "http://127.1:<listener port>/<token>"),
+    ("as a URL of 2130706433, which is 127.0.0.1", "http://2130706433:<listener port>/<token>"),
+    ("as a URL of an IPv6 address for 127.0.0.1", "http://[::ffff:127.0.0.1]:<listener port>/<token>"),
+    ("as a URL of 127.0.0.1 after a user name", "http://example.com@<listener>/<token>"),
+    ("as a host and a path", "<listener>/<token>"),
 )
-HOSTILE_TEXTS = tuple(
-    Attack("hostile_text", description, text)
-    for description, text in (
-        ("with a NUL", "<value>\x00"),
-        ("with control characters", "<value>\x01\x07\x08\x0b\x0c\x1b[2J\x7f\x85\u2028\u202e"),
-        ("with format directives", "%s%n%x{0}{}%(a)s$1"),
-        ("with 10,000 characters on a line", "a" * 10_000),
-    )
+HOSTILE_TEXTS = _table(
+    "hostile_text",
+    ("with a NUL", "<value>\x00"),
+    ("with control characters", "<value>\x01\x07\x08\x0b\x0c\x1b[2J\x7f\x85\u2028\u202e"),
+    ("with format directives", "%s%n%x{0}{}%(a)s$1"),
+    ("with 10,000 characters on a line", "a" * 10_000),
 )
 
 

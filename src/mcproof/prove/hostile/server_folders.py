@@ -36,7 +36,8 @@ class ServerFolders(NamedTuple):
 def folders_of(server: Endpoint) -> ServerFolders:
     """The folders of a server."""
     if not isinstance(server, CommandEndpoint):
-        return ServerFolders(_is_loopback(server.url), (), _outside(()))
+        is_local = _is_loopback(server.url)
+        return ServerFolders(is_local, (), _outside(()) if is_local else None)
     own = os.path.realpath(server.directory or os.getcwd())
     root = os.path.join(os.path.splitdrive(own)[0], os.sep)
     named = list(_named(server, own))

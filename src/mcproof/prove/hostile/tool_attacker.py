@@ -117,6 +117,9 @@ class ToolAttacker:
         if smallest is None or self._given is not None:
             return smallest
         response = await self._call(sender, smallest, None)
+        if response is not None and response.outcome in SERVER_LOST:
+            self.stopped = "the valid call already crashes or hangs"
+            return None
         if response is not None and response.outcome == "rejected" and (fuller := fuller_arguments(schema)) is not None:
             response = await self._call(sender, fuller, None)
             return fuller if response is not None and response.outcome == "accepted" else smallest

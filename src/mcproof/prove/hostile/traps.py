@@ -55,10 +55,11 @@ class Traps:
         if self._folders.outside is not None:
             with contextlib.suppress(OSError):
                 self._set_marker(self._make_folder("marker folder", self._folders.outside, "mcproof-"))
-        with contextlib.suppress(OSError):
-            await self._listener.start()
-            self._is_listening = True
-            self._values |= {"listener": self._listener.address, "listener port": str(self._listener.port)}
+        if self._folders.is_local:
+            with contextlib.suppress(OSError):
+                await self._listener.start()
+                self._is_listening = True
+                self._values |= {"listener": self._listener.address, "listener port": str(self._listener.port)}
         for number, folder in enumerate(self._folders.folders, 1):
             self._values[f"folder {number}"] = folder
         return self
@@ -71,10 +72,6 @@ class Traps:
     @property
     def has_marker(self) -> bool:
         return "marker" in self._values
-
-    @property
-    def has_listener(self) -> bool:
-        return self._is_listening
 
     def new_token(self) -> str:
         """A token for one case: requests and files with it belong to that case."""

@@ -1,0 +1,97 @@
+"""Exploratory probes: calls that a schema allows, to find out whether the server refuses them anyway."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.generation.mutation_points import with_value
+from mcproof.generation.promises import schema_pointer
+from mcproof.generation.value_constraints import TYPES
+from mcproof.prove.probe_cases import ProbeCase
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from mcproof.generation.mutation_points import MutationPoint
+    from mcproof.prove.negative_checks import NegativeChecks
+
+_LARGE_LIST = 1_000
+
+
+class Explorer:
+    """Derives exploratory probes of one tool from its values."""
+
+    def __init__(
+        self, literal: NegativeChecks, schema: dict[str, Any], points: list[MutationPoint] | None, size: int
+    ) -> None:
+        """Without `points`, because the schema cannot be validated, only its top level is explored."""
+        self._literal = literal
+        self._schema = schema
+        self._points = [] if points is None else [each for each in points if _is_free(each)]
+        self._is_validating = points is not None
+        self._size = size
+
+    def cases(self, promised: Collection[str]) -> Iterator[ProbeCase]:
+        """One case for each probe that no promise is tried with, and large values wherever there is no bound."""
+        if "missing_required" not in promised and self._literal.has_parameters:
+            pointer = "/inputSchema"
+            yield ProbeCase("missing_required", "without any argument", "nothing", {}, schema_pointer=pointer)
+        if "wrong_type" not in promised and (untyped := self._literal.with_untyped_object()) is not None:
+            yield untyped
+        if "extra_field" not in promised:
+            yield self._literal.with_extra_field()
+        if self._is_validating:
+            yield from self.large_strings(is_bounded=False)
+            yield from self._large_lists()
+        else:
+            yield from (case for case in self._literal.free_texts() if not case.is_promise)
+
+    def large_strings(self, *, is_bounded: bool) -> Iterator[ProbeCase]:
+        """A very long string for each text that has a bound, or for each that has none."""
+        seen: set[str] = set()
+        for point in self._points:
+            if type(point.value) is not str or point.argument in seen:
+                continue
+            if (point.constraints.string.max_length is not None) is not is_bounded:
+                continue
+            description = f"a string of {self._size:,} characters for {point.label}"
+            for letter in dict.fromkeys(("a", point.value[:1] or "a")):  # a pattern may exclude the first
+                case = self._large(point, letter * self._size, description, "maxLength" if is_bounded else "")
+                if case is not None:
+                    seen.add(point.argument)
+                    yield case
+                    break
+
+    def _large_lists(self) -> Iterator[ProbeCase]:
+        """A very long list for each list that has no bound."""
+        for point in self._points:
+            value = point.value
+            if type(value) is list and value and point.constraints.array.max_items is None:
+                count = min(_LARGE_LIST, max(1, self._size // max(1, len(repr(value[0])))))
+                longer = value + [value[-1]] * (count - len(value))
+                case = self._large(point, longer, f"a list of {len(longer):,} items for {point.label}", "")
+                if case is not None:
+                    yield case
+
+    def _large(self, point: MutationPoint, value: Any, description: str, keyword: str) -> ProbeCase | None:
+        """The case with a large value; None if more than its size decides whether it is valid."""
+        arguments = with_value(point.arguments, point.path, value)
+        oracle = self._literal.oracle
+        if not (oracle.rejects(arguments) if keyword else oracle.accepts(arguments)):
+            return None
+        return ProbeCase.compact(
+            arguments,
+            probe="oversized",
+            description=description,
+            expects="rejection" if keyword else "response",
+            declared=bool(keyword),
+            keyword=keyword,
+            schema_pointer=f"/inputSchema{schema_pointer(self._schema, point.path)}",
+            any_response_passes=not keyword,
+            argument=point.argument,
+        )
+
+
+def _is_free(point: MutationPoint) -> bool:
+    """Whether the value at a point has a type, and is not one of a list of values."""
+    return point.constraints.values is None and point.constraints.types != TYPES
