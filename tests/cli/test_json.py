@@ -32,6 +32,7 @@ OPTIONAL = {
     "explain": set(),
     "config": set(),
     "run": {
+        "configurations",
         "name",
         "version",
         "grade",
@@ -53,6 +54,7 @@ OPTIONAL = {
     "validate": {"error"},
     "diff": set(),
     "baseline": set(),
+    "tools": {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"},
 }
 """What a document may leave out, by its schema; everything else is always there."""
 SCHEMAS = list(OPTIONAL)

@@ -17,6 +17,7 @@ COMMANDS = {
     "lint": "check a catalog for problems that confuse agents and clients",
     "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
     "grade": "grade a catalog from A to F, with its token cost",
+    "tools": "list the tools of a server, with parameters, hints and token cost",
     "capture": "save the catalog of a live server, or of any other target",
     "probe": "send a live server bad requests, and check that it rejects them",
     "prove": "show which promises of its schemas a live server keeps, tool by tool",
@@ -52,6 +53,7 @@ a server.
   mcproof lint https://host/mcp          all findings about a live server
   mcproof lint src/                      all findings about the tools that Python source registers, without running it
   mcproof lint tools.json                all findings about a snapshot, with line numbers
+  mcproof tools -- python server.py      its tools, with parameters, hints and token cost
   mcproof init -- python server.py       write a first test suite, mcproof.yaml
   mcproof run                            run the tests in mcproof.yaml
   mcproof schema-lint tools.json --fix   print the catalog with tightened schemas
