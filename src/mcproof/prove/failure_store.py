@@ -131,7 +131,7 @@ def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
         record |= {"repeated": repeated} if repeated else {}
         record |= {"seal": found} if (found := seal(record, folder)) is not None else {}
         text = json.dumps(record, indent=2) + "\n"
-        write_file(name, text.encode())
+        write_file(name, text.encode(), is_durable=False)
 
 
 def load(id: str, folder: str = FOLDER) -> StoredFailure:

@@ -29,7 +29,7 @@ def replace_file(name: str, before: bytes, after: bytes) -> None:
     """
     try:
         old = _replaceable(name, before)
-        _put(os.path.realpath(name), after, old.st_mode & 0o7777, old)
+        _put(os.path.realpath(name), after, old.st_mode & 0o7777, old, is_durable=True)
     except OSError as error:
         raise _unwritable(name, error) from None
 
@@ -56,8 +56,11 @@ def _replaceable(name: str, before: bytes) -> os.stat_result:
     return status
 
 
-def write_file(name: str, data: bytes) -> None:
-    """Write a file atomically; write devices, pipes and open streams directly."""
+def write_file(name: str, data: bytes, *, is_durable: bool = True) -> None:
+    """Write a file atomically; write devices, pipes and open streams directly.
+
+    Without `is_durable` the file may be lost if the machine stops: many small files are written much faster.
+    """
     try:
         if name in _STREAMS:
             _write_stream(_STREAMS[name], data)
@@ -72,7 +75,7 @@ def write_file(name: str, data: bytes) -> None:
         if old is not None:
             _refuse_read_only(name, old.st_mode)
         mode = 0o666 & ~_umask() if old is None else old.st_mode
-        _put(target, data, mode & 0o7777, old)
+        _put(target, data, mode & 0o7777, old, is_durable=is_durable)
     except OSError as error:
         raise _unwritable(name, error) from None
 
@@ -94,7 +97,7 @@ def _write_stream(number: int, data: bytes) -> None:
         file.write(data)
 
 
-def _put(target: str, data: bytes, mode: int, old: os.stat_result | None) -> None:
+def _put(target: str, data: bytes, mode: int, old: os.stat_result | None, *, is_durable: bool) -> None:
     """Replace a file by a new one, with the owner of the old one."""
     import tempfile
 
@@ -106,7 +109,8 @@ def _put(target: str, data: bytes, mode: int, old: os.stat_result | None) -> Non
                     _keep_owner(file.fileno(), old)
                 file.write(data)
                 file.flush()
-                os.fsync(file.fileno())
+                if is_durable:
+                    os.fsync(file.fileno())
             os.chmod(temporary, mode)
             os.replace(temporary, target)
         except BaseException:
