@@ -54,6 +54,7 @@ OPTIONAL = {
     "validate": {"error"},
     "diff": set(),
     "baseline": set(),
+    "call": set(),
     "tools": {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"},
 }
 """What a document may leave out, by its schema; everything else is always there."""
