@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.exchange.probe_facts import ERROR_AS_SUCCESS
 from mcproof.exchange.responses import error_text
+from mcproof.generation.json_values import json_size
 from mcproof.prove.fuzz.outcomes import flaws_in
 
 if TYPE_CHECKING:
@@ -161,7 +162,9 @@ def _without_variables(text: str, arguments: Any) -> str:
 
 def _echoes(arguments: Any) -> set[str]:
     """The arguments as a response may repeat them: as JSON or Python, whole or value by value."""
-    found = {json.dumps(arguments), json.dumps(arguments, ensure_ascii=False), repr(arguments)}
+    found = set()
+    if json_size(arguments) <= _LONGEST_WORDS:  # longer ones are not repeated in full
+        found = {json.dumps(arguments), json.dumps(arguments, ensure_ascii=False), repr(arguments)}
     waiting = list(arguments.values()) if isinstance(arguments, dict) else []
     while waiting:
         value = waiting.pop()
