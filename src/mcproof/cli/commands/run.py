@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.commands.validate import add_suites
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
-from mcproof.cli.target_options import add_trace
+from mcproof.cli.target_options import add_start_timeout, add_trace
 from mcproof.console import tell
 from mcproof.errors import FAILED, UsageError
 from mcproof.execution.run_requests import SuiteRequest
@@ -46,6 +46,7 @@ def parser() -> Parser:
         metavar="SECONDS",
         help="time limit for a response if the suite sets none (default 30, and 10 for probes)",
     )
+    add_start_timeout(parser)
     parser.add_argument(
         "--watch",
         action="store_true",
@@ -76,6 +77,7 @@ def _parse(options: argparse.Namespace) -> SuiteRequest:
         fail_fast=options.fail_fast,
         retries=options.retry,
         timeout=options.timeout,
+        start_timeout=options.start_timeout,
         update_snapshots=options.update_snapshots,
     )
 

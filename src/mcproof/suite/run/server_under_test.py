@@ -37,13 +37,21 @@ class CannotRunError(Exception):
 
 
 class ServerUnderTest:
-    """A server with its session, secrets and catalog. `timeout` applies if the entry has none."""
+    """A server with its session, secrets and catalog. The time limits in seconds apply if the entry has none."""
 
-    def __init__(self, entry: ServerEntry, suite: Suite, timeout: float | None) -> None:
+    def __init__(
+        self,
+        entry: ServerEntry,
+        suite: Suite,
+        timeout: float | None = None,
+        start_timeout: float | None = None,
+        start_setting: str = "`start_timeout_ms`",
+    ) -> None:
         self.entry = entry
         self.endpoint = _endpoint(entry, suite)
         seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
-        limits = Limits() if seconds is None else Limits(max(seconds, 5.0), seconds)
+        start = entry.start_timeout_ms / 1000 if entry.start_timeout_ms is not None else start_timeout
+        limits = _limits(seconds, start, start_setting)
         self.options = ConnectOptions(limits, entry.protocol)
         self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
         self.session = Session(self.endpoint, self.options, limits.request)
@@ -147,6 +155,14 @@ class ServerUnderTest:
     def noise(self) -> str:
         """Describes non-protocol output of the server; empty if there was none."""
         return f"{_NOISE}: {self.hide(self.session.noise)}" if self.session.noise else ""
+
+
+def _limits(request: float | None, start: float | None, start_setting: str) -> Limits:
+    """Return the limits of a server: that of a response does not change that of the start."""
+    limits = Limits(start_setting=start_setting)
+    if request is not None:
+        limits = limits._replace(request=request)
+    return limits if start is None else limits._replace(start=start)
 
 
 def unreachable(why: str) -> str:
