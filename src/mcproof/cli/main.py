@@ -11,6 +11,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 
+from mcproof.client.transports.started_processes import STARTED
 from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, UsageError, from_exception, nearest, reason_of
 
 COMMANDS = {
@@ -77,6 +78,7 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open as long as the process runs)
+    STARTED.guard()
     code = main(sys.argv[1:])
     with suppress(OSError):
         sys.stderr.flush()

@@ -57,6 +57,7 @@ class Stdio:
 
     async def open(self) -> None:
         """Start the process. Raises ConnectError."""
+        STARTED.expect(self._mark)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -72,7 +73,7 @@ class Stdio:
             if self._directory is not None and getattr(error, "filename", None) == self._directory:
                 raise ConnectError(f"cannot start in `{self._directory}`: {reason}") from None
             raise ConnectError(f"cannot start `{self._command[0]}`: {reason}") from None
-        STARTED.add(self._mark, self.kill)
+        STARTED.add(self._mark, self.kill, self._process.pid)
         self._tasks = [
             asyncio.create_task(self._read_lines()),
             asyncio.create_task(self._read_stderr()),
