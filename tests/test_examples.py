@@ -51,7 +51,7 @@ def test_make_demo_starts_the_embedded_server_and_lints_grades_and_proves_it(tmp
     done = mcproof("demo", cwd=tmp_path)
     assert done.returncode == 0
     assert b"presumed read-only" in done.stderr
-    assert b"11 promises: 5 kept, 6 broken, 0 not tested" in done.stdout
+    assert b"24 promises: 6 kept, 18 broken, 0 not tested" in done.stdout
     assert list(tmp_path.iterdir()) == [], "nothing is left behind"
     assert b"$ mcproof lint -- python -m mcproof.demo.server" in done.stdout
     assert b"error[WIR-001] sends lines that are not JSON: weather server is ready" in done.stdout

@@ -145,7 +145,7 @@ def test_all_servers_of_a_client_configuration_are_written_without_their_secrets
         "two #": {"command": one, "args": [*rest, "--token", SECRET]},
     }
     write(tmp_path / "mcp.json", {"mcpServers": servers})
-    done = init(tmp_path, "mcp.json", env={"MODE": "a-long-mode"})
+    done = init(tmp_path, "mcp.json", "--all", env={"MODE": "a-long-mode"})
     text = text_of(tmp_path)
     assert SECRET not in text
     assert "a-long-mode" not in text
@@ -170,7 +170,7 @@ def test_a_server_that_does_not_answer_is_left_out_and_makes_the_exit_code_2(tmp
     one, *rest = small()
     servers = {"a": {"command": one, "args": rest}, "b": {"command": "no-such-program"}, "c": {}}
     write(tmp_path / "mcp.json", {"mcpServers": servers})
-    done = run("init", "mcp.json", cwd=tmp_path)
+    done = run("init", "mcp.json", "--all", cwd=tmp_path)
     assert done.returncode == 2
     assert "no-such-program" in done.stderr
     assert "mcproof.yaml: 3 tests on 1 server written" in done.stderr
@@ -181,7 +181,7 @@ def test_a_server_that_does_not_answer_is_left_out_and_makes_the_exit_code_2(tmp
 
 def test_where_no_server_answers_nothing_is_written(tmp_path: Path) -> None:
     write(tmp_path / "mcp.json", {"mcpServers": {"b": {"command": "no-such-program"}}})
-    assert "no-such-program" in fails("init", "mcp.json", cwd=tmp_path)
+    assert "no-such-program" in fails("init", "mcp.json", "--all", cwd=tmp_path)
     assert not (tmp_path / "mcproof.yaml").exists()
 
 

@@ -32,6 +32,7 @@ OPTIONAL = {
     "explain": set(),
     "config": set(),
     "run": {
+        "configurations",
         "name",
         "version",
         "grade",
@@ -40,6 +41,7 @@ OPTIONAL = {
         "probes",
         "matrix",
         "fuzzing",
+        "injection",
         "tests",
         "same_as",
         "detail",
@@ -47,11 +49,13 @@ OPTIONAL = {
     },
     "probe": {"notices", "suppressed"},
     "prove": {"notices", "suppressed"},
-    "fuzz": {"notices", "suppressed"},
+    "fuzz": {"injection", "notices", "suppressed"},
     "tests": {"detail", "notices"},
     "validate": {"error"},
     "diff": set(),
     "baseline": set(),
+    "call": set(),
+    "tools": {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"},
 }
 """What a document may leave out, by its schema; everything else is always there."""
 SCHEMAS = list(OPTIONAL)

@@ -33,6 +33,7 @@ from mcproof.errors import ConfigError
 from mcproof.linting.finding import _LEVEL_OF
 from mcproof.linting.registry import RULESETS, all_rules, rules_of
 from mcproof.scores.grade import LETTERS
+from mcproof.targets.client_config import ConfiguredServer
 
 EVERYTHING = """\
 rulesets = ["grade", "trust", "catalog"]
@@ -111,7 +112,10 @@ def test_every_key_is_read() -> None:
                 SettingLocation("mcproof.toml", 17),
             ),
         ),
-        targets={"weather": "catalogs/weather.json", "live": "https://weather.example/mcp"},
+        targets={
+            "weather": "catalogs/weather.json",
+            "live": ConfiguredServer("live", {"url": "https://weather.example/mcp"}, "mcproof.toml", 22),
+        },
         file="mcproof.toml",
         locations={
             "rulesets": SettingLocation("mcproof.toml", 1),
@@ -141,7 +145,12 @@ def test_a_pyproject_says_the_same_under_its_table() -> None:
     moved = [
         ignore._replace(location=SettingLocation("pyproject.toml", ignore.location.line + 3)) for ignore in own.ignores
     ]
-    assert shared == own._replace(file="pyproject.toml", ignores=tuple(moved), locations=shared.locations)
+    live = own.targets["live"]
+    assert isinstance(live, ConfiguredServer)
+    targets = {**own.targets, "live": live._replace(file="pyproject.toml", line=live.line + 3)}
+    assert shared == own._replace(
+        file="pyproject.toml", ignores=tuple(moved), locations=shared.locations, targets=targets
+    )
 
 
 @pytest.mark.parametrize("text", ["", "\n# nothing\n", "\ufeff"])
@@ -445,8 +454,16 @@ def test_a_huge_file_is_refused() -> None:
         ("[[ignore-for]]\nrules = ['grade']\nreason = ' '", "3:1: `ignore-for[0].reason` is blank"),
         ("[[ignore-for]]\nrules = ['grade']\nreason = 1", "3:1: `ignore-for[0].reason` is a number"),
         ("targets = 1", "1:1: `targets` is a number; it must be a table: `[targets]`"),
-        ("[targets]\nx = 1", "2:1: `targets.x` is a number; it must be a path or URL"),
-        ("[targets]\nx.json = 'x'", "2:1: `targets.x` is a table; it must be a path or URL; in "),
+        ("[targets]\nx = 1", "2:1: `targets.x` is a number; it must be a path, a URL, a list of words (a c"),
+        ("[targets]\nx.json = 'x'", "2:1: `targets.x` is a table; it must be a path, a URL or a command; in "),
+        ("[targets]\nx = []", "2:1: `targets.x` is empty"),
+        ("[targets]\nx = ['python', 1]", "2:16: `targets.x[1]` is a number; it must be a string"),
+        ("[targets]\nx = {command = ['s'], evn = {}}", "2:23: unknown key `evn` (did you mean `env`?)"),
+        ("[targets]\nx = {command = 's'}", "2:6: `targets.x.command` is a string; it must be a command: a list"),
+        ("[targets]\nx = {env = {}}", "2:1: `targets.x` needs either `command` or `url`"),
+        ("[targets]\nx = {url = 'https://x.example', cwd = 'x'}", "2:33: `targets.x.cwd` has no meaning beside `url`"),
+        ("[targets]\nx = {url = 'x.json'}", "2:6: `targets.x.url` is not an http:// or https:// URL"),
+        ("[targets]\nx = {command = ['s'], env = {A = 1}}", "2:30: `targets.x.env.A` is a number; it must be a str"),
         ("[targets]\nx = ' '", "2:1: `targets.x` is blank"),
         ("[targets]\n' ' = 'x'", "2:1: ` ` is not a target name"),
         ("[targets]\n--x = 'x'", "2:1: `--x` is not a target name"),
@@ -592,6 +609,15 @@ def test_the_reader_has_the_same_words_as_everybody_else() -> None:
         ("min-grade = 'f'", True),
         ("ignore-for = []", True),
         ("[targets]\n'weather.live' = 'https://x.example'", True),
+        ("[targets]\nx = ['python', 'server.py']", True),
+        ("[targets.x]\ncommand = ['s']\nenv = {A = '${A}'}\ncwd = 'x'", True),
+        ("[targets.x]\nurl = 'https://x.example'\nheaders = {A = '${A}'}", True),
+        ("[targets]\nx = []", False),
+        ("[targets]\nx = ['']", False),
+        ("[targets.x]\ncommand = ['s']\nurl = 'https://x.example'", False),
+        ("[targets.x]\ncommand = ['s']\nheaders = {A = 'a'}", False),
+        ("[targets.x]\nenv = {A = 'a'}", False),
+        ("[targets.x]\nurl = 'ftp://x.example'", False),
         ("rulesets = 'grade'", False),
         ("rulesets = []", False),
         ("rulesets = ['Grade']", False),

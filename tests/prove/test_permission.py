@@ -68,7 +68,7 @@ def test_a_destructive_word_outranks_a_read_only_hint(name: str) -> None:
 def test_a_read_only_hint_outranks_a_changing_verb(name: str) -> None:
     assert not judged(name).is_granted
     assert judged(name).reason.startswith("it may change something: `")
-    assert hinted(name, "Creates a user.", readOnlyHint=True)[1:] == (True, "`readOnlyHint` is true", False)
+    assert hinted(name, "Creates a user.", readOnlyHint=True)[1:] == (True, "`readOnlyHint` is true", False, False)
 
 
 @pytest.mark.parametrize("name", ["get_user", "git_worktree", "get_emails_content"])

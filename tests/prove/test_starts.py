@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.execution import probe_server
 from mcproof.prove.fuzz import campaign
 from prove.running import small_server, tool, tried
 
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("hurried")
 TEXT = {"type": "string"}
+
+
+@pytest.fixture(autouse=True)
+def single(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probes go to one process; how soon there are more depends on the machine."""
+    monkeypatch.setattr(probe_server, "MOST_PROCESSES", 1)
 
 
 @pytest.fixture

@@ -17,6 +17,10 @@ COMMANDS = {
     "lint": "check a catalog for problems that confuse agents and clients",
     "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
     "grade": "grade a catalog from A to F, with its token cost",
+    "tools": "list the tools of a server, with parameters, hints and token cost",
+    "call": "call a tool, with its arguments checked first, and show its result",
+    "read": "read a resource, and show its contents",
+    "prompt": "get a prompt, and show its messages",
     "capture": "save the catalog of a live server, or of any other target",
     "probe": "send a live server bad requests, and check that it rejects them",
     "prove": "show which promises of its schemas a live server keeps, tool by tool",
@@ -52,6 +56,9 @@ a server.
   mcproof lint https://host/mcp          all findings about a live server
   mcproof lint src/                      all findings about the tools that Python source registers, without running it
   mcproof lint tools.json                all findings about a snapshot, with line numbers
+  mcproof tools -- python server.py      its tools, with parameters, hints and token cost
+  mcproof call TOOL key=value -- python server.py
+                                         call one of them
   mcproof init -- python server.py       write a first test suite, mcproof.yaml
   mcproof run                            run the tests in mcproof.yaml
   mcproof schema-lint tools.json --fix   print the catalog with tightened schemas

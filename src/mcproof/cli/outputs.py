@@ -10,13 +10,14 @@ from mcproof.console import Style, discard_output, print_document, print_lines, 
 from mcproof.errors import UsageError
 from mcproof.execution.run_requests import Detail
 from mcproof.report.formats import FORMATS, harmless, parse_output, render_target
+from mcproof.text.folder_bounds import leads_out
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping
 
     from mcproof.report.formats import Output
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
 
 
 class OutputOptions(NamedTuple):
@@ -110,6 +111,12 @@ class Outputs:
             shown = render_target(result, name, self._style, is_single=self._is_single)
             _print_if_read(lambda: print_lines(shown, sys.stdout))
 
+    def show_configuration(self, configuration: AppliedConfiguration) -> None:
+        """Name a configuration that changed what was checked, if the format is text."""
+        if self._format.name == "text":
+            line = self._style.paint(self._style.text(str(configuration), 1_000), "dim")
+            _print_if_read(lambda: print_lines([f"{line}\n"], sys.stdout))
+
     def write(self, run: RunResult) -> None:
         """Write the files. This comes before `print`: if a file fails, only the error is printed."""
         for output in self._options.files:
@@ -160,3 +167,5 @@ def refuse_unwritable(files: list[str]) -> None:
             raise UsageError(f"`{file}` is a folder; name a file to write to")
         if not os.path.isdir(os.path.dirname(file) or "."):
             raise UsageError(f"`{file}` cannot be written: there is no folder `{os.path.dirname(file)}`")
+        if (there := leads_out(file)) is not None:
+            raise UsageError(f"`{file}` leads out of the working directory, to `{there}`; name that file itself")

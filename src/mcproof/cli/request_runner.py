@@ -11,6 +11,7 @@ from mcproof.execution.check_catalog import NO_TOOLS
 from mcproof.execution.clock import interrupts_deferred
 from mcproof.execution.events import (
     CallsPlanned,
+    ConfigurationApplied,
     MessageSent,
     NoticeRaised,
     ProgressMade,
@@ -72,6 +73,8 @@ class ConsoleListener:
     def _show(self, event: Event) -> None:
         if isinstance(event, MessageSent):
             tell(event.text)
+        elif isinstance(event, ConfigurationApplied):
+            tell(str(event.configuration))
         elif isinstance(event, NoticeRaised):
             tell(str(event.notice))
         elif isinstance(event, CallsPlanned):
@@ -88,6 +91,8 @@ class ResultListener(ConsoleListener):
     def _show(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._outputs.start(is_single=event.is_single, needed=event.files)
+        elif isinstance(event, ConfigurationApplied):
+            self._outputs.show_configuration(event.configuration)
         elif isinstance(event, TargetFinished):
             self._outputs.show(event.result)
             _tell_skipped(event.result)

@@ -24,14 +24,23 @@ def add_targets(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         nargs="*",
         help="a snapshot, a folder of snapshots, Python source, -, a URL, FILE.json#NAME of a client configuration, "
-        "or a name from the configuration (default: all targets of the configuration). "
+        "or a name from the configuration (default: all files among the targets of the configuration). "
         "-- COMMAND ARG... at the end starts a server",
     )
 
 
-def add_live(parser: argparse.ArgumentParser, *, takes_all: bool = False) -> None:
-    """Add the options for live servers; with `takes_all`, a client configuration stands for all its servers."""
-    parser.set_defaults(server_command=())
+def add_configured_live(parser: argparse.ArgumentParser) -> None:
+    """Add the option for commands that check all targets of a configuration."""
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="also check the live servers in `[targets]` of the configuration",
+    )
+
+
+def add_live(parser: argparse.ArgumentParser) -> None:
+    """Add the options for live servers."""
+    parser.set_defaults(server_command=(), live=False)
     parser.add_argument(
         "--env",
         action="append",
@@ -54,10 +63,7 @@ def add_live(parser: argparse.ArgumentParser, *, takes_all: bool = False) -> Non
         help="time limit for a response (default 30, and 60 for the first)",
     )
     parser.add_argument("--protocol", metavar="REVISION", help="use this protocol revision, such as 2025-06-18")
-    if takes_all:
-        parser.set_defaults(all=True)
-    else:
-        parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
+    parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
 
 
 def parse_targets(options: argparse.Namespace, *names: str) -> TargetSelection:
@@ -70,6 +76,7 @@ def parse_targets(options: argparse.Namespace, *names: str) -> TargetSelection:
         headers=dict(map(_header, options.header)),
         directory=options.cwd,
         all_configured=options.all,
+        uses_configured=options.live,
     )
     return TargetSelection(names=names, live=live, timeout=options.timeout, protocol=options.protocol)
 

@@ -18,6 +18,8 @@ from mcproof.text.jsontext import kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mcproof.targets.client_config import ConfiguredServer
+
 FAIL_ON = (*LEVELS, "never")
 GRADES = ("A", "B", "C", "D", "F")
 SEVERITIES = (*LEVELS, "critical", "high", "medium", "warn", "low", "info")
@@ -223,20 +225,64 @@ def _baseline(source: ConfigFile, key: str, value: Any) -> str:
     return _path(source, (key,), value, "the path of a file")
 
 
-def _targets(source: ConfigFile, key: str, value: Any) -> dict[str, str]:
-    targets = {}
+def _targets(source: ConfigFile, key: str, value: Any) -> dict[str, str | ConfiguredServer]:
+    """Named targets: paths as text, live servers as the entries of a client configuration."""
+    from mcproof.targets.client_config import ConfiguredServer
+
+    targets: dict[str, str | ConfiguredServer] = {}
     for name, target in _table(source, key, value).items():
         at = (key, name)
         if not name.strip() or name.startswith("-"):
             raise source.error(f"`{_short(name)}` is not a target name: it is blank or starts with `-`", at)
         if isinstance(target, dict):
-            expected = f'a path or URL; in [{key}], quote a name that has dots: "a.b" = "..."'
-            raise source.mistyped(at, target, expected)
-        if isinstance(target, str) and target.startswith(("http://", "https://")):
-            targets[name] = target
+            entry = _server_table(source, at, target)
+        elif isinstance(target, list):
+            entry = _command(source, at, target)
+        elif isinstance(target, str) and _is_web_url(target):
+            entry = {"url": target}
         else:
-            targets[name] = _path(source, at, target, "a path or URL")
+            targets[name] = _path(source, at, target, "a path, a URL, a list of words (a command) or a table")
+            continue
+        targets[name] = ConfiguredServer(name, entry, source.file, source.position(at)[0])
     return targets
+
+
+def _server_table(source: ConfigFile, at: Path, table: dict[str, Any]) -> dict[str, Any]:
+    """A live server as a table, checked; the variables in it are not filled in yet."""
+    if not table.keys() & SERVER_KEYS:
+        expected = f'a path, a URL or a command; in [{at[0]}], quote a name that has dots: "a.b" = "..."'
+        raise source.mistyped(at, table, expected)
+    for key in table:
+        if key not in SERVER_KEYS:
+            raise source.unknown("key", key, SERVER_KEYS, (*at, key))
+    given = [key for key in ("command", "url") if key in table]
+    if len(given) != 1:
+        raise source.error(f"`{_dotted(at)}` needs either `command` or `url`", at)
+    for key in table:
+        if SERVER_KEYS[key] != given[0]:
+            raise source.error(f"`{_dotted((*at, key))}` has no meaning beside `{given[0]}`", (*at, key))
+    for key in table.keys() & {"env", "headers"}:
+        for name, text in _table(source, (*at, key), table[key]).items():
+            if not isinstance(text, str):
+                raise source.mistyped((*at, key, name), text, "a string")
+    if given == ["command"]:
+        folder = _text(source, (*at, "cwd"), table["cwd"], "a folder") if "cwd" in table else os.curdir
+        return {**table, **_command(source, (*at, "command"), table["command"]), "cwd": folder}
+    url = _text(source, (*at, "url"), table["url"], "a URL")
+    if not _is_web_url(url):
+        raise source.error(f"`{_dotted((*at, 'url'))}` is not an http:// or https:// URL", (*at, "url"))
+    return table
+
+
+def _command(source: ConfigFile, at: Path, value: Any) -> dict[str, Any]:
+    """A command that starts in the folder of the configuration."""
+    expected = "a command: a list of words"
+    first, *rest = _not_empty(source, at, _words(source, at, value, expected))
+    return {"command": first, "args": rest, "cwd": os.curdir}
+
+
+def _is_web_url(text: str) -> bool:
+    return text.partition("://")[0].lower() in ("http", "https") and "://" in text
 
 
 def _limits(source: ConfigFile, key: str, value: Any) -> float | None:
@@ -253,9 +299,10 @@ def _limits(source: ConfigFile, key: str, value: Any) -> float | None:
     return timeout
 
 
-def _table(source: ConfigFile, key: str, value: Any) -> dict[str, Any]:
+def _table(source: ConfigFile, at: str | Path, value: Any) -> dict[str, Any]:
+    path = (at,) if isinstance(at, str) else at
     if not isinstance(value, dict):
-        raise source.mistyped((key,), value, f"a table: `[{'.'.join((*map(str, source.above), key))}]`")
+        raise source.mistyped(path, value, f"a table: `[{'.'.join(map(str, (*source.above, *path)))}]`")
     return value
 
 
@@ -319,6 +366,8 @@ def _rule_ids(named: Iterable[str]) -> frozenset[str]:
 
 IGNORE_FOR_KEYS = (*KINDS, "rules", "reason")
 LIMITS_KEYS = ("timeout",)
+SERVER_KEYS = {"command": "command", "env": "command", "cwd": "command", "url": "url", "headers": "url"}
+"""The keys of a live server in `[targets]`, each with the key that it belongs to."""
 
 KEYS: dict[str, tuple[str, Callable[[ConfigFile, str, Any], Any]]] = {
     "rulesets": ("rulesets", _rulesets),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.catalog.model import Item
+    from mcproof.targets.client_config import ConfiguredServer
 
 OWN_FILE, SHARED_FILE = "mcproof.toml", "pyproject.toml"
 TABLE = ("tool", "mcproof")
@@ -77,8 +78,8 @@ class Settings(NamedTuple):
     severity: dict[str, str] = {}  # noqa: RUF012 (settings are never mutated)
     """The configured severity of rules, by id."""
     ignores: tuple[IgnoreFor, ...] = ()
-    targets: dict[str, str] = {}  # noqa: RUF012
-    """The paths and URLs of named targets; paths are relative to the working directory."""
+    targets: dict[str, str | ConfiguredServer] = {}  # noqa: RUF012
+    """Named targets: paths, relative to the working directory, and live servers."""
     timeout: float | None = None
     """The timeout for responses of live servers, in seconds."""
     file: str | None = None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from mcproof.execution.fix_targets import FixedTarget
     from mcproof.prove.permission import Permission
-    from mcproof.results.run import Notice, RunResult, TargetResult
+    from mcproof.results.run import AppliedConfiguration, Notice, RunResult, TargetResult
     from mcproof.targets.argument import Input
 
 
@@ -22,6 +22,12 @@ class RunStarted(NamedTuple):
     inputs: tuple[Input, ...] = ()
     files: Mapping[str, str] = {}
     """The files that the run needs, each with its role; no output may replace them."""
+
+
+class ConfigurationApplied(NamedTuple):
+    """A configuration changes what is checked."""
+
+    configuration: AppliedConfiguration
 
 
 class TargetStarted(NamedTuple):
@@ -78,6 +84,7 @@ class MessageSent(NamedTuple):
 
 Event = (
     RunStarted
+    | ConfigurationApplied
     | TargetStarted
     | ProgressMade
     | CallsPlanned

@@ -51,6 +51,8 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
         fixed = fix(target, found.scored, keep_optional=request.keep_optional)
         changed = [(each.file, each.before, each.after) for each in fixed.files if each.before != each.after]
         if request.writes and changed:
+            for file, _, _ in changed:
+                run.refuse_foreign(target.source, file)
             replace_files(changed)
         listen(TargetFixed(fixed))
         # A dry run changes nothing, so every finding is still there. Accepted ones never count.

@@ -45,7 +45,12 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
     def check(target: LoadedTarget) -> Checked:
         server, catalog, plan = server_of(target), target.catalog, target.plan
         permissions, arguments = plan_calls(catalog, request.calls, listen)
-        usual = 1 if isinstance(server.session.server, UrlEndpoint) else min(MOST_PROCESSES, os.cpu_count() or 1)
+        is_risky = any(each.is_forced for each in permissions)  # several processes could get in each other's way
+        usual = (
+            1
+            if is_risky or isinstance(server.session.server, UrlEndpoint)
+            else min(MOST_PROCESSES, os.cpu_count() or 1)
+        )
         attacks, seconds = None, request.max_seconds
         if request.security:  # first, because fuzzing takes all the time it is given
             started = monotonic()

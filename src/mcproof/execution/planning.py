@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcproof.config.settings import DEFAULTS, SettingsFinder, directory_of, read_settings
+from mcproof.console import shell_word
 from mcproof.errors import ConfigError, UsageError
 from mcproof.execution.check_catalog import Plan
 from mcproof.execution.run_requests import (
@@ -18,16 +19,18 @@ from mcproof.execution.run_requests import (
     SchemaLintRequest,
 )
 from mcproof.linting.registry import RULESETS, choose_rules, rules_named
-from mcproof.results.run import BROKEN, Untested
+from mcproof.results.run import BROKEN, AppliedConfiguration, Untested
+from mcproof.targets.argument import is_live
+from mcproof.text.folder_bounds import leaves_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.config.settings import Settings
-    from mcproof.execution.run_requests import CheckRequest, SettingsSource
+    from mcproof.config.settings import SettingLocation, Settings
+    from mcproof.execution.run_requests import CheckRequest, SettingsSource, TargetSelection
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
-    from mcproof.targets.argument import Input
+    from mcproof.targets.argument import Input, Target
 
 Value = TypeVar("Value")
 
@@ -70,7 +73,7 @@ class Planner:
 
     def __init__(self, request: CheckRequest) -> None:
         self.kind = _KINDS[type(request)]
-        self._targets = request.targets
+        self.targets = _only_named(request.targets)
         self._policy = request.policy
         self._selection = request.rules if isinstance(request, LintRequest) else RuleSelection()
         self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
@@ -80,17 +83,43 @@ class Planner:
         self._given = given_settings(request.policy.settings)
         self._here = self._given or self._finder.settings_for(os.curdir)
         self.timeout = _first(request.targets.timeout, self._here.timeout)
+        self._applied: dict[str, dict[str, SettingLocation]] = {}
+        self.messages: list[str] = []
+        """How the configuration changes the targets, for the user."""
 
-    def target_names(self) -> list[str]:
-        """The named targets, names from the configuration resolved; all configured ones if none is named."""
-        if not self._targets.is_empty:
-            return [resolve_target(name, self._here) for name in self._targets.names]
-        if not self._here.targets:
+    def target_names(self) -> list[Target]:
+        """The named targets, names from the configuration resolved; all configured files if none is named.
+
+        A configuration may come from a stranger, so its live servers need `--live` or their name.
+        """
+        if not self.targets.is_empty:
+            return [self._resolve(name) for name in self.targets.names]
+        configured = self._here.targets
+        if not configured:
             raise UsageError(
                 "nothing to check: name a TARGET, or list some under `[targets]` in mcproof.toml; "
                 f"`mcproof {self.kind.command} --help` shows how"
             )
-        return list(self._here.targets.values())
+        if self.targets.live.uses_configured:
+            return list(configured.values())
+        live = [name for name, target in configured.items() if is_live(target)]
+        how = f"`mcproof {self.kind.command} NAME` checks one, `--live` all"
+        if len(live) == len(configured):
+            raise UsageError(f"nothing to check: {self._here.file} names only live servers ({_few(live)}); {how}")
+        if live:
+            self.messages.append(f"{self._here.file}: live servers are left out ({_few(live)}); {how}")
+        return [target for target in configured.values() if not is_live(target)]
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of the configuration, if that names the targets and not the command line; else None."""
+        return os.path.dirname(self._here.file) if self.targets.is_empty and self._here.file is not None else None
+
+    def _resolve(self, name: str) -> Target:
+        target = resolve_target(name, self._here, is_live_allowed=self.targets.live.uses_configured)
+        if target is not name:
+            self.messages.append(f"{name}: {shown_target(target)} ({self._here.locations[f'targets.{name}']})")
+        return target
 
     def plan_for(self, source: Input) -> Plan:
         """The plan for an input, by the configuration that applies to it."""
@@ -98,11 +127,27 @@ class Planner:
         file = _first(self._policy.baseline, settings.baseline)
         if file is None and self._policy.updates_baseline:
             raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
+        if self._policy.baseline is None and self._policy.updates_baseline:
+            _refuse_foreign_baseline(settings)
         key = (settings.file, file, source.is_source)
         if key not in self._plans:
+            if settings.file is not None:
+                self._applied[settings.file] = settings.locations
             plan = self._plan(settings, is_source=source.is_source)
             self._plans[key] = plan._replace(baseline=None if file is None else self._baseline(file))
         return self._plans[key]
+
+    def configurations(self) -> Iterator[AppliedConfiguration]:
+        """The configurations that change what is checked, each with its keys that do."""
+        kind = self.kind
+        keys = ["ignore", "severity", "ignore-for"]
+        keys += ["rulesets", "select"] if kind.is_selectable else []
+        keys += ["min-grade", "max-tokens"] if kind.is_grading else []
+        keys += [] if kind.calls_tools else ["fail-on"]
+        keys += [] if self._policy.baseline is not None else ["baseline"]
+        for file, locations in self._applied.items():
+            if applied := [key for key in locations if key in keys]:
+                yield AppliedConfiguration(file, applied)
 
     def _plan(self, settings: Settings, *, is_source: bool) -> Plan:
         kind, selection = self.kind, self._selection
@@ -170,6 +215,13 @@ class Planner:
         return [rule for plan in self._plans.values() for rule in plan.rules]
 
 
+def _only_named(targets: TargetSelection) -> TargetSelection:
+    """Targets without `--all` if only a configuration names them, and `--live` is not there."""
+    if targets.is_empty and not targets.live.uses_configured:
+        return targets._replace(live=targets.live._replace(all_configured=False))
+    return targets
+
+
 def given_settings(source: SettingsSource) -> Settings | None:
     """The settings for every target, if the request names a file or disables configuration."""
     if source.file is not None:
@@ -177,9 +229,51 @@ def given_settings(source: SettingsSource) -> Settings | None:
     return DEFAULTS if source.is_disabled else None
 
 
-def resolve_target(name: str, settings: Settings) -> str:
-    """Replace a name from the configuration with its target; existing files come first."""
-    return name if os.path.exists(name) else settings.targets.get(name, name)
+def resolve_target(name: str, settings: Settings, *, is_live_allowed: bool = False) -> Target:
+    """Replace a name from the configuration with its target; files come first.
+
+    Raises a UsageError for a live server named like a file: whoever types `tools.json` means the file.
+    """
+    if os.path.lexists(name) or name not in settings.targets:
+        return name
+    target = settings.targets[name]
+    if is_live(target) and not is_live_allowed and _is_like_a_path(name):
+        raise UsageError(
+            f"there is no file `{name}`; {settings.locations[f'targets.{name}']} gives this name to a live server, "
+            "which needs --live"
+        )
+    return target
+
+
+def _is_like_a_path(name: str) -> bool:
+    return name.endswith((".json", ".py")) or any(mark in name for mark in ("/", os.sep, "#", "://"))
+
+
+def shown_target(target: Target) -> str:
+    """A target of the configuration as text, without the secrets of a URL or a command."""
+    from mcproof.client.secrets import redacted_command, redacted_text
+
+    if isinstance(target, str):
+        return redacted_text(target) if "://" in target else target
+    if "url" in target.entry:
+        return redacted_text(target.entry["url"])
+    return " ".join(map(shell_word, redacted_command([target.entry["command"], *target.entry["args"]])))
+
+
+def _few(names: list[str]) -> str:
+    """The first of many names."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+
+
+def _refuse_foreign_baseline(settings: Settings) -> None:
+    """Raise a ConfigError if a configuration would have a file written outside its own folder, or through a link."""
+    if settings.file is None or settings.baseline is None:
+        return
+    problem = leaves_folder(settings.baseline, os.path.dirname(settings.file))
+    if problem is not None:
+        location = settings.locations["baseline"]
+        message = f"`baseline` {problem}; `--baseline {shell_word(settings.baseline)}` writes it"
+        raise ConfigError(message, file=location.file, line=location.line)
 
 
 def _at_ignore(settings: Settings, message: str) -> ConfigError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.client.endpoints import UrlEndpoint
 from mcproof.errors import UsageError, nearest
 from mcproof.exchange.shared_failures import with_shared_failures
 from mcproof.execution.attack_server import attack_server
@@ -16,6 +17,7 @@ from mcproof.prove.contract_matrix import with_predictions
 from mcproof.prove.failure_store import described
 from mcproof.prove.probe_session import ProbePlan
 from mcproof.prove.proving import default_checks, prove
+from mcproof.prove.worker_pool import TimeLimit
 from mcproof.results.payloads import ProbePayload, ProvePayload
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from mcproof.prove.proving import Proof
     from mcproof.results.run import RunResult
 
+MOST_PROCESSES = 6
+"""How many server processes are called at once. Most of the time is spent waiting for slow calls."""
+
 
 def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
     """Probe one live server."""
@@ -36,7 +41,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
     run = TargetRun(request, listen)
 
     def check(target: LoadedTarget) -> Checked:
-        server, catalog = server_of(target), target.catalog
+        server, catalog, time = server_of(target), target.catalog, TimeLimit(request.max_seconds)
         permissions, arguments = plan_calls(catalog, request.calls, listen)
         plan = ProbePlan(
             permissions=permissions,
@@ -48,13 +53,17 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
             target=described(target.source),
             max_calls=request.max_calls,
             is_strict=request.is_strict,
+            seconds=request.max_seconds,
+            processes=1 if isinstance(server.session.server, UrlEndpoint) else MOST_PROCESSES,
         )
         proof = prove(catalog, server, plan, lambda *made: listen(ProgressMade(*made)))
         if request.security:
-            limit = request.calls.limit
-            attacks = attack_server(target, permissions, arguments, limit=limit, seconds=None, listen=listen)
+            attacks = attack_server(
+                target, permissions, arguments, limit=request.calls.limit, seconds=time.left, listen=listen
+            )
             proof = _with_attacks(proof, attacks, catalog)
-        catalog.connection = server.close()
+        incomplete = "interrupted" if server.is_interrupted else proof.incomplete
+        catalog.connection = server.close(at_once=proof.was_cut)
         if request.calls.stores_failures:
             store_failures(proof.stored, listen)
         catalog.item_probes = with_shared_failures(proof.item_probes, catalog.server)
@@ -65,7 +74,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         if request.calls.tools and not is_any_callable:  # the user asked for these tools, not for the server
             tested = 0
         result = result._replace(
-            gates=tested_gates(tested, "interrupted" if proof.interrupted else "", {}),
+            gates=tested_gates(tested, incomplete, {}),
             payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
             untested=[*result.untested, *proof.untested],
         )

@@ -144,6 +144,7 @@ class ProbeRequest(NamedTuple):
     calls: CallOptions = CallOptions()
     checks: tuple[str, ...] = ()
     """The probes to send; empty for all."""
+    max_seconds: float | None = None
     oversize: int = 1024 * 1024
     """The length of the oversized string, in bytes."""
     policy: Policy = Policy()

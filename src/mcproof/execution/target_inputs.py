@@ -11,19 +11,22 @@ from mcproof.results.run import Notice
 from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcproof.catalog.model import Catalog
     from mcproof.client.connect import ConnectOptions
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import TargetSelection
+    from mcproof.targets.argument import Target
 
 
-def inputs_of(names: list[str], targets: TargetSelection) -> list[Input]:
+def inputs_of(names: Iterable[Target], targets: TargetSelection) -> list[Input]:
     """The inputs behind some targets and documents."""
     documents = [Input(each.name, data=each.data) for each in targets.documents]
     return [*find_inputs(names, targets.live), *documents]
 
 
-def is_single_target(names: list[str], targets: TargetSelection) -> bool:
+def is_single_target(names: Iterable[Target], targets: TargetSelection) -> bool:
     """Whether the user names one target, as opposed to several or a folder of them."""
     others = ["--"] * (bool(targets.live.command) + len(targets.documents))
     return not targets.live.all_configured and is_single([*names, *others])
@@ -63,8 +66,8 @@ def refuse_partial(catalog: Catalog) -> None:
         raise InputError(f"not the whole catalog: {catalog.missing}", file=catalog.name)
 
 
-def read_one(targets: TargetSelection, timeout: float | None, listen: Listener) -> Catalog:
-    """Read the catalog of exactly one target: a file, a document or a live server."""
+def one_input(targets: TargetSelection) -> Input:
+    """The only input behind some targets. Raises an error if there are several, or if it cannot be read."""
     for name in targets.names:
         if name != "-" and os.path.isdir(name) and not is_single([name]):
             raise InputError("is a folder; name one catalog", file=name)
@@ -75,6 +78,14 @@ def read_one(targets: TargetSelection, timeout: float | None, listen: Listener) 
     (source,) = inputs
     if source.obstacle is not None:
         raise source.obstacle
+    return source
+
+
+def read_one(
+    targets: TargetSelection, timeout: float | None, listen: Listener, *, is_partial_allowed: bool = False
+) -> Catalog:
+    """Read the catalog of exactly one target: a file, a document or a live server."""
+    source = one_input(targets)
     if source.server is None:
         read = read_catalog(source, whole=True)
         for notice in omissions(read):
@@ -82,10 +93,11 @@ def read_one(targets: TargetSelection, timeout: float | None, listen: Listener) 
         return read
     from mcproof.targets.live_servers import LiveCatalogs
 
-    catalog = LiveCatalogs(inputs, connect_options(targets, timeout), lambda *_: None).catalog(source)
+    catalog = LiveCatalogs([source], connect_options(targets, timeout), lambda *_: None).catalog(source)
     if catalog is None:
         raise KeyboardInterrupt
-    refuse_partial(catalog)
+    if not is_partial_allowed:
+        refuse_partial(catalog)
     return catalog
 
 

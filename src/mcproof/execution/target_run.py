@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
@@ -9,6 +10,7 @@ from mcproof.console import plural
 from mcproof.errors import FAILED, INTERRUPTED, InputError, McproofError
 from mcproof.execution.clock import Clock, interrupts_deferred
 from mcproof.execution.events import (
+    ConfigurationApplied,
     MessageSent,
     NoticeRaised,
     ProgressMade,
@@ -33,6 +35,7 @@ from mcproof.results.build import rule_facts
 from mcproof.results.payloads import empty_payload
 from mcproof.results.run import Notice, RunResult, TargetResult, Trouble
 from mcproof.targets.argument import read_catalog
+from mcproof.text.folder_bounds import leaves_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,10 +73,10 @@ class TargetRun:
 
     def __init__(self, request: CheckRequest, listen: Listener) -> None:
         self._planner = Planner(request)
-        self._targets = request.targets
+        self._targets = self._planner.targets
         self._listen = listen
         self._names = self._planner.target_names()
-        self._inputs = inputs_of(self._names, request.targets)
+        self._inputs = inputs_of(self._names, self._targets)
         # All plans first: an error in the configuration of the last target is reported before any work is done.
         self._plans = [self._planner.plan_for(source) for source in self._inputs]
         self._updates_baseline = request.policy.updates_baseline
@@ -88,6 +91,11 @@ class TargetRun:
         clock = Clock()
         single = is_single_target(self._names, self._targets)
         self._listen(RunStarted(single, tuple(self._inputs), self._files()))
+        configurations = list(self._planner.configurations())
+        for configuration in configurations:
+            self._listen(ConfigurationApplied(configuration))
+        for message in self._planner.messages:
+            self._listen(MessageSent(message))
         results = self._check_all(check)
         with interrupts_deferred() as interrupts:
             notices = [] if self._is_interrupted else list(self._notices(results))
@@ -99,6 +107,7 @@ class TargetRun:
                 targets=results,
                 rules=self._rules(),
                 notices=notices,
+                configurations=configurations,
                 exit_code=exit_code(results, notices, is_interrupted=self._is_interrupted),
                 is_single=single,
                 started=clock.started,
@@ -107,6 +116,21 @@ class TargetRun:
             self._listen(RunFinished(run))
             self._update_baselines(run.exit_code)
         return run._replace(exit_code=INTERRUPTED) if interrupts else run
+
+    def refuse_foreign(self, source: Input, file: str) -> None:
+        """Raise an InputError if fixing an input would write a file that the command line does not name.
+
+        Links and paths in a stranger's checkout may lead to any file of the user.
+        """
+        folder = self._planner.folder
+        if folder is None:
+            if file == source.name and not source.from_folder:
+                return
+            folder = source.name if os.path.isdir(source.name) else os.path.dirname(source.name)
+            if leaves_folder(file, os.curdir) is None:
+                return
+        if (problem := leaves_folder(file, folder)) is not None:
+            raise InputError(f"{problem}; nothing was written; name the file itself to fix it", file=file)
 
     def _files(self) -> dict[str, str]:
         """The files that this run needs, each with its role."""
@@ -131,7 +155,8 @@ class TargetRun:
             self._listen(MessageSent(f"interrupted after {len(results)} of {total} targets"))
             self._is_interrupted = True
         if not results and not self._is_interrupted:
-            raise InputError(f"nothing to check: no snapshot among the `.json` files of {', '.join(self._names)}")
+            names = ", ".join(name for name in self._names if isinstance(name, str))
+            raise InputError(f"nothing to check: no snapshot among the `.json` files of {names}")
         return results
 
     def _list_servers(self) -> LiveCatalogs | None:

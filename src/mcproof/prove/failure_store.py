@@ -129,7 +129,7 @@ def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
         record = {"schema_version": SCHEMA_VERSION, "kind": KIND, **each._asdict(), "params": params}
         record |= {"repeated": repeated} if repeated else {}
         text = json.dumps(record, indent=2) + "\n"
-        write_file(name, text.encode())
+        write_file(name, text.encode(), is_durable=False)
 
 
 def load(id: str, folder: str = FOLDER) -> StoredFailure:

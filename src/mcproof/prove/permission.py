@@ -35,6 +35,8 @@ class Permission(NamedTuple):
     reason: str
     is_presumed: bool = False
     """Whether it is granted only because of its words: no annotation and no user states it."""
+    is_forced: bool = False
+    """Whether only the user allows it: it may change something."""
 
 
 def permission(
@@ -49,7 +51,8 @@ def permission(
     if judged.is_granted:
         return judged
     if is_allowed or allow_writes:
-        return Permission(tool, True, f"{judged.reason}; allowed by {'--allow' if is_allowed else '--allow-writes'}")
+        option = "--allow" if is_allowed else "--allow-writes"
+        return Permission(tool, True, f"{judged.reason}; allowed by {option}", is_forced=True)
     return judged._replace(reason=f"{judged.reason}{HOW_TO_ALLOW}")
 
 

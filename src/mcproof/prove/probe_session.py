@@ -1,11 +1,20 @@
-"""Send all probes of a plan to one server, tool by tool, and collect the responses."""
+"""Send all probes of a plan to one server, and collect the responses.
+
+Tools that change nothing are probed by several workers at once, over processes of their own; so are the cases of one
+tool. The results are put in order afterwards: they do not depend on the number of workers. Tools that may change
+something are called one at a time.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+import asyncio
+from collections import Counter, deque
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
+from mcproof.client.interrupts import all_of
+from mcproof.console import plural
 from mcproof.exchange.probe_facts import MAX_CALLS, SERVER_LOST
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import fuller_arguments
@@ -15,18 +24,27 @@ from mcproof.prove.negative_checks import checks_of_tool
 from mcproof.prove.probe_cases import ProbeCase, SkippedProbe, ToolProbes
 from mcproof.prove.promise_probes import probes_of_promises
 from mcproof.prove.seen_responses import seen_response
+from mcproof.prove.worker_pool import Incomplete, TimeLimit, WorkerPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine, Iterable
 
     from mcproof.catalog.model import Catalog, Item, Tool
     from mcproof.client.session import Response, Session
     from mcproof.exchange.probe_facts import Outcome
     from mcproof.generation.promises import Promise
     from mcproof.prove.permission import Permission
+    from mcproof.prove.protocol_probes import ProtocolProbe
     from mcproof.prove.seen_responses import SeenResponse
 
 NO_SUCH_TOOL = "mcproof_no_such_tool"
+START_DELAY = 0.2
+"""Seconds of work after which a further server process is started."""
+_PROGRESS_INTERVAL = 0.1
+_SLICE = 8
+"""How many cases of a tool a worker takes at once."""
+INTERRUPTED, OUT_OF_TIME = "interrupted", "time limit reached"
+_INCOMPLETE: dict[str, Incomplete] = {INTERRUPTED: "interrupted", OUT_OF_TIME: "out of time"}
 MOST_CRASHES, MOST_HANGS = 5, 3
 """After how many crashes or hangs a tool is not called any more."""
 
@@ -50,6 +68,10 @@ class ProbePlan(NamedTuple):
     """How many probes `explores` sends to a tool."""
     is_strict: bool = False
     """Whether values that servers commonly convert must be rejected, too."""
+    seconds: float | None = None
+    """The time limit of the whole run."""
+    processes: int = 1
+    """How many server processes are called at once."""
 
 
 class SentProbe(NamedTuple):
@@ -59,13 +81,83 @@ class SentProbe(NamedTuple):
     case: ProbeCase | SkippedProbe
     params: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
     """The parameters of a request that calls no tool."""
-    number: int = 0
+    number: tuple[int, int] = (0, 0)
+    """The sender, and its number of the request."""
     seen: SeenResponse | None = None
     method: str = "tools/call"
 
 
+class _ToolRun:
+    """The probes of one tool, and what was sent of them."""
+
+    def __init__(self, permission: Permission, probes: ToolProbes) -> None:
+        self.permission = permission
+        self.tool = permission.tool
+        self.probes = probes
+        self.output = OutputContract(self.tool.fields.get("outputSchema"))
+        self.valid: list[SentProbe] = []
+        self.sent: dict[int, SentProbe] = {}
+        """The cases that were sent, by their position."""
+        self.slices_left = 0
+        self.is_done = False
+
+    def slices(self) -> list[_CaseRange]:
+        """The cases to send, in parts; skipped ones are recorded."""
+        cases = self.probes.cases
+        for at, case in enumerate(cases):
+            if isinstance(case, SkippedProbe):
+                self.sent[at] = SentProbe(self.tool, case)
+        positions = [at for at, case in enumerate(cases) if isinstance(case, ProbeCase)]
+        found = [_CaseRange(self, positions[at : at + _SLICE]) for at in range(0, len(positions), _SLICE)]
+        self.slices_left = len(found)
+        return found
+
+    def is_superfluous(self, position: int) -> bool:
+        """Whether a case is not to be sent: its promise is known to end the server, or too many cases have."""
+        case = self.probes.cases[position]
+        lost, broken = _losses(each for at, each in self.sent.items() if at < position)
+        return _is_lost(lost) or (isinstance(case, ProbeCase) and bool(case.keyword) and case.promise in broken)
+
+    def in_order(self, corrected: Callable[[SentProbe], SentProbe]) -> tuple[list[SentProbe], bool]:
+        """What was sent, without cases that would not have been sent one after the other; whether that is all."""
+        found = list(map(corrected, self.valid))
+        kept: list[SentProbe] = []
+        for _, sent in sorted(self.sent.items()):
+            each = corrected(sent)
+            lost, broken = _losses(kept)
+            if isinstance(each.case, SkippedProbe) or not (
+                _is_lost(lost) or (each.case.keyword and each.case.promise in broken)
+            ):
+                kept.append(each)
+        lost, _ = _losses(kept)
+        is_stopped = _is_lost(lost) and len(kept) < len(self.probes.cases)
+        return [*found, *kept], is_stopped
+
+
+class _CaseRange(NamedTuple):
+    """Some cases of a tool, by their positions."""
+
+    run: _ToolRun
+    positions: list[int]
+
+
+def _losses(sent: Iterable[SentProbe]) -> tuple[Counter[Outcome], set[Promise]]:
+    """How often the server was lost, and the promises whose violation caused it."""
+    lost: Counter[Outcome] = Counter()
+    broken: set[Promise] = set()
+    for each in sent:
+        if isinstance(each.case, ProbeCase) and each.seen is not None and each.seen.outcome in SERVER_LOST:
+            lost[each.seen.outcome] += 1
+            broken.add(each.case.promise)
+    return lost, broken
+
+
+def _is_lost(lost: Counter[Outcome]) -> bool:
+    return lost["crash"] >= MOST_CRASHES or lost["hang"] >= MOST_HANGS
+
+
 class ProbeSession:
-    """Sends the probes of a plan over a session."""
+    """Sends the probes of a plan to a server."""
 
     def __init__(
         self,
@@ -84,30 +176,57 @@ class ProbeSession:
         self._plan = plan
         self._progress = progress
         self._session = session
-        self._sender = Sender(session)
-        self._sent: list[SentProbe] = []
-        self._output: tuple[Item, OutputContract] | None = None
-        """The output contract of the last tool."""
-        self._total = sum(each.is_granted for each in plan.permissions) + len(plan.checks)
-        self._done = 0
+        self._limit = TimeLimit(plan.seconds)
+        self._pool = WorkerPool(session, plan.processes, self._limit, START_DELAY)
+        self._senders: list[Sender] = []
+        self._server_probes: list[SentProbe] = []
+        self._runs: dict[int, _ToolRun] = {}
+        self._waiting: deque[Permission] = deque()
+        self._ranges: deque[_CaseRange] = deque()
+        self._under_way = 0
+        self._changed = asyncio.Event()
+        checks = sum(name in plan.checks for name in ("unknown_tool", *protocol_probes.NAMES))
+        self._total = sum(each.is_granted for each in plan.permissions) + checks
+        self._done = self._calls = 0
+        self._last_progress = 0.0
+
+    @property
+    def was_cut(self) -> bool:
+        """Whether requests were pending when the time was up, so that the state of the server is unknown."""
+        return self._pool.was_cut
 
     def sent(self) -> dict[int, list[SentProbe]]:
         """The probes sent, by the identity of the item, with the corrections of blame."""
-        of_item: dict[int, list[SentProbe]] = {}
-        for each in self._sent:
-            of_item.setdefault(id(each.item), []).append(self._corrected(each))
+        of_item = {id(self._catalog.server): list(map(self._corrected, self._server_probes))}
+        for run in self._runs.values():
+            of_item[id(run.tool)], is_stopped = run.in_order(self._corrected)
+            if is_stopped:
+                self.stopped[id(run.tool)] = "repeated crashes or hangs"
         return of_item
 
     def _corrected(self, sent: SentProbe) -> SentProbe:
-        correction = self._sender.corrections.get(sent.number)
+        sender, number = sent.number
+        correction = self._senders[sender].corrections.get(number) if number else None
         if correction is None or isinstance(sent.case, SkippedProbe):
             return sent
         return sent._replace(seen=self._observed(sent.item, sent.case, correction, sent.method))
 
+    def is_unfinished(self, tool: Tool) -> bool:
+        """Whether requests to a tool are missing, because the run ended early."""
+        run = self._runs.get(id(tool))
+        return run is None or not run.is_done
+
+    @property
+    def incomplete(self) -> Incomplete:
+        """Why requests are missing; empty if none are."""
+        if not self.trouble:
+            return ""
+        return _INCOMPLETE.get(self.trouble, "server gone")
+
     @property
     def unexplained(self) -> list[Response]:
         """Ends of the server that no single request explains."""
-        return self._sender.unexplained
+        return [end for sender in self._senders for end in sender.unexplained]
 
     def redacted(self, text: str) -> str:
         """A text from the server as a report may show it."""
@@ -119,71 +238,127 @@ class ProbeSession:
 
     async def send_all(self) -> None:
         """Send everything; the session stays open."""
+        granted = [each for each in self._plan.permissions if each.is_granted]
+        self._waiting.extend(each for each in granted if not each.is_forced)
+        forced = [each for each in granted if each.is_forced]
         try:
-            await self._probe_server()
-            for permission in self._plan.permissions:
-                await self._probe_tool(permission)
-            await self._sender.finish()
+            await self._in_time(self._probe_server)
+            await all_of(*self._pool.jobs(self._work))
+            if forced and not self.trouble:
+                self._waiting.extend(forced)
+                await self._in_time(self._work_alone)
         except ConnectError as error:
             self.trouble = f"the server is gone: {error.message}"
+        if self._limit.is_over() and self._done < self._total and not self.trouble:
+            self.trouble = OUT_OF_TIME
+        self._show_progress("")
+
+    async def _in_time(self, work: Callable[[Sender], Coroutine[Any, Any, None]]) -> None:
+        """Work over the first session alone; pending requests are given up soon after the time limit."""
+        one = WorkerPool(self._session, 1, self._limit, 0.0)
+        await all_of(*one.jobs(lambda session: work(self._sender(session, pings=True))))
+        self._pool.was_cut |= one.was_cut
+
+    def _sender(self, session: Session, *, pings: bool) -> Sender:
+        self._senders.append(Sender(session, pings=pings))
+        return self._senders[-1]
 
     def _step(self, label: str) -> None:
         self._done += 1
-        self._progress(self._done, self._total, label)
+        self._show_progress(label)
 
-    async def _probe_server(self) -> None:
+    def _show_progress(self, label: str) -> None:
+        self._last_progress = monotonic()
+        self._progress(self._done, self._total, f"{plural(self._calls, 'call')} {label}".rstrip())
+
+    async def _probe_server(self, sender: Sender) -> None:
         """Send the probes that call no tool."""
         server = self._catalog.server
         if "unknown_tool" in self._plan.checks:
-            self._step("unknown_tool")
             params: dict[str, Any] = {"name": NO_SUCH_TOOL, "arguments": {}}
             case = ProbeCase("unknown_tool", "a tool that does not exist", "rejection", params)
-            await self._send(server, case, params)
+            self._server_probes.append(await self._send(sender, server, case, params))
+            self._step("unknown_tool")
         for probe in protocol_probes.PROBES:
-            if probe.name not in self._plan.checks:
-                continue
-            self._step(probe.name)
-            connection = await self._session.connection()
-            offered = connection.introduction.get("capabilities")
-            if probe.capability is not None and probe.capability not in (offered if isinstance(offered, dict) else {}):
-                reason = f"the server does not offer {probe.capability}"
-                self._sent.append(SentProbe(server, SkippedProbe(probe.name, reason, False)))
-            elif probe.only_if is not None and (reason := await probe.only_if(self._session) or ""):
-                self._sent.append(SentProbe(server, SkippedProbe(probe.name, reason, False)))
-            elif probe.send is not None:
-                case, response = await probe.send(self._session)
-                seen = self._observed(server, case, response, probe.name)
-                self._sent.append(SentProbe(server, case, seen=seen, method=probe.name))
-                if response.outcome == "crash" and not self._session.can_restart:
-                    await self._session.close(at_once=True)  # else the next request would be blamed
-            else:
-                await self._send(server, probe.case, probe.params, probe.method)
+            if probe.name in self._plan.checks and not self._limit.is_over():
+                self._server_probes.append(await self._protocol_probe(sender, server, probe))
+                self._step(probe.name)
+        await sender.check()
 
-    async def _probe_tool(self, permission: Permission) -> None:
-        tool = permission.tool
-        probes = self._probes(tool)
+    async def _protocol_probe(self, sender: Sender, server: Item, probe: ProtocolProbe) -> SentProbe:
+        connection = await self._session.connection()
+        offered = connection.introduction.get("capabilities")
+        if probe.capability is not None and probe.capability not in (offered if isinstance(offered, dict) else {}):
+            return SentProbe(server, SkippedProbe(probe.name, f"the server does not offer {probe.capability}", False))
+        if probe.only_if is not None and (reason := await probe.only_if(self._session) or ""):
+            return SentProbe(server, SkippedProbe(probe.name, reason, False))
+        if probe.send is None:
+            return await self._send(sender, server, probe.case, probe.params, probe.method)
+        case, response = await probe.send(self._session)
+        if response.outcome == "crash" and not self._session.can_restart:
+            await self._session.close(at_once=True)  # else the next request would be blamed
+        seen = self._observed(server, case, response, probe.name)
+        return SentProbe(server, case, seen=seen, method=probe.name)
+
+    async def _work_alone(self, sender: Sender) -> None:
+        """Call the waiting tools one at a time, with a ping after every call."""
+        while (work := await self._next()) is not None:
+            await self._do(work, sender)
+        await sender.finish()
+
+    async def _work(self, session: Session) -> None:
+        """Do what the other workers do not, with a ping after every piece of work."""
+        sender = self._sender(session, pings=False)
         try:
-            if permission.is_granted:
-                self._step(tool.name)
-                probes = await self._send_baseline(tool, probes)
-                await self._send_cases(tool, probes)
-        finally:  # also after an interrupt
-            self.tool_probes[id(tool)] = probes
+            while (work := await self._next()) is not None:
+                await self._do(work, sender)
+                await sender.check()
+            if not self._limit.is_over():
+                await sender.finish()
+        except ConnectError as error:
+            self.trouble = f"the server is gone: {error.message}"
+            self._changed.set()
 
-    async def _send_cases(self, tool: Tool, probes: ToolProbes) -> None:
-        """Send the cases of a tool, but none that is known to end the server, and no more if it ends repeatedly."""
-        lost: Counter[Outcome] = Counter()
-        broken: set[Promise] = set()
-        for case in probes.cases:
-            if isinstance(case, SkippedProbe):
-                self._sent.append(SentProbe(tool, case))
-            elif lost["crash"] >= MOST_CRASHES or lost["hang"] >= MOST_HANGS:
-                self.stopped[id(tool)] = "repeated crashes or hangs"
-            elif not case.keyword or case.promise not in broken:
-                seen = await self._call(tool, case)
-                if seen is not None and seen.outcome in SERVER_LOST:
-                    lost[seen.outcome] += 1
-                    broken.add(case.promise)
+    async def _next(self) -> Permission | _CaseRange | None:
+        """The next piece of work: cases of a tool, or else another tool. None if there is no more."""
+        while not self.trouble and not self._limit.is_over():
+            if self._ranges:
+                return self._ranges.popleft()
+            if self._waiting:
+                self._under_way += 1
+                return self._waiting.popleft()
+            if not self._under_way:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        return None
+
+    async def _do(self, work: Permission | _CaseRange, sender: Sender) -> None:
+        if isinstance(work, _CaseRange):
+            await self._send_cases(work, sender)
+        else:
+            try:
+                await self._send_baseline(work, sender)
+            finally:
+                self._under_way -= 1
+                self._changed.set()
+
+    async def _send_cases(self, work: _CaseRange, sender: Sender) -> None:
+        """Send cases of a tool, but none that is known to end the server, and no more if it ends repeatedly."""
+        run = work.run
+        for position in work.positions:
+            if self.trouble or self._limit.is_over():
+                return
+            case = run.probes.cases[position]
+            if isinstance(case, ProbeCase) and not run.is_superfluous(position):
+                run.sent[position] = await self._call(sender, run, case)
+        run.slices_left -= 1
+        if not run.slices_left:
+            self._finish(run)
+
+    def _finish(self, run: _ToolRun) -> None:
+        run.is_done = True
+        self._step(run.tool.name)
 
     def _probes(self, tool: Tool, base: dict[str, Any] | None = None) -> ToolProbes:
         """The probes of a tool, derived from a valid call if one is given."""
@@ -195,40 +370,61 @@ class ProbeSession:
             tool, plan.checks, given=given, size=plan.size, is_strict=plan.is_strict, max_calls=plan.max_calls
         )
 
-    async def _send_baseline(self, tool: Tool, probes: ToolProbes) -> ToolProbes:
+    async def _send_baseline(self, permission: Permission, sender: Sender) -> None:
         """Send the smallest valid call, and the fullest if that is rejected: a schema may not declare what is needed.
 
-        Return the probes derived from the call that was accepted.
+        The cases are derived from the call that was accepted.
         """
-        if probes.baseline is None:
-            return probes
-        smallest = await self._call(tool, probes.baseline)
-        if smallest is None or smallest.outcome != "rejected" or tool.name in self._plan.arguments:
-            return probes
-        fuller = fuller_arguments(tool.schema if tool.schema is not None else {})
+        tool = permission.tool
+        run = self._runs[id(tool)] = _ToolRun(permission, self._probes(tool))
+        self.tool_probes[id(tool)] = run.probes
+        baseline = run.probes.baseline
+        if baseline is not None:
+            run.valid.append(await self._call(sender, run, baseline))
+            smallest = run.valid[0].seen
+            if smallest is not None and smallest.outcome == "rejected" and tool.name not in self._plan.arguments:
+                await self._send_fullest(run, baseline, sender)
+        ranges = run.slices()
+        self._ranges.extend(ranges)
+        if not ranges:
+            self._finish(run)
+
+    async def _send_fullest(self, run: _ToolRun, baseline: ProbeCase, sender: Sender) -> None:
+        fuller = fuller_arguments(run.tool.schema if run.tool.schema is not None else {})
         if fuller is None:
-            return probes
-        case = probes.baseline._replace(description="a valid call with every argument", arguments=fuller)
-        fullest = await self._call(tool, case)
-        return self._probes(tool, fuller) if fullest is not None and fullest.outcome == "accepted" else probes
+            return
+        case = baseline._replace(description="a valid call with every argument", arguments=fuller)
+        run.valid.append(await self._call(sender, run, case))
+        fullest = run.valid[-1].seen
+        if fullest is not None and fullest.outcome == "accepted":
+            run.probes = self.tool_probes[id(run.tool)] = self._probes(run.tool, fuller)
 
-    async def _call(self, tool: Tool, case: ProbeCase) -> SeenResponse | None:
+    async def _call(self, sender: Sender, run: _ToolRun, case: ProbeCase) -> SentProbe:
         """Call a tool with the arguments of a case."""
-        params = {"name": tool.name, "arguments": case.sent_arguments()}
-        number, response = await self._sender.send("tools/call", params)
-        seen = None if response is None else self._observed(tool, case, response, "tools/call")
-        self._sent.append(SentProbe(tool, case, number=number, seen=seen))
-        return seen
+        params = {"name": run.tool.name, "arguments": case.sent_arguments()}
+        sent = await self._send(sender, run.tool, case, params)
+        return sent._replace(params={})
 
-    async def _send(self, item: Item, case: ProbeCase, params: dict[str, Any], method: str = "tools/call") -> None:
-        number, response = await self._sender.send(method, params)
+    async def _send(
+        self, sender: Sender, item: Item, case: ProbeCase, params: dict[str, Any], method: str = "tools/call"
+    ) -> SentProbe:
+        number, response = await sender.send(method, params)
+        self._calls += 1
+        if monotonic() - self._last_progress > _PROGRESS_INTERVAL:
+            self._show_progress(item.name)
         seen = None if response is None else self._observed(item, case, response, method)
-        self._sent.append(SentProbe(item, case, params, number, seen, method))
+        return SentProbe(
+            item=item,
+            case=case,
+            params=params,
+            number=(self._senders.index(sender), number),
+            seen=seen,
+            method=method,
+        )
 
     def _observed(self, item: Item, case: ProbeCase, response: Response, method: str) -> SeenResponse:
         output = None
         if method == "tools/call":
-            if self._output is None or self._output[0] is not item:
-                self._output = item, OutputContract(item.fields.get("outputSchema"))
-            output = self._output[1]
+            run = self._runs.get(id(item))
+            output = run.output if run is not None else OutputContract(item.fields.get("outputSchema"))
         return seen_response(response, case.sent_arguments(), self._catalog.protocol, output)

@@ -86,7 +86,7 @@ class _Selection:
         if literal.is_validating:
             self._promises = promises_of(ValueBuilder(schema, literal.oracle), base)
         points = None if self._promises is None else self._promises.points
-        self._explorer = Explorer(literal, schema, points, size)
+        self._explorer = Explorer(literal, base, schema, points, size)
         self._breaking = list(self._breaking_cases())
         self._exploring = list(self._explorer.cases({case.probe for case in self._breaking if case.is_promise}))
 

@@ -14,7 +14,7 @@ from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.outcomes import failed_as, passed
 from mcproof.prove.negative_checks import SCHEMA_CHECKS
 from mcproof.prove.probe_cases import FAULT_OF, PROBE_OF, ProbeCase, SkippedProbe
-from mcproof.prove.probe_session import ProbeSession
+from mcproof.prove.probe_session import INTERRUPTED, ProbeSession
 from mcproof.prove.promise_probes import PROVE_CHECKS
 from mcproof.prove.seen_responses import seen_response, showing
 from mcproof.results.proof import ProbeResult
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcproof.prove.permission import Permission
     from mcproof.prove.probe_session import ProbePlan, SentProbe
     from mcproof.prove.seen_responses import SeenResponse
+    from mcproof.prove.worker_pool import Incomplete
     from mcproof.results.proof import Cell
 
 WEAK = "the valid call fails too, so this proves little"
@@ -46,21 +47,23 @@ class Proof(NamedTuple):
     matrix: list[Cell]
     untested: list[Untested]
     stored: list[StoredFailure]
-    interrupted: bool
+    incomplete: Incomplete = ""
+    """Why requests are missing; empty if none are."""
+    was_cut: bool = False
+    """Whether requests were pending when the time was up, so that the state of the server is unknown."""
 
 
 def prove(catalog: Catalog, server: OpenServer, plan: ProbePlan, progress: Callable[[int, int, str], None]) -> Proof:
     """Probe an open server; an interrupt keeps the results so far.
 
-    The probes go to the process that was listed. Other processes are started only for the two probes that need their
-    own connection (`not_json`, `bad_version`), to find out which request ended the server (`blame`), and to replace a
-    server that has ended.
+    The probes go to the process that was listed, and to others after a while. Further processes are started only for
+    the two probes that need their own connection (`not_json`, `bad_version`), to find out which request ended the
+    server (`blame`), and to replace a server that has ended.
     """
     probing = ProbeSession(catalog, server.session, plan, progress)
-    finished = server.run(probing.send_all)
-    if not finished and not probing.trouble:
-        probing.trouble = "interrupted"
-    return _Evidence(catalog, plan, probing).proof(interrupted=not finished)
+    if not server.run(probing.send_all):
+        probing.trouble = INTERRUPTED
+    return _Evidence(catalog, plan, probing).proof()
 
 
 async def prove_within(catalog: Catalog, server: Endpoint, options: ConnectOptions, plan: ProbePlan) -> Proof:
@@ -71,7 +74,7 @@ async def prove_within(catalog: Catalog, server: Endpoint, options: ConnectOptio
         await probing.send_all()
     finally:
         await session.close()
-    return _Evidence(catalog, plan, probing).proof(interrupted=False)
+    return _Evidence(catalog, plan, probing).proof()
 
 
 class _Evidence:
@@ -84,7 +87,7 @@ class _Evidence:
         self._of_item = {item: _without_repeated_hangs(sent) for item, sent in probing.sent().items()}
         self._stored: dict[str, StoredFailure] = {}
 
-    def proof(self, *, interrupted: bool) -> Proof:
+    def proof(self) -> Proof:
         results = [self._result(each, None) for each in self._sent_to(self._catalog.server)]
         matrix: list[Cell] = []
         for permission in self._plan.permissions:
@@ -97,7 +100,8 @@ class _Evidence:
             matrix=matrix,
             untested=list(self._untested()),
             stored=list(self._stored.values()),
-            interrupted=interrupted,
+            incomplete=self._probing.incomplete,
+            was_cut=self._probing.was_cut,
         )
 
     def _sent_to(self, item: Item) -> list[SentProbe]:
@@ -233,6 +237,8 @@ class _Evidence:
                 yield Untested(what, f"no valid call could be generated: {probes.problem}; pass one with --args")
             elif (weakness := _weakness(sent, compares=self._plan.explores)) is not None:
                 yield Untested(f"{what}, in part", weakness)
+            if sent and self._probing.trouble and self._probing.is_unfinished(tool):
+                yield Untested(f"{what}, in part", self._probing.trouble)
             if id(tool) in self._probing.stopped:
                 yield Untested(f"{what}, in part", self._probing.stopped[id(tool)])
             if sent and probes is not None and probes.calls_left_out:

@@ -41,6 +41,17 @@ class Notice(NamedTuple):
         return _located(self.message, self.file, self.line)
 
 
+class AppliedConfiguration(NamedTuple):
+    """A configuration that changed what was checked. It may come from a stranger, or from a folder above."""
+
+    file: str
+    keys: list[str]
+    """The keys that applied to the run."""
+
+    def __str__(self) -> str:
+        return f"settings: {self.file} ({', '.join(self.keys)})"
+
+
 class Trouble(NamedTuple):
     """Why a target, or the whole run, could not be checked."""
 
@@ -223,6 +234,7 @@ class RunResult(NamedTuple):
     started: str = ""
     """The time in UTC."""
     seconds: float = 0.0
+    configurations: list[AppliedConfiguration] = []  # noqa: RUF012
 
     @property
     def kind(self) -> Kind:

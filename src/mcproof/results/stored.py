@@ -31,7 +31,7 @@ from mcproof.results.records import (
     summary_record,
     test_record,
 )
-from mcproof.results.run import Gate, Notice, RunResult, TargetResult, Trouble, Untested
+from mcproof.results.run import AppliedConfiguration, Gate, Notice, RunResult, TargetResult, Trouble, Untested
 from mcproof.results.scores import Descriptions, Scores, Weakness
 from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.scores.grade import Deduction, Gain, Grade
@@ -62,6 +62,9 @@ def run_document(run: RunResult) -> Iterator[str]:
     yield from listed("rules", (encode(rule._asdict()) for rule in run.rules))
     yield ",\n"
     yield from listed("notices", (encode(notice_record(each)) for each in run.notices))
+    if run.configurations:
+        yield ",\n"
+        yield from listed("configurations", (encode(each._asdict()) for each in run.configurations))
     yield ',\n"targets": ['
     for number, result in enumerate(run.targets):
         yield ",\n" if number else "\n"
@@ -233,6 +236,7 @@ def _run(document: Record) -> RunResult:
         targets=[_read_target(each, rules, timings, document["command"]) for each in document["targets"]],
         rules=list(rules.values()),
         notices=[Notice(each["kind"], each["message"], each["file"], each["line"]) for each in document["notices"]],
+        configurations=[AppliedConfiguration(**each) for each in document.get("configurations", [])],
         exit_code=document["exit_code"],
         is_single=document["single_target"],
         started=timings["started"],

@@ -10,11 +10,14 @@ from mcproof.catalog.model import Origin
 from mcproof.errors import InputError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mcproof.catalog.model import Catalog
     from mcproof.client.endpoints import Endpoint
+    from mcproof.targets.client_config import ConfiguredServer
 
+    Target = str | ConfiguredServer
+    """A target as typed, or a live server that a configuration names."""
 
 LARGEST_INPUT = 1 << 30
 """The most bytes read, in case the input is endless."""
@@ -31,6 +34,8 @@ class LiveOptions(NamedTuple):
     directory: str | None = None
     all_configured: bool = False
     """Whether a client configuration without a server's name stands for all its servers."""
+    uses_configured: bool = False
+    """Whether live servers run that only `[targets]` of a configuration names."""
 
 
 class Input(NamedTuple):
@@ -67,15 +72,16 @@ class Input(NamedTuple):
         return "-" if self.origin is None or self.origin.line is None else self.origin.file
 
 
-def find_inputs(targets: Iterable[str], live: LiveOptions) -> list[Input]:
+def find_inputs(targets: Iterable[Target], live: LiveOptions) -> list[Input]:
     """The inputs that targets stand for, with folders expanded, in order and without duplicates."""
     found: dict[str, Input] = {}
     for target in targets:
         try:
-            for each in _inputs(target, live):
+            for each in _inputs(target, live) if isinstance(target, str) else [_named_server(target, live)]:
                 _add(found, each)
         except InputError as error:
-            _add(found, Input(error.file or target, obstacle=error))
+            name = (error.file or target) if isinstance(target, str) else target.name
+            _add(found, Input(name, obstacle=error))
     if live.command:
         from mcproof.client.endpoints import CommandEndpoint
 
@@ -93,9 +99,31 @@ def _add(found: dict[str, Input], each: Input) -> None:
     found.setdefault(name, each._replace(name=name))
 
 
-def is_single(targets: list[str]) -> bool:
+def is_single(targets: Sequence[Target]) -> bool:
     """Whether the user names one input, rather than several or a folder of them."""
-    return len(targets) == 1 and (not os.path.isdir(targets[0]) or _is_source(targets[0]))
+    if len(targets) != 1:
+        return False
+    (target,) = targets
+    return not isinstance(target, str) or not os.path.isdir(target) or _is_source(target)
+
+
+def is_live(target: Target) -> bool:
+    """Whether reading a target starts a server, or sends something to one."""
+    return not isinstance(target, str) or _is_url(target) or _configured_name(target) is not None
+
+
+def _is_url(target: str) -> bool:
+    return "://" in target and not os.path.exists(target)
+
+
+def _configured_name(target: str) -> tuple[str, str] | None:
+    """The file and the server of `FILE.json#NAME`; None for anything else."""
+    if "#" in target and not os.path.exists(target):
+        parts = target.split("#")
+        for number in range(1, len(parts)):  # a server's name may contain `#` too
+            if os.path.isfile(file := "#".join(parts[:number])):
+                return file, "#".join(parts[number:])
+    return None
 
 
 def _is_source(target: str) -> bool:
@@ -106,19 +134,15 @@ def _is_source(target: str) -> bool:
 
 
 def _inputs(target: str, live: LiveOptions) -> list[Input]:
-    scheme, mark, _ = target.partition("://")
-    if mark and not os.path.exists(target):
+    if _is_url(target):
         from mcproof.client.endpoints import UrlEndpoint
 
         endpoint = UrlEndpoint(target, live.headers)
-        if scheme.lower() not in ("http", "https"):
+        if target.partition("://")[0].lower() not in ("http", "https"):
             raise InputError("unsupported URL: neither http:// nor https://", file=endpoint.label)
         return [Input(endpoint.label, server=endpoint, origin=Origin(endpoint.label))]
-    if "#" in target and not os.path.exists(target):
-        parts = target.split("#")
-        for number in range(1, len(parts)):  # a server's name may contain `#` too
-            if os.path.isfile(file := "#".join(parts[:number])):
-                return _configured(file, "#".join(parts[number:]), live)
+    if configured := _configured_name(target):
+        return _configured(*configured, live)
     if target != "-" and _is_source(target):
         return [Input(target, is_source=True)]
     if live.all_configured and os.path.isfile(target):
@@ -161,6 +185,14 @@ def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
         except InputError as error:
             found.append(Input(title, obstacle=error))
     return found
+
+
+def _named_server(configured: ConfiguredServer, live: LiveOptions) -> Input:
+    """A live server of `[targets]`, known by its command or URL as if the command line had them."""
+    from mcproof.targets.client_config import server_of
+
+    server = _with_options(server_of(configured), live)
+    return Input(server.label, server=server, origin=Origin(server.label))
 
 
 def _with_options(server: Endpoint, live: LiveOptions) -> Endpoint:

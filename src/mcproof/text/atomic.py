@@ -23,7 +23,7 @@ def replace_file(name: str, before: bytes, after: bytes) -> None:
     """
     try:
         mode = _replaceable(name, before)
-        _put(os.path.realpath(name), after, mode & 0o7777)
+        _put(os.path.realpath(name), after, mode & 0o7777, is_durable=True)
     except OSError as error:
         raise _unwritable(name, error) from None
 
@@ -50,8 +50,11 @@ def _replaceable(name: str, before: bytes) -> int:
     return mode
 
 
-def write_file(name: str, data: bytes) -> None:
-    """Write a file atomically; write devices, pipes and open streams directly."""
+def write_file(name: str, data: bytes, *, is_durable: bool = True) -> None:
+    """Write a file atomically; write devices, pipes and open streams directly.
+
+    Without `is_durable` the file may be lost if the machine stops: many small files are written much faster.
+    """
     try:
         if name in _STREAMS:
             _write_stream(_STREAMS[name], data)
@@ -67,7 +70,7 @@ def write_file(name: str, data: bytes) -> None:
             mode = 0o666 & ~_umask()
         else:
             _refuse_read_only(name, mode)
-        _put(target, data, mode & 0o7777)
+        _put(target, data, mode & 0o7777, is_durable=is_durable)
     except OSError as error:
         raise _unwritable(name, error) from None
 
@@ -89,7 +92,7 @@ def _write_stream(number: int, data: bytes) -> None:
         file.write(data)
 
 
-def _put(target: str, data: bytes, mode: int) -> None:
+def _put(target: str, data: bytes, mode: int, *, is_durable: bool) -> None:
     import tempfile
 
     descriptor, temporary = tempfile.mkstemp(prefix=".mcproof-", dir=os.path.dirname(target))
@@ -97,7 +100,8 @@ def _put(target: str, data: bytes, mode: int) -> None:
         with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            if is_durable:
+                os.fsync(file.fileno())
         os.chmod(temporary, mode)
         os.replace(temporary, target)
     except BaseException:

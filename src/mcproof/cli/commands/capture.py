@@ -28,7 +28,7 @@ def parser() -> Parser:
         nargs="?",
         help="a URL, FILE.json#NAME of a client configuration, a snapshot, or -; or -- COMMAND ARG... at the end",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: standard output)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default, and -: standard output)")
     add_live(parser)
     return parser
 
@@ -39,6 +39,8 @@ def command(arguments: list[str]) -> int:
         raise UsageError("--all names several servers; a capture has one")
     if options.target is None and not options.server_command:
         raise UsageError("nothing to capture: name a TARGET, or put `-- COMMAND ARG...` at the end")
+    if options.output == "-":
+        options.output = None
     if options.output is not None:
         _refuse_output(options.output, options.target)
     targets = parse_targets(options, *([] if options.target is None else [options.target]))

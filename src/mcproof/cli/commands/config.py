@@ -15,7 +15,7 @@ from mcproof.config.setting_keys import KEYS
 from mcproof.config.settings import directory_of, settings_for
 from mcproof.console import Style, display_width, print_lines
 from mcproof.errors import OK, UsageError
-from mcproof.execution.planning import given_settings, resolve_target
+from mcproof.execution.planning import given_settings, resolve_target, shown_target
 from mcproof.linting.registry import RULESETS
 from mcproof.results.records import SCHEMA_VERSION
 
@@ -66,7 +66,10 @@ def _settings(target: str | None, source: SettingsSource) -> Settings:
     if given is not None:
         return given
     here = settings_for(os.curdir)
-    return here if target is None else settings_for(directory_of(resolve_target(target, here)))
+    if target is None:
+        return here
+    resolved = resolve_target(target, here, is_live_allowed=True)  # only shown
+    return settings_for(directory_of(resolved)) if isinstance(resolved, str) else here
 
 
 class _Shown(NamedTuple):
@@ -92,15 +95,6 @@ def _simple(settings: Settings) -> dict[str, _Shown]:
     return {key: _Shown(value, _line(settings, key)) for key, value in values.items()}
 
 
-def _shown_target(target: str) -> str:
-    """A target with the secrets of a URL redacted."""
-    if "://" not in target:
-        return target
-    from mcproof.client.secrets import redacted_url
-
-    return redacted_url(target)
-
-
 def _line(settings: Settings, key: str) -> int | None:
     place = settings.locations.get(key)
     return place.line if place is not None else None
@@ -122,7 +116,7 @@ def _document(settings: Settings) -> dict[str, Any]:
         "ignore-for": _Shown([_ignore_record(each) for each in settings.ignores], _line(settings, "ignore-for")),
         "targets": _Shown(
             [
-                {"name": name, "target": _shown_target(target), "line": _line(settings, f"targets.{name}")}
+                {"name": name, "target": shown_target(target), "line": _line(settings, f"targets.{name}")}
                 for name, target in settings.targets.items()
             ],
             _line(settings, "targets"),
@@ -169,7 +163,7 @@ def _lines(settings: Settings, style: Style) -> Iterator[str]:
     yield from _table("severity", rows, style)
     yield from _table("ignore-for", [_ignore_row(each, style) for each in settings.ignores], style)
     targets = settings.targets.items()
-    rows = [[name, _shown_target(target), origin(_line(settings, f"targets.{name}"))] for name, target in targets]
+    rows = [[name, shown_target(target), origin(_line(settings, f"targets.{name}"))] for name, target in targets]
     yield from _table("targets", rows, style)
 
 

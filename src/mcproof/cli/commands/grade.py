@@ -8,7 +8,7 @@ from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_command
-from mcproof.cli.target_options import add_live, add_targets, parse_targets
+from mcproof.cli.target_options import add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import GRADE
 from mcproof.execution.run_requests import GradeRequest
 from mcproof.scores.grade import LETTERS
@@ -22,6 +22,7 @@ def parser() -> Parser:
     parser.add_argument("--max-tokens", type=_tokens, metavar="N", help="fail if the tools cost more tokens than this")
     add_policy(parser, GRADE.fail_on)
     add_live(parser)
+    add_configured_live(parser)
     return parser
 
 

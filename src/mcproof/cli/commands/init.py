@@ -12,7 +12,7 @@ from mcproof.cli.target_options import add_live, header_variables, parse_targets
 from mcproof.config.settings import settings_for
 from mcproof.console import Counter, plural, print_document, shell_word, tell
 from mcproof.errors import FAILED, OK, InputError, McproofError, UsageError
-from mcproof.execution.planning import resolve_target
+from mcproof.execution.planning import resolve_target, shown_target
 from mcproof.execution.run_requests import CallOptions
 from mcproof.execution.target_inputs import connect_options, inputs_of, refuse_partial
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcproof.suite.scaffold.drafts import Draft
     from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite
     from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
-    from mcproof.targets.argument import Input
+    from mcproof.targets.argument import Input, Target
     from mcproof.targets.live_servers import LiveCatalogs
 
 EPILOG = """\
@@ -39,14 +39,14 @@ def parser() -> Parser:
         "target",
         metavar="TARGET",
         nargs="?",
-        help="a URL, a client configuration (FILE.json, or FILE.json#NAME for one server), a snapshot, Python source, "
+        help="a URL, FILE.json#NAME of a client configuration (FILE.json with --all), a snapshot, Python source, "
         "or a name from the configuration; or -- COMMAND ARG... at the end",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="the suite to write (default mcproof.yaml); - prints it")
     parser.add_argument("--force", action="store_true", help="overwrite an existing suite")
     parser.add_argument("--no-calls", action="store_true", help="call and read nothing; only list the catalog")
     add_permissions(parser)
-    add_live(parser, takes_all=True)
+    add_live(parser)
     return parser
 
 
@@ -54,6 +54,8 @@ class _Options(NamedTuple):
     """The options of a command line, parsed."""
 
     targets: TargetSelection
+    resolved: list[Target]
+    """The target with a name from the configuration resolved; empty for a command."""
     file: str
     """The suite to write; `-` for standard output."""
     calls: bool
@@ -75,7 +77,7 @@ class _Found(NamedTuple):
 def command(arguments: list[str]) -> int:
     options = _parse(arguments)
     file = options.file
-    found = _read(options.targets)
+    found = _read(options)
     servers, variables = _servers(found, options)
     from mcproof.suite.scaffold.first_suite import first_suite
 
@@ -97,9 +99,11 @@ def _parse(arguments: list[str]) -> _Options:
         raise UsageError("name a TARGET or `-- COMMAND ARG...`, not both")
     if options.target is None and not options.server_command:
         raise UsageError("nothing to write a suite for: name a TARGET, or put `-- COMMAND ARG...` at the end")
-    target = None if options.target is None else _target(options.target)
+    typed = [] if options.target is None else [options.target]
+    target = _target(options.target) if typed else None
     return _Options(
-        targets=parse_targets(options, *([] if target is None else [target])),
+        targets=parse_targets(options, *typed),
+        resolved=[] if target is None else [target],
         file=_output(options.output, target, force=options.force),
         calls=not options.no_calls,
         permissions=CallOptions(allow=words(options.allow), deny=words(options.deny)),
@@ -107,9 +111,11 @@ def _parse(arguments: list[str]) -> _Options:
     )
 
 
-def _target(name: str) -> str:
+def _target(name: str) -> Target:
     target = resolve_target(name, settings_for(os.curdir))
-    if os.path.isdir(target):
+    if target is not name:
+        tell(f"{name}: {shown_target(target)}")
+    if isinstance(target, str) and os.path.isdir(target):
         from mcproof.targets.argument import is_single
 
         if not is_single([target]):
@@ -117,7 +123,7 @@ def _target(name: str) -> str:
     return target
 
 
-def _output(given: str | None, target: str | None, *, force: bool) -> str:
+def _output(given: str | None, target: Target | None, *, force: bool) -> str:
     """The suite to write. Raises a UsageError before a server is started if it cannot be written."""
     from mcproof.suite.locate import DEFAULT_NAMES
 
@@ -125,7 +131,7 @@ def _output(given: str | None, target: str | None, *, force: bool) -> str:
     if file == "-":
         return file
     refuse_unwritable([file])
-    if target is not None and os.path.realpath(target.partition("#")[0]) == os.path.realpath(file):
+    if isinstance(target, str) and os.path.realpath(target.partition("#")[0]) == os.path.realpath(file):
         raise UsageError(f"`{file}` is what is read; name another file to write to")
     for existing in [file] if given is not None else DEFAULT_NAMES:
         if os.path.lexists(existing) and not force:
@@ -134,9 +140,10 @@ def _output(given: str | None, target: str | None, *, force: bool) -> str:
     return file
 
 
-def _read(targets: TargetSelection) -> list[_Found]:
+def _read(parsed: _Options) -> list[_Found]:
     """Read the catalogs of the target; one that cannot be read does not hide the others."""
-    inputs = inputs_of(list(targets.names), targets)
+    targets = parsed.targets
+    inputs = inputs_of(parsed.resolved, targets)
     live = None
     if any(source.server is not None for source in inputs):
         from mcproof.targets.live_servers import LiveCatalogs

@@ -7,7 +7,7 @@ from mcproof.cli.fix_options import add_fixing, parse_fixing
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.request_runner import run_command
-from mcproof.cli.target_options import add_live, add_targets, parse_targets
+from mcproof.cli.target_options import add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import LINT
 from mcproof.execution.run_requests import LintRequest
 from mcproof.linting.registry import RULESETS
@@ -28,6 +28,7 @@ def parser() -> Parser:
     add_selection(parser)
     add_policy(parser, LINT.fail_on)
     add_live(parser)
+    add_configured_live(parser)
     add_fixing(parser)
     return parser
 

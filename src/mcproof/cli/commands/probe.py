@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mcproof.cli.call_options import add_calls, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_outputs, parse_outputs
-from mcproof.cli.parser import Parser, whole_number, words
+from mcproof.cli.parser import Parser, seconds, whole_number, words
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import add_live, add_targets, parse_targets
 from mcproof.execution.planning import PROBE
@@ -52,6 +52,7 @@ def add_probing(parser: Parser) -> None:
         metavar="BYTES",
         help="length of the oversized string (default 1048576)",
     )
+    parser.add_argument("--max-time", type=seconds, metavar="SECONDS", help="stop after this time")
     add_policy(parser, PROBE.fail_on)
     add_live(parser)
 
@@ -62,6 +63,7 @@ def parse_probing(kind: type[Request], options: argparse.Namespace, outputs: Out
         targets=parse_targets(options, *options.targets),
         calls=parse_calls(options),
         checks=words(options.checks),
+        max_seconds=options.max_time,
         oversize=options.oversize,
         policy=parse_policy(options),
         detail=outputs.detail,

@@ -24,6 +24,8 @@ def command(arguments: list[str]) -> int:
     run = read_run(read_bytes(source), source.title)
     outputs = Outputs(parse_outputs(options))
     outputs.start(is_single=run.is_single, needed={options.file: "what is read"})
+    for configuration in run.configurations:
+        outputs.show_configuration(configuration)
     for result in run.targets:
         outputs.show(result)
     for notice in run.notices:

@@ -6,10 +6,9 @@ same one. Slices are counted in the order of their cases, so the number of proce
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
@@ -19,6 +18,7 @@ from mcproof.exchange.probe_facts import CASE_OUTCOMES, SEVERAL, ItemProbes, Pro
 from mcproof.prove.fuzz.slice_sender import SliceSender
 from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
 from mcproof.prove.fuzz.work_queue import ShrinkJob, WorkQueue
+from mcproof.prove.worker_pool import Incomplete, TimeLimit, WorkerPool
 from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 _PROGRESS_INTERVAL = 0.1
 """Seconds between two updates of the progress."""
 START_DELAY = 0.5
-"""Seconds of work after which further server processes are started."""
-GRACE = 1.0
-"""Seconds after the time limit when pending requests are given up."""
+"""Seconds of work after which a further server process is started."""
 _SERIOUS = ("injection", "crash", "hang", "protocol_violation", "leak", "accepted")
 
 
@@ -54,7 +52,7 @@ class FuzzResult(NamedTuple):
     stored: list[StoredFailure]
     item_probes: list[ItemProbes]
     untested: list[Untested]
-    incomplete: Literal["", "interrupted", "out of time", "server gone"] = ""
+    incomplete: Incomplete = ""
     """Why not every tool got at least its deterministic cases; empty if all did."""
     was_cut: bool = False
     """Whether requests were pending when the time was up, so that the state of the server is unknown."""
@@ -72,7 +70,7 @@ def fuzz(
     started only to find out which call ended a server (`blame`), and to replace a server that has ended.
     """
     run = _FuzzRun(catalog, server.session, plan, progress)
-    finished = server.run(*run.workers(lambda: server.is_interrupted))
+    finished = server.run(*run.workers())
     return run.fuzzed(interrupted=not finished)
 
 
@@ -106,66 +104,15 @@ class _FuzzRun:
             for each in plan.permissions
             if each.is_granted
         ]
-        self._queue = WorkQueue(self._fuzzers, plan.seconds)
-        self._is_done = False
-        self._was_cut = False
+        limit = TimeLimit(plan.seconds)
+        self._queue = WorkQueue(self._fuzzers, limit)
+        self._pool = WorkerPool(session, plan.processes, limit, START_DELAY)
         self._calls = 0
         self._last_progress = 0.0
 
-    def workers(
-        self, is_interrupted: Callable[[], bool] = lambda: False
-    ) -> list[Callable[[], Coroutine[Any, Any, None]]]:
-        """The jobs that do all the work between them: the first over the given session, the others over their own."""
-        if not self._fuzzers:
-            return []
-        others = [lambda: self._work_separately(is_interrupted)] * (self._plan.processes - 1)
-        return [self._work_first, *others]
-
-    async def _work_first(self) -> None:
-        try:
-            await self._work_in_time(self._session)
-            if self._was_cut:
-                await self._session.close(at_once=True)
-        finally:
-            self._is_done = True
-            self._queue.close()
-
-    async def _work_separately(self, is_interrupted: Callable[[], bool]) -> None:
-        """Work over a process of its own, once there is enough to do for one more."""
-        session = self._session.new_session()
-        try:
-            if not await self._is_done_within(asyncio.sleep(START_DELAY)):
-                with suppress(ConnectError):  # the server may not allow a second process
-                    if not await self._is_done_within(session.connection()):
-                        await self._work_in_time(session)
-        finally:
-            await session.close(at_once=self._was_cut or is_interrupted())
-
-    async def _is_done_within(self, waiting: Coroutine[Any, Any, object]) -> bool:
-        """Whether all work is done before something else is, which is then cancelled."""
-        task = asyncio.create_task(waiting)
-        try:
-            while not task.done() and not self._is_done:
-                change = asyncio.create_task(self._queue.change())
-                try:
-                    await asyncio.wait({task, change}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    change.cancel()
-            if task.done():
-                task.result()
-            return self._is_done
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def _work_in_time(self, session: Session) -> None:
-        """Work until there is no more; pending requests are given up soon after the time limit."""
-        left = self._queue.seconds_left
-        try:
-            async with asyncio.timeout(None if left is None else max(0.0, left) + GRACE):
-                await self._work(session)
-        except TimeoutError:
-            self._was_cut = True
+    def workers(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+        """The jobs that do all the work between them."""
+        return self._pool.jobs(self._work) if self._fuzzers else []
 
     async def _work(self, session: Session) -> None:
         sender, last = self._sender(session), None
@@ -236,10 +183,10 @@ class _FuzzRun:
             item_probes=item_probes,
             untested=untested,
             incomplete=self._incomplete(interrupted=interrupted),
-            was_cut=self._was_cut,
+            was_cut=self._pool.was_cut,
         )
 
-    def _incomplete(self, *, interrupted: bool) -> Literal["", "interrupted", "out of time", "server gone"]:
+    def _incomplete(self, *, interrupted: bool) -> Incomplete:
         if interrupted:
             return "interrupted"
         if all(each.has_been_tried for each in self._fuzzers):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.prove.fuzz.turns import turns
 
 if TYPE_CHECKING:
     from mcproof.prove.fuzz.tool_fuzzer import CaseSlice, ToolFuzzer
+    from mcproof.prove.worker_pool import TimeLimit
 
 _SHRINKING = 0.15
 """The share of the time limit that is left for shrinking, if there are failures."""
@@ -34,13 +34,12 @@ class ShrinkJob(NamedTuple):
 class WorkQueue:
     """Hands out work until there is no more, the time is up, or the server is gone."""
 
-    def __init__(self, fuzzers: list[ToolFuzzer], seconds: float | None) -> None:
+    def __init__(self, fuzzers: list[ToolFuzzer], limit: TimeLimit) -> None:
         self.gone = ""
         """Why the server cannot be called any more; empty if it can."""
         self._fuzzers = fuzzers
         self._turns = turns(fuzzers)
-        self._start = monotonic()
-        self._seconds = seconds
+        self._limit = limit
         self._under_way = 0
         self._uncounted = 0
         self._lost = 0
@@ -48,22 +47,16 @@ class WorkQueue:
         """The tools whose failures may be shrunk, by identity."""
         self._changed = asyncio.Event()
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Seconds until the time is up; None without a limit."""
-        return None if self._seconds is None else self._start + self._seconds - monotonic()
-
     def is_late(self) -> bool:
         """Whether the time is up."""
-        left = self.seconds_left
-        return left is not None and left <= 0
+        return self._limit.is_over()
 
     def is_late_for_cases(self) -> bool:
         """Whether the rest of the time is needed for shrinking."""
-        left = self.seconds_left
-        if left is None or self._seconds is None:
+        left, seconds = self._limit.left, self._limit.seconds
+        if left is None or seconds is None:
             return False
-        return left <= 0 or (left < _SHRINKING * self._seconds and any(each.has_failed for each in self._fuzzers))
+        return left <= 0 or (left < _SHRINKING * seconds and any(each.has_failed for each in self._fuzzers))
 
     async def next(self) -> CaseSlice | ShrinkJob | None:
         """The next piece of work; None if there is no more. Waits for others if their work may lead to more."""
@@ -75,7 +68,8 @@ class WorkQueue:
             if not self._under_way and not self._release_failures():
                 return None
             if self._under_way:
-                await self.change()
+                self._changed.clear()
+                await self._changed.wait()
         return None
 
     def _next_slice(self) -> CaseSlice | None:
@@ -117,13 +111,4 @@ class WorkQueue:
         self._uncounted += 1 - fuzzer.finish(slice_)
         if fuzzer.is_complete:
             self._shrinking[id(fuzzer)] = fuzzer
-        self._changed.set()
-
-    async def change(self) -> None:
-        """Wait until some work is done."""
-        self._changed.clear()
-        await self._changed.wait()
-
-    def close(self) -> None:
-        """Wake all that wait."""
         self._changed.set()

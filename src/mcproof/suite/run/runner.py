@@ -146,6 +146,7 @@ class _SuiteRunner:
     async def _run_part(self, test: SuiteTest, part: str) -> TestResult:
         self._show_progress(test)
         result = self._done[test.number, part] = await self.runtime.run_part(test, part)
+        self._show_progress(test)
         return result
 
     def _show_progress(self, test: SuiteTest) -> None:
@@ -180,9 +181,9 @@ class _SuiteRunner:
                     self._failed_teardown.append(_concurrent_failure(group, caller.server.hide(batch.problem)))
                 continue
             for test, (response, seconds) in zip(group, batch.responses, strict=True):
-                self._show_progress(test)
                 first = check_response(test, response, seconds, caller.server, self.runtime.store)
                 self._done[test.number, test.block] = await self._confirm(test, first)
+                self._show_progress(test)
 
     async def _confirm(self, test: SuiteTest, first: TestResult) -> TestResult:
         """Retry a failed concurrent call alone; note if it fails only under concurrency."""

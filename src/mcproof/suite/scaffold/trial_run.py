@@ -44,6 +44,11 @@ def try_drafts(
     remaining = [(at, number) for at, each in enumerate(servers) for number in range(len(each.drafts))]
     secrets = tuple(secret for each in servers for secret in each.endpoint.secrets)
     entries = {each.name: _entry(each, options) for each in servers}
+
+    def show(done: int, total: int, test: str) -> None:
+        at, number = map(int, test.split())
+        progress(done, total, tried[at][number].subject)
+
     for turn in range(_ROUNDS):
         unnumbered = [
             test
@@ -52,7 +57,7 @@ def try_drafts(
         ]
         tests = [test._replace(number=number) for number, test in enumerate(unnumbered)]
         suite = Suite("", entries, tuple(tests), secrets=secrets)
-        run = run_suite(suite, tests, run_options, SnapshotStore("", updates=False), progress)
+        run = run_suite(suite, tests, run_options, SnapshotStore("", updates=False), show)
         if run.interrupted:
             raise KeyboardInterrupt
         results = {(result.name, result.block): result for result in run.results}

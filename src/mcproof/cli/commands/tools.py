@@ -1,0 +1,58 @@
+"""`mcproof tools`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from mcproof.cli.outputs import add_format
+from mcproof.cli.parser import Parser
+from mcproof.cli.request_runner import ConsoleListener
+from mcproof.cli.target_options import add_live, parse_targets
+from mcproof.config.settings import settings_for
+from mcproof.console import Style, print_document, print_lines, tell
+from mcproof.errors import OK, UsageError
+from mcproof.execution.target_inputs import read_one
+
+EPILOG = """\
+mcproof tools -- python server.py            what a server offers
+mcproof tools tools.json --format json       the same of a snapshot, for programs
+
+Hints are the annotations of a tool, as the server declares them. Tokens are an estimate of what a tool adds to every
+request of an agent.
+"""
+
+
+def parser() -> Parser:
+    parser = Parser("tools", "List the tools of a server, with parameters, hints and token cost.", epilog=EPILOG)
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, or -; or -- COMMAND ARG... "
+        "at the end",
+    )
+    add_format(parser, "text", "json")
+    add_live(parser)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    if options.all:
+        raise UsageError("--all names several servers; `mcproof tools` lists one")
+    if options.target is None and not options.server_command:
+        raise UsageError("nothing to list: name a TARGET, or put `-- COMMAND ARG...` at the end")
+    targets = parse_targets(options, *([] if options.target is None else [options.target]))
+    catalog = read_one(targets, settings_for(os.curdir).timeout, ConsoleListener(), is_partial_allowed=True)
+    if catalog.missing is not None:
+        tell(f"not the whole catalog: {catalog.missing}")
+    from mcproof.report.terminal.tool_table import tool_table
+    from mcproof.report.tool_listing import listing_document, tool_listing
+
+    listing = tool_listing(catalog)
+    if options.format == "json":
+        print_document(listing_document(listing))
+    else:
+        print_lines(tool_table(listing, Style.of(sys.stdout)), sys.stdout)
+    return OK

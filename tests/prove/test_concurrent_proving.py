@@ -1,0 +1,117 @@
+"""`prove` with several server processes, and with a time limit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.execution import probe_server
+from mcproof.execution.events import ProgressMade
+from mcproof.execution.execute import execute
+from mcproof.execution.run_requests import ProveRequest, TargetSelection
+from mcproof.prove import probe_session, worker_pool
+from mcproof.targets.argument import LiveOptions
+
+from .running import SMALL, command, mcproof, small_server, tool, tried
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("here", "hurried")
+TEXT = {"type": "string", "maxLength": 20}
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further processes are started at once."""
+    monkeypatch.setattr(probe_session, "START_DELAY", 0.0)
+
+
+def closed(name: str) -> dict[str, Any]:
+    made = tool(name, text=TEXT, count={"type": "integer", "minimum": 1})
+    made["inputSchema"] |= {"required": ["text"], "additionalProperties": False}
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize(
+    "fault", ["good", "accepts-wrong-type", "crash-on-wrong-type", "crash-after-answer", "leaks-path"]
+)
+def test_the_number_of_processes_does_not_change_the_report(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    printed = set()
+    for number in (1, 4):
+        monkeypatch.setattr(probe_server, "MOST_PROCESSES", number)
+        printed.add(mcproof("prove", "--format", "json", "--", *command(fault)).output)
+    assert len(printed) == 1
+
+
+def starts(file: Path, words: list[str]) -> list[str]:
+    """A command line that also records every start and call of its server."""
+    dashes, *rest = words
+    return ["--env", f"CALLED={file}", dashes, "sh", "-c", f'echo start >> "{file}"; exec "$@"', "sh", *rest]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("eager")
+def test_several_processes_probe_one_tool(here: Path) -> None:
+    log = here / "log"
+    tried("prove", "--checks", "wrong_type", *starts(log, small_server([closed("read")], "slow", "refuses-unknown")))
+    assert log.read_text().splitlines().count("start") > 1
+
+
+@pytest.mark.usefixtures("eager")
+def test_tools_that_may_change_something_are_called_one_at_a_time_in_order(here: Path) -> None:
+    log = here / "log"
+    tools = [closed("write_a"), closed("write_b")]
+    words = ("--allow-writes", "--checks", "wrong_type")
+    tried("prove", *words, *starts(log, small_server(tools, "slow", "refuses-unknown")))
+    first, *calls = log.read_text().splitlines()
+    assert first == "start"
+    assert "start" not in calls
+    names = [json.loads(call)[0] for call in calls]
+    assert names == sorted(names)
+    assert set(names) == {"write_a", "write_b"}
+
+
+@pytest.mark.parametrize("name", ["probe", "prove"])
+def test_a_run_out_of_time_is_incomplete(here: Path, name: str) -> None:
+    tools = [closed(f"read_{number}") for number in range(30)]
+    words = ("--max-time", "1", "--report", "run.json", *small_server(tools, "slow", "refuses-unknown"))
+    done = mcproof(name, *words)
+    assert done.code == 1
+    assert "out of time: incomplete" in done.output.splitlines()[-1]
+    assert "passed:" not in done.output
+    document = tried(name, *words, code=1)
+    why = {each["what"]: each["why"] for each in document["not_tested"]}
+    assert why["tool read_29"] == "time limit reached"
+    (result,) = json.loads((here / "run.json").read_text())["targets"]
+    assert {"gate": "complete", "limit": "all calls", "actual": "out of time", "passed": False} in result["gates"]
+    if name == "prove":
+        last = [each["verdict"] for each in document["matrix"] if each["tool"] == "read_29"]
+        assert set(last) <= {"not tested", "not applicable"}
+
+
+def test_a_call_that_is_pending_when_the_time_is_up_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_pool, "GRACE", 0.1)
+    words = ("--max-time", "2", "--max-call-ms", "3600000", "--checks", "wrong_type", "--", *command("hang-on-valid"))
+    document = tried("prove", *words, code=1)
+    why = [each["why"] for each in document["not_tested"] if each["what"].startswith("tool find_book")]
+    assert why == ["time limit reached"]
+
+
+def test_the_progress_reaches_its_total() -> None:
+    tools = [closed("read"), closed("list"), tool("delete_all")]
+    made: list[ProgressMade] = []
+
+    def listen(event: object) -> None:
+        if isinstance(event, ProgressMade):
+            made.append(event)
+
+    server = LiveOptions(command=(*SMALL, json.dumps(tools), "refuses-unknown"))
+    execute(ProveRequest(targets=TargetSelection(live=server)), listen)
+    assert made[-1].done == made[-1].total
+    assert [each.done for each in made] == sorted(each.done for each in made)
+    assert "call" in made[-1].label
