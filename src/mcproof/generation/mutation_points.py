@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Path = tuple[str | int, ...]
 
 
-class Extent(NamedTuple):
+class VisitExtent(NamedTuple):
     """How much of a schema is visited."""
 
     points: int = 150
@@ -30,7 +30,7 @@ class Extent(NamedTuple):
     """How many times a schema may occur inside itself; None if only the depth limits it."""
 
 
-_A_FEW = Extent()
+_A_FEW = VisitExtent()
 
 
 class MutationPoint(NamedTuple):
@@ -136,7 +136,7 @@ def mutation_points(builder: ValueBuilder, base: dict[str, Any]) -> list[Mutatio
 class Visit:
     """The mutation points of some valid arguments, as far as an extent reaches."""
 
-    def __init__(self, builder: ValueBuilder, base: dict[str, Any], extent: Extent) -> None:
+    def __init__(self, builder: ValueBuilder, base: dict[str, Any], extent: VisitExtent) -> None:
         self.points: list[MutationPoint] = []
         """Outer values first, for several choices of branches."""
         self._builder = builder

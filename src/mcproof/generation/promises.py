@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.coercion import is_coerced
 from mcproof.generation.json_values import canonical_json
-from mcproof.generation.mutation_points import Extent, Visit, value_at, with_property
+from mcproof.generation.mutation_points import Visit, VisitExtent, value_at, with_property
 from mcproof.generation.violations import SizeLimits, format_violations, promise_violations, unbreakable_bounds
 from mcproof.text.pointers import escape
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROOT = "(root)"
 """The name of the arguments as a whole."""
-EXTENT = Extent(points=3_000, depth=40, children=3_000, tuple_items=100, alternatives=60, recursions=1)
+EXTENT = VisitExtent(points=3_000, depth=40, children=3_000, tuple_items=100, alternatives=60, recursions=1)
 """How much of one schema is visited. A schema that occurs inside itself repeats its promises."""
 _MAX_TEXT = 100_000_000
 """How many bytes the arguments of all cases of one schema have."""
