@@ -278,8 +278,10 @@ def _refuse_several(event: Event) -> None:
 def _selection(target: Target, connection: ConnectionKeywords) -> TargetSelection:
     """The request part for a target."""
     cwd = connection.get("cwd")
+    ours = set(os.environ.values())
     live = LiveOptions(
         environment=connection.get("env", {}),
+        inherited=tuple(value for value in connection.get("env", {}).values() if value in ours),
         headers=connection.get("headers", {}),
         directory=None if cwd is None else os.fspath(cwd),
     )

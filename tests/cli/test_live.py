@@ -10,8 +10,9 @@ import subprocess
 import sys
 import threading
 import xml.etree.ElementTree as ET
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -395,6 +396,28 @@ def test_no_output_has_a_secret_of_an_address_or_a_header(tmp_path: Path) -> Non
             done = run("lint", address, *words, env={"KEY": f"{SECRET}-header"})
             assert SECRET not in done.stdout + done.stderr + (tmp_path / "run.json").read_text(encoding="utf-8")
             assert any(SECRET in request.path for request in server.requests)
+
+
+def test_a_variable_that_is_passed_by_name_is_hidden_in_every_encoding(tmp_path: Path) -> None:
+    """Whatever it is called: a name such as DSN does not look secret."""
+    value = 'server=db;me="Größe+1";p=hunter2/x'
+    files = [tmp_path / name for name in ("run.json", "page.html", "catalog.json")]
+    words = ("--env", "DSN", *raw("encodes-environment"))
+    outputs = ("--report", str(files[0]), "--output", str(files[1]))
+    done = run("lint", "--ruleset", "all", *outputs, *words, env={"DSN": value})
+    assert done.returncode in (0, 1), done
+    assert run("capture", "-o", str(files[2]), *words, env={"DSN": value}).returncode == 0
+    shown = done.stdout + "".join(file.read_text(encoding="utf-8") for file in files)
+    assert shown.count("***") > 30
+    core = 'e="Größe+1";p=hunter2/'.encode()  # at every offset, without its ends
+    parts = {"hunter2", "Größe", core.hex(), quote("Größe"), "Gr\\u00f6"}
+    parts |= {b64encode(core[at:])[:-4].decode() for at in range(3)}
+    assert [part for part in parts if part in shown] == []
+
+
+def test_a_variable_that_is_passed_by_value_is_a_setting() -> None:
+    done = run("capture", "--env", "DSN=production", *raw("encodes-environment"))
+    assert "Uses production." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ def parse_targets(options: argparse.Namespace, *names: str) -> TargetSelection:
     live = LiveOptions(
         command=options.server_command,
         environment=dict(map(_variable, options.env)),
+        inherited=tuple(os.environ[name] for name in options.env if "=" not in name and name in os.environ),
         headers=dict(map(_header, options.header)),
         directory=options.cwd,
         all_configured=options.all,

@@ -259,6 +259,8 @@ class SnapshotStore:
             return
         from mcproof.text.atomic import write_file
 
+        if os.path.islink(self.file):  # in an untrusted checkout it may lead to any file of the user
+            raise InputError("is a symbolic link; nothing was written", file=self.file)
         if self._stored is None:
             self.read()
         snapshots = {**(self._stored or {}), **self.changed}

@@ -37,6 +37,11 @@ def parser() -> Parser:
         nargs="?",
         help="the server to send it to, instead of the one that failed: a URL, FILE.json#NAME, or -- COMMAND ARG...",
     )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="send a failure that somebody else stored to the server that it names: this starts its command",
+    )
     add_format(parser, "text", "json")
     add_live(parser)
     return parser
@@ -48,12 +53,14 @@ def command(arguments: list[str]) -> int:
         raise UsageError("--all names several servers; a failure has one")
     if options.id is None:
         return _list(as_json=options.format == "json")
-    from mcproof.prove.failure_store import load
+    from mcproof.prove.failure_store import is_own, load
     from mcproof.prove.replaying import replay
 
     targets = parse_targets(options, *([] if options.target is None else [options.target]))
     failed = load(options.id)
     server = _server(failed, targets)
+    if targets.is_empty and not options.trust and not is_own(options.id):
+        raise UsageError(_distrust(failed, server))
     tell(f"sends {failed.method} to {server.label}")
     result = replay(failed, server, connect_options(targets, None))
     if options.format == "json":
@@ -95,6 +102,16 @@ def _server(failed: StoredFailure, targets: TargetSelection) -> Endpoint:
         if source.server is not None:
             return source.server
     raise UsageError("a failure is sent to a live server: a URL, FILE.json#NAME, or `-- COMMAND ARG...`")
+
+
+def _distrust(failed: StoredFailure, server: Endpoint) -> str:
+    """Why a failure is not sent to the server that its file names, which may be any command."""
+    names = failed.target.get("env")
+    given = f" with {', '.join(map(str, names))}" if isinstance(names, list) and names else ""
+    return (
+        f"you did not store {failed.id} in this folder, so nothing is sent to `{server.label}`{given}; "
+        "name the server (TARGET, or `-- COMMAND ARG...`), or use --trust"
+    )
 
 
 def _stored_target(stored: dict[str, object], targets: TargetSelection) -> TargetSelection:
