@@ -81,7 +81,7 @@ def test_wrong_arguments_are_reported_before_anything_is_sent(tmp_path: Path) ->
     assert '/limit: "x" is not of type "integer"' in error
     assert "`quary` is not a parameter (did you mean `query`?)" in error
     assert "`query` is missing" in error
-    assert "nothing was sent; --unchecked sends it anyway" in error
+    assert "not sent; --unchecked sends it anyway" in error
     nested = fails("call", "list_shelves", "genre=fiction", 'near={"floor": 10}', *LIBRARY)
     assert "/near/floor: 10 is greater than the maximum of 9" in nested
     assert not called.exists()
@@ -198,7 +198,7 @@ def test_a_prompt_is_got_with_its_arguments_as_text() -> None:
 
 def test_the_arguments_of_a_prompt_are_checked() -> None:
     error = fails("prompt", "recommend", "gener=crime", *LIBRARY)
-    assert "`genre` is missing; `gener` is not an argument (did you mean `genre`?); nothing was sent" in error
+    assert "`genre` is missing; `gener` is not an argument (did you mean `genre`?); not sent" in error
     assert "unknown prompt `recomend` (did you mean `recommend`?)" in fails("prompt", "recomend", *LIBRARY)
     assert run("prompt", "recommend", "--unchecked", *LIBRARY).returncode == 1
 

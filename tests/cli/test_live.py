@@ -459,9 +459,12 @@ def test_the_configuration_is_shown_without_the_secrets_of_addresses(tmp_path: P
         (("--", "/"), "cannot start `/`: permission denied"),
         (("--", "cat"), "cat: not an MCP server: it echoes its input"),
         (("--", "true"), "the server exited with code 0"),
-        ((*QUICK, "--", "yes"), "no response within 1 second; its output begins: y"),
-        ((*QUICK, "--", "sleep", "100"), "sleep 100: no response within 1 second"),
-        ((*QUICK, *raw("hang-at-start")), "no response within 1 second; last line of stderr: connecting to the"),
+        ((*QUICK, "--", "yes"), "no response within 1 second of the start (--start-timeout); its output begins: y"),
+        ((*QUICK, "--", "sleep", "100"), "sleep 100: no response within 1 second of the start (--start-timeout)"),
+        (
+            (*QUICK, *raw("hang-at-start")),
+            "within 1 second of the start (--start-timeout); last line of stderr: connecting to the",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -566,7 +569,7 @@ def test_one_of_eight_servers_that_hangs_does_not_hold_up_the_others(tmp_path: P
     marker = f"one-of-eight-{os.getpid()}"
     entries = {f"server{number}": entry("good", marker) for number in range(7)}
     configured = config(tmp_path, **entries, hangs=entry("hang-at-start", marker))
-    done = run("lint", configured, "--all", "--timeout", "3", "--format", "json")
+    done = run("lint", configured, "--all", "--timeout", "3", "--start-timeout", "3", "--format", "json")
     assert done.returncode == 2
     targets = document_of(done, "lint")["targets"]
     assert ["error" in each for each in targets] == [False] * 7 + [True]

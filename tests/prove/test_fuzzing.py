@@ -260,6 +260,16 @@ def test_what_is_accepted_is_made_small(fault: str, smallest: list[Any]) -> None
 
 
 @pytest.mark.usefixtures("hurried")
+def test_a_finding_shows_the_response_to_the_smallest_arguments() -> None:
+    document = tried("fuzz", *small_server([tool(text=TEXT, count={"type": "integer"})], "repeats"))
+    assert document["findings"]
+    for finding in document["findings"]:
+        evidence = finding["evidence"]
+        (content,) = json.loads(evidence["answer"])["result"]["content"]
+        assert content["text"] == f"Done: {evidence['sent']}"
+
+
+@pytest.mark.usefixtures("hurried")
 def test_a_tool_that_refuses_every_valid_call_was_never_reached() -> None:
     document = tried("fuzz", *small_server([STRICT_TOOL], "refuses-everything"), code=0)
     (left_out,) = document["not_tested"]

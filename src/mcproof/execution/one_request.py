@@ -37,7 +37,7 @@ _LISTS: dict[Method, dict[str, str]] = {
 }
 """The lists that hold the items of a method, with the member that a request names."""
 _NOUNS: dict[Method, str] = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
-_HOW_TO_SEND = "nothing was sent; --unchecked sends it anyway"
+_HOW_TO_SEND = "not sent; --unchecked sends it anyway"
 _MOST_SHOWN = 5
 """How many mistakes in arguments an error names."""
 

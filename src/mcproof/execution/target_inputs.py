@@ -38,7 +38,7 @@ def is_file(source: Input) -> bool:
 
 
 def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectOptions:
-    """How to connect to live servers, with the time limit of the request or else a configured one."""
+    """How to connect to live servers, with the time limits of the request or else a configured one for responses."""
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import Limits
     from mcproof.exchange.revisions import REVISIONS
@@ -49,7 +49,9 @@ def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectO
     limits = Limits()
     timeout = targets.timeout if targets.timeout is not None else timeout
     if timeout is not None:
-        limits = Limits(timeout, timeout, max(limits.total, 20 * timeout))
+        limits = limits._replace(request=timeout, total=max(limits.total, 20 * timeout))
+    if targets.start_timeout is not None:
+        limits = limits._replace(start=targets.start_timeout)
     return ConnectOptions(limits, targets.protocol)
 
 

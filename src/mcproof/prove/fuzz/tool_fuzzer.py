@@ -355,21 +355,24 @@ class ToolFuzzer:
         return None
 
     async def shrink(self, key: tuple[str, ...], session: Session, is_late: Callable[[], bool]) -> None:
-        """Replace the arguments of a failure with the smallest ones found in time."""
+        """Replace a failure with that of the smallest arguments found in time."""
         failure = self._found.get(key)
         if failure is None or is_late():
             return
         oracle = Oracle(self._schema)
-        wanted = failure.judgement
+        wanted, smallest = failure.judgement, failure
 
         def fails(arguments: Any, response: Response) -> bool:
-            judgement = self._judge(failure.case._replace(arguments=arguments), response)
-            return any(
-                outcome == wanted.outcome and signature(session.redacted(problem)) == signature(wanted.problem)
-                for outcome, problem in judgement.failures
-            )
+            nonlocal smallest
+            sent = self.judged(failure.number, failure.case._replace(arguments=arguments), response, session)
+            for outcome, problem in sent.judgement.failures:
+                if outcome == wanted.outcome and signature(problem) == signature(wanted.problem):
+                    judgement = Judgement(outcome, problem, sent.judgement.flaws)
+                    smallest = failure._replace(case=sent.case, judgement=judgement, response=sent.response)
+                    return True
+            return False
 
-        arguments = await shrink(
+        await shrink(
             session,
             self.tool.name,
             failure.case.arguments,
@@ -378,7 +381,7 @@ class ToolFuzzer:
             is_slow=wanted.outcome == "hang",
             is_late=is_late,
         )
-        self._found[key] = failure._replace(case=failure.case._replace(arguments=arguments))
+        self._found[key] = smallest
 
     def failures(self) -> list[FoundFailure]:
         """The failures in the order of the cases, including flaws of responses that are clean otherwise."""
