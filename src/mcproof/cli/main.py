@@ -121,6 +121,11 @@ def _dispatch(arguments: list[str]) -> int:
         known = list(COMMANDS)
         raise UsageError(f"unknown command `{name}`{nearest(name, known)}; there are {', '.join(known)}")
     module = import_module(f"mcproof.cli.commands.{name.replace('-', '_')}")
+    if any(word.startswith("--trace") for word in arguments):  # else nothing is imported: start-up time counts
+        from mcproof.cli.trace_option import is_traced, traced
+
+        if is_traced(arguments) and "--trace" in module.parser().option_names:
+            return traced(module.command, arguments[1:])
     code: int = module.command(arguments[1:])
     return code
 

@@ -81,6 +81,7 @@ class Stdio:
         ]
 
     async def send_bytes(self, data: bytes) -> None:
+        self.peer.trace.sent(data)
         await self._write(data)
 
     async def _write(self, message: bytes) -> None:
@@ -120,6 +121,7 @@ class Stdio:
                     line.clear()
                     is_too_long = False
         if line.strip() and not self._is_signalled:
+            self.peer.trace.received(bytes(line))
             self.peer.note("truncated", line[:400].decode(errors="backslashreplace"))
         await self._settle()
         self.peer.fail(LostError(self.obituary()))
