@@ -69,6 +69,15 @@ def test_a_server_at_a_url_or_in_a_client_configuration_is_called(tmp_path: Path
         assert run("call", f"{configured}#library", "count_books").stdout == "4711 books\n"
 
 
+def test_a_name_from_the_configuration_is_a_target(tmp_path: Path) -> None:
+    (tmp_path / "mcproof.toml").write_text(f"[targets]\nlibrary = {{ command = {json.dumps([*CONTRACT, 'good'])} }}\n")
+    done = run("call", "library", "count_books", cwd=tmp_path)
+    assert done.stdout == "4711 books\n", done
+    assert done.stderr.startswith("mcproof: library: ")
+    assert "(mcproof.toml:2)" in done.stderr
+    assert "6 tools" in run("tools", "library", cwd=tmp_path).stdout
+
+
 def test_naming_a_tool_is_permission_to_call_it(tmp_path: Path) -> None:
     called = tmp_path / "called"
     assert run("call", "delete_book", "title=x", "--env", f"CALLED={called}", *LIBRARY).stdout == "Done\n"
@@ -81,7 +90,7 @@ def test_wrong_arguments_are_reported_before_anything_is_sent(tmp_path: Path) ->
     assert '/limit: "x" is not of type "integer"' in error
     assert "`quary` is not a parameter (did you mean `query`?)" in error
     assert "`query` is missing" in error
-    assert "nothing was sent; --unchecked sends it anyway" in error
+    assert "not sent; --unchecked sends it anyway" in error
     nested = fails("call", "list_shelves", "genre=fiction", 'near={"floor": 10}', *LIBRARY)
     assert "/near/floor: 10 is greater than the maximum of 9" in nested
     assert not called.exists()
@@ -198,7 +207,7 @@ def test_a_prompt_is_got_with_its_arguments_as_text() -> None:
 
 def test_the_arguments_of_a_prompt_are_checked() -> None:
     error = fails("prompt", "recommend", "gener=crime", *LIBRARY)
-    assert "`genre` is missing; `gener` is not an argument (did you mean `genre`?); nothing was sent" in error
+    assert "`genre` is missing; `gener` is not an argument (did you mean `genre`?); not sent" in error
     assert "unknown prompt `recomend` (did you mean `recommend`?)" in fails("prompt", "recomend", *LIBRARY)
     assert run("prompt", "recommend", "--unchecked", *LIBRARY).returncode == 1
 

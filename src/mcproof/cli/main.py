@@ -11,6 +11,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 
+from mcproof.client.transports.started_processes import STARTED
 from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, UsageError, from_exception, nearest, reason_of
 
 COMMANDS = {
@@ -77,6 +78,7 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open as long as the process runs)
+    STARTED.guard()
     code = main(sys.argv[1:])
     with suppress(OSError):
         sys.stderr.flush()
@@ -119,6 +121,11 @@ def _dispatch(arguments: list[str]) -> int:
         known = list(COMMANDS)
         raise UsageError(f"unknown command `{name}`{nearest(name, known)}; there are {', '.join(known)}")
     module = import_module(f"mcproof.cli.commands.{name.replace('-', '_')}")
+    if any(word.startswith("--trace") for word in arguments):  # else nothing is imported: start-up time counts
+        from mcproof.cli.trace_option import is_traced, traced
+
+        if is_traced(arguments) and "--trace" in module.parser().option_names:
+            return traced(module.command, arguments[1:])
     code: int = module.command(arguments[1:])
     return code
 

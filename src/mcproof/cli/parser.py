@@ -50,12 +50,16 @@ class Parser(argparse.ArgumentParser):
     def _parse(self, arguments: list[str]) -> argparse.Namespace:
         return self.parse_intermixed_args(arguments) if self._is_intermixed else super().parse_args(arguments)
 
+    @property
+    def option_names(self) -> list[str]:
+        return list(self._option_string_actions)
+
     def error(self, message: str) -> NoReturn:
         from mcproof.client.secrets import redacted_command
 
         hint = ""
         if message.startswith("unrecognized arguments: -"):
-            hint = nearest(message.split()[2].partition("=")[0], list(self._option_string_actions))
+            hint = nearest(message.split()[2].partition("=")[0], self.option_names)
         message = " ".join(redacted_command(message.split(" ")))
         raise UsageError(f"{message}{hint}; `{self.prog} --help` shows the options")
 

@@ -38,6 +38,17 @@ def add_configured_live(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_trace(parser: argparse.ArgumentParser) -> None:
+    """Add `--trace` for the help; `mcproof.cli.trace_option` takes it off the command line."""
+    parser.add_argument(
+        "--trace",
+        nargs="?",
+        metavar="FILE",
+        help="show all messages to and from servers on standard error, or write them to FILE, such as trace.jsonl "
+        "(--trace=FILE for any name)",
+    )
+
+
 def add_live(parser: argparse.ArgumentParser) -> None:
     """Add the options for live servers."""
     parser.set_defaults(server_command=(), live=False)
@@ -64,6 +75,7 @@ def add_live(parser: argparse.ArgumentParser) -> None:
     )
     add_start_timeout(parser)
     parser.add_argument("--protocol", metavar="REVISION", help="use this protocol revision, such as 2025-06-18")
+    add_trace(parser)
     parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
 
 

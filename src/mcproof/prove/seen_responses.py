@@ -62,6 +62,13 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 """Words about the network, which a call without its cause reaches, too."""
+_TRANSIENT = re.compile(
+    r"too many (?:requests|calls|connections|attempts)|rate.?limit|throttl|quota|temporarily|overloaded|try again later"
+    r"|service unavailable|(?:database|resource|file) is (?:locked|busy)|session (?:has )?expired"
+    r"|(?:http|status|error)(?: code)?:? ?(?:429|502|503|504)\b",
+    re.IGNORECASE,
+)
+"""Words of a server that would refuse any call at this moment."""
 
 
 class SeenResponse(NamedTuple):
@@ -110,6 +117,8 @@ def showing(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> 
     """What a response shows, compared with that of the valid call."""
     if not seen.is_refusal:
         return "accepted"
+    if _TRANSIENT.search(seen.words) and not _VALIDATION.search(seen.words):
+        return "nothing"
     if case.probe == "oversized" and not case.is_promise and not _is_about_size(seen, case, valid):
         return "nothing"
     if valid is None or valid.is_success:
@@ -118,6 +127,11 @@ def showing(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> 
     if seen.words == valid.words:
         return "nothing"
     return "refused" if _speaks(seen, case, valid) else "nothing"
+
+
+def is_doubtful(seen: SeenResponse, case: ProbeCase) -> bool:
+    """Whether a refusal does not refer to its cause, so that the server may refuse valid calls as well by now."""
+    return case.is_promise and seen.is_refusal and not _speaks(seen, case, None)
 
 
 def _is_about_size(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.commands.validate import add_suites
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
-from mcproof.cli.target_options import add_start_timeout
+from mcproof.cli.target_options import add_start_timeout, add_trace
 from mcproof.console import tell
 from mcproof.errors import FAILED, UsageError
 from mcproof.execution.run_requests import SuiteRequest
@@ -52,6 +52,7 @@ def parser() -> Parser:
         action="store_true",
         help="rerun when a file here, beside a suite or of a server changes, until Ctrl-C",
     )
+    add_trace(parser)
     parser.add_argument("--update-snapshots", action="store_true", help="accept current results as snapshots")
     parser.add_argument("--allow-update-in-ci", action="store_true", help="allow --update-snapshots in a CI job")
     return parser

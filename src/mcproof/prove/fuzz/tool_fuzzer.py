@@ -7,6 +7,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.exchange.connection_facts import cropped
 from mcproof.exchange.probe_facts import CASE_OUTCOMES, FAILURE_OF, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import deterministic_cases
@@ -125,6 +126,8 @@ class CaseSlice:
         self.cases = cases
         """The cases with their numbers."""
         self.sent: dict[int, SentCase] = {}
+        self.pending: GeneratedCase | None = None
+        """The case without a response so far."""
         self.unexplained: list[Response] = []
         """Ends of the server meanwhile that no single request explains."""
         self.trouble = ""
@@ -230,10 +233,13 @@ class ToolFuzzer:
 
     def finish_early(self, why: str) -> None:
         """Count what was sent of all slices, because no more will be."""
+        pending = [each.pending for each in self._slices if each.pending is not None]
         while self._slices:
             self._count(self._slices.popleft())
         if not self.is_complete and not self.stopped:
             self.stopped = f"{why} after {self.sent:,} cases" if self.sent else why
+            if pending:
+                self.stopped += f", without a response to {cropped(as_json(pending[0].arguments))}"
 
     def _count(self, slice_: CaseSlice) -> None:
         slice_.is_counted = True

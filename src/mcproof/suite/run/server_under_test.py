@@ -13,6 +13,7 @@ from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.secrets import hiding, hiding_whole, secrets_of_command
 from mcproof.client.session import Session
+from mcproof.client.tracing import hide_in_trace
 from mcproof.exchange.responses import OutputContract, structured_flaws
 from mcproof.targets.snapshot import read_snapshot
 
@@ -55,6 +56,7 @@ class ServerUnderTest:
         self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
         self.session = Session(self.endpoint, self.options, limits.request)
         secrets = [*suite.secrets, *_secrets(self.endpoint)]
+        hide_in_trace(secrets)
         self.hide = hiding(secrets)
         """Hides secrets in evidence, which may be cropped."""
         self.hide_whole = hiding_whole(secrets)
