@@ -69,6 +69,15 @@ def test_a_server_at_a_url_or_in_a_client_configuration_is_called(tmp_path: Path
         assert run("call", f"{configured}#library", "count_books").stdout == "4711 books\n"
 
 
+def test_a_name_from_the_configuration_is_a_target(tmp_path: Path) -> None:
+    (tmp_path / "mcproof.toml").write_text(f"[targets]\nlibrary = {{ command = {json.dumps([*CONTRACT, 'good'])} }}\n")
+    done = run("call", "library", "count_books", cwd=tmp_path)
+    assert done.stdout == "4711 books\n", done
+    assert done.stderr.startswith("mcproof: library: ")
+    assert "(mcproof.toml:2)" in done.stderr
+    assert "6 tools" in run("tools", "library", cwd=tmp_path).stdout
+
+
 def test_naming_a_tool_is_permission_to_call_it(tmp_path: Path) -> None:
     called = tmp_path / "called"
     assert run("call", "delete_book", "title=x", "--env", f"CALLED={called}", *LIBRARY).stdout == "Done\n"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+import yaml
 
 from client.running import RAW
 from mcproof.prove.failure_store import StoredFailure
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 
 BROKEN = [sys.executable, "-I", "-S", contract.__file__, "accepts-missing"]
+ROOT = Path(__file__).parent.parent.parent
 SECRET = "correct-horse-battery"  # noqa: S105
 
 
@@ -328,6 +331,43 @@ def test_snapshots_of_a_suite_are_not_written_through_a_link(stranger: Stranger)
     (stranger.repo / "mcproof.snapshots.json").symlink_to(stranger.outside / "new.json")
     shown = has_no_effect(stranger, "run", "--update-snapshots")
     assert "is a symbolic link" in shown
+
+
+def test_no_reference_of_a_schema_is_fetched(stranger: Stranger) -> None:
+    url = f"http://127.0.0.1:{stranger.port}/schema.json"
+    parameters = {"a": {"$ref": url}, "b": {"$ref": f"{url}#/$defs/x"}}
+    schema = {"$schema": url, "$id": url, "type": "object", "properties": parameters, "allOf": [{"$dynamicRef": url}]}
+    tool = {"name": "find", "description": "Find.", "inputSchema": schema, "outputSchema": schema}
+    write(stranger.repo / "remote.json", [tool])
+    for words in (["lint", "--ruleset", "all"], ["grade"], ["schema-lint"], ["schema-lint", "--fix"]):
+        has_no_effect(stranger, *words, "remote.json")
+    has_no_effect(stranger, "diff", "tools.json", "remote.json")
+
+
+# --- the action and the promises ----------------------------------------------------------------------------------
+
+
+def test_the_action_imports_nothing_from_the_checkout_and_names_no_live_server() -> None:
+    """`python -m pip` in a checkout with a file `pip.py` would run that file; `-I` prevents it."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    scripts = [step["run"] for step in action["runs"]["steps"] if "run" in step]
+    modules = re.findall(r"python\S* (.*?)-m \w+", "\n".join(scripts))
+    assert modules == ["-I ", "-I "]
+    assert {name: action["inputs"][name]["default"] for name in ("targets", "arguments")} == {
+        "targets": "",
+        "arguments": "",
+    }
+    assert not re.search("--live|--all", "\n".join(scripts))
+
+
+def test_every_promise_names_tests_that_exist() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    for file in re.findall(r"`(tests/[\w/]+\.py)`", text):
+        assert (ROOT / file).is_file(), file
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "cli").glob("test_*.py"))
+    named = re.findall(r"`(test_\w+)`", text)
+    assert len(named) >= 4
+    assert [name for name in named if f"def {name}(" not in tests] == []
 
 
 # --- what the user names ------------------------------------------------------------------------------------------

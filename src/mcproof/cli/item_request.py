@@ -21,19 +21,25 @@ if TYPE_CHECKING:
 
     from mcproof.execution.one_request import Method
 
-TARGET = "TARGET is a URL or FILE.json#NAME of a client configuration; or put -- COMMAND ARG... at the end instead"
+TARGET = (
+    "TARGET is a URL, FILE.json#NAME of a client configuration or a name from the configuration; "
+    "or put -- COMMAND ARG... at the end instead"
+)
 
 
-def item_parser(command: str, description: str, item: str, *, arguments: str = "", epilog: str) -> Parser:
-    """A parser for `mcproof COMMAND TARGET ITEM`; `arguments` describes the words after the item."""
+ARGUMENTS = "ARGS are key=value words, a JSON object, or - for one on standard input"
+
+
+def item_parser(command: str, description: str, item: str, *, takes_arguments: bool, epilog: str) -> Parser:
+    """A parser for `mcproof COMMAND TARGET ITEM`, with arguments after the item if it takes some."""
     parser = Parser(command, description, epilog=epilog, is_intermixed=True)
-    words = f"{item} [ARGS...]" if arguments else item
+    words = f"{item} [ARGS...]" if takes_arguments else item
     start = f"mcproof {command} [OPTIONS]"
     parser.usage = f"{start} TARGET {words}\n       {start} {words} -- COMMAND ARG..."
-    described = f"{TARGET}; {arguments}" if arguments else TARGET
+    described = f"{TARGET}; {ARGUMENTS}" if takes_arguments else TARGET
     parser.add_argument("words", metavar=f"TARGET {words}", nargs="*", help=described)
     add_format(parser, "text", "json")
-    if arguments:
+    if takes_arguments:
         parser.add_argument(
             "--unchecked", action="store_true", help="send it even if the name is unknown or the arguments are invalid"
         )
@@ -41,8 +47,27 @@ def item_parser(command: str, description: str, item: str, *, arguments: str = "
     return parser
 
 
-def item_request(options: argparse.Namespace, method: Method, item: str) -> OneRequest:
-    """Parse the words of `item_parser`."""
+def item_command(options: argparse.Namespace, method: Method, item: str) -> int:
+    """Send the request that the options of `item_parser` describe, and print the response; return the exit code."""
+    request = _request(options, method, item)
+    if method == "resources/read" and (request.arguments or request.pairs):
+        raise UsageError("a resource has no arguments; name one URI")
+    response = send_one(request, settings_for(os.curdir), ConsoleListener())
+    if options.format == "json":
+        from mcproof.report.response_document import response_document
+
+        print_document(response_document(response))
+    else:
+        from mcproof.report.terminal.response_text import response_text
+
+        print_lines(response_text(response, Style.of(sys.stdout)), sys.stdout)
+        if response.failure:
+            sys.stdout.flush()
+            tell(response.failure)
+    return FINDINGS if response.failure else OK
+
+
+def _request(options: argparse.Namespace, method: Method, item: str) -> OneRequest:
     if options.all:
         raise UsageError("--all names several servers; a request goes to one")
     names = () if options.server_command else tuple(options.words[:1])
@@ -77,20 +102,3 @@ def _arguments(words: list[str]) -> tuple[dict[str, Any], tuple[tuple[str, str],
                 raise UsageError(f"`{word}` is not an argument: write key=value, or all arguments as a JSON object")
             pairs.append((key, text))
     return values, tuple(pairs)
-
-
-def run_item_request(request: OneRequest, *, as_json: bool) -> int:
-    """Send a request and print the response; return the exit code."""
-    response = send_one(request, settings_for(os.curdir).timeout, ConsoleListener())
-    if as_json:
-        from mcproof.report.response_document import response_document
-
-        print_document(response_document(response))
-    else:
-        from mcproof.report.terminal.response_text import response_text
-
-        print_lines(response_text(response, Style.of(sys.stdout)), sys.stdout)
-        if response.failure:
-            sys.stdout.flush()
-            tell(response.failure)
-    return FINDINGS if response.failure else OK

@@ -20,11 +20,12 @@ from mcproof.execution.typed_arguments import PairParser
 from mcproof.generation.oracle import Oracle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.client.connection import Connection
     from mcproof.client.listing import Listing
     from mcproof.client.session import Response, Session
+    from mcproof.config.settings import Settings
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import TargetSelection
     from mcproof.generation.oracle import Objection
@@ -80,13 +81,13 @@ class OneResponse(NamedTuple):
         return ""
 
 
-def send_one(request: OneRequest, timeout: float | None, listen: Listener) -> OneResponse:
+def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneResponse:
     """Send a request and return its response. Raises McproofError if nothing was sent, or if nothing came back."""
-    source = one_input(request.targets)
+    source = one_input(request.targets, settings, listen)
     if source.server is None:
         how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
         raise InputError(f"not a live server; {how}", file=source.title)
-    options = connect_options(request.targets, timeout)
+    options = connect_options(request.targets, settings.timeout)
     responses: list[OneResponse] = []
     with OpenServer(source.server, options, options.limits.request) as server:
 
@@ -102,8 +103,8 @@ def send_one(request: OneRequest, timeout: float | None, listen: Listener) -> On
             shown = {"params": params, "result": response.message.result, "error": response.message.error}
             if shown["error"] is not None:
                 shown["result"] = None
-                await _hint(request, await server.session.connection(), listen)
-            clean(shown, hiding_in_catalogs(server.session.server.named_secrets))
+                await _hint(request, server.session, listen)
+            clean(shown, _hiding(server.session))
             responses.append(OneResponse(source.title, request.method, **shown, seconds=seconds))
 
         if not server.run(send):
@@ -137,14 +138,19 @@ def _items(listing: Listing, method: Method) -> dict[str, dict[str, Any]]:
     return items
 
 
-async def _hint(request: OneRequest, connection: Connection, listen: Listener) -> None:
+def _hiding(session: Session) -> Callable[[str], str]:
+    """Hides the secrets of a server in what it returns."""
+    return hiding_in_catalogs(session.server.named_secrets)
+
+
+async def _hint(request: OneRequest, session: Session, listen: Listener) -> None:
     """Name a similar resource if the server refuses one that it does not list."""
     if request.method != "resources/read":
         return
-    known = list(_items(await _listing(connection, request.method), request.method))
+    known = list(_items(await _listing(await session.connection(), request.method), request.method))
     if known and request.item not in known:
         message = f"the server lists no resource `{request.item}`{nearest(request.item, known)}"
-        listen(MessageSent(f"{message}; there are {listed_names(known)}"))
+        listen(MessageSent(_hiding(session)(f"{message}; there are {listed_names(known)}")))
 
 
 class _Parameters:
@@ -190,8 +196,8 @@ class _Parameters:
         if not items:
             raise InputError(f"the server lists no {noun}s; {_HOW_TO_SEND}", file=self._session.server.label)
         names = list(items)
-        hint = nearest(request.item, names)
-        raise UsageError(f"unknown {noun} `{request.item}`{hint}; there are {listed_names(names)}; {_HOW_TO_SEND}")
+        known = _hiding(self._session)(f"{nearest(request.item, names)}; there are {listed_names(names)}")
+        raise UsageError(f"unknown {noun} `{request.item}`{known}; {_HOW_TO_SEND}")
 
     def _tool_mistakes(self, schema: Any, arguments: dict[str, Any]) -> Iterator[str]:
         if not isinstance(schema, dict):

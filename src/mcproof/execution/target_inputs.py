@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from mcproof.config.settings import DEFAULTS
 from mcproof.errors import InputError, UsageError, nearest
-from mcproof.execution.events import NoticeRaised
+from mcproof.execution.events import MessageSent, NoticeRaised, ignore
+from mcproof.execution.planning import resolve_target, shown_target
 from mcproof.results.run import Notice
 from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog
     from mcproof.client.connect import ConnectOptions
+    from mcproof.config.settings import Settings
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import TargetSelection
     from mcproof.targets.argument import Target
@@ -68,12 +71,16 @@ def refuse_partial(catalog: Catalog) -> None:
         raise InputError(f"not the whole catalog: {catalog.missing}", file=catalog.name)
 
 
-def one_input(targets: TargetSelection) -> Input:
-    """The only input behind some targets. Raises an error if there are several, or if it cannot be read."""
-    for name in targets.names:
-        if name != "-" and os.path.isdir(name) and not is_single([name]):
+def one_input(targets: TargetSelection, settings: Settings = DEFAULTS, listen: Listener = ignore) -> Input:
+    """The only input behind some targets, whose names may come from the configuration.
+
+    Raises an error if there are several, or if it cannot be read.
+    """
+    names = [_resolved(name, settings, listen) for name in targets.names]
+    for name in names:
+        if isinstance(name, str) and name != "-" and os.path.isdir(name) and not is_single([name]):
             raise InputError("is a folder; name one catalog", file=name)
-    inputs = inputs_of(list(targets.names), targets)
+    inputs = inputs_of(names, targets)
     if len(inputs) != 1:
         listed = ", ".join(source.title for source in inputs)
         raise UsageError(f"expected one target, got {len(inputs)}: {listed}")
@@ -83,11 +90,24 @@ def one_input(targets: TargetSelection) -> Input:
     return source
 
 
+def _resolved(name: str, settings: Settings, listen: Listener) -> Target:
+    """A target by its name in the configuration, which is reported; or as it is."""
+    target = resolve_target(name, settings)
+    if target is not name:
+        listen(MessageSent(f"{name}: {shown_target(target)} ({settings.locations[f'targets.{name}']})"))
+    return target
+
+
 def read_one(
-    targets: TargetSelection, timeout: float | None, listen: Listener, *, is_partial_allowed: bool = False
+    targets: TargetSelection,
+    timeout: float | None,
+    listen: Listener,
+    *,
+    settings: Settings = DEFAULTS,
+    is_partial_allowed: bool = False,
 ) -> Catalog:
     """Read the catalog of exactly one target: a file, a document or a live server."""
-    source = one_input(targets)
+    source = one_input(targets, settings, listen)
     if source.server is None:
         read = read_catalog(source, whole=True)
         for notice in omissions(read):

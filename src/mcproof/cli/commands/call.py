@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.cli.item_request import item_parser, item_request, run_item_request
+from mcproof.cli.item_request import item_command, item_parser
 
 if TYPE_CHECKING:
     from mcproof.cli.parser import Parser
@@ -21,11 +21,8 @@ the server responds with an error.
 
 
 def parser() -> Parser:
-    arguments = "ARGS are key=value words, a JSON object, or - for one on standard input"
-    return item_parser("call", "Call a tool, and show its result.", "TOOL", arguments=arguments, epilog=EPILOG)
+    return item_parser("call", "Call a tool, and show its result.", "TOOL", takes_arguments=True, epilog=EPILOG)
 
 
 def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
-    request = item_request(options, "tools/call", "TOOL")
-    return run_item_request(request, as_json=options.format == "json")
+    return item_command(parser().parse_args(arguments), "tools/call", "TOOL")
