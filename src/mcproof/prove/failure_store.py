@@ -134,6 +134,23 @@ def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
         write_file(name, text.encode(), is_durable=False)
 
 
+def whole_id(prefix: str, folder: str = FOLDER) -> str:
+    """The only stored id that begins with a prefix; a whole id as it is. Raises InputError."""
+    if _ID.fullmatch(prefix) is not None or re.fullmatch("[0-9a-f]{1,11}", prefix) is None:
+        return prefix
+    try:
+        stems = [os.path.splitext(name)[0] for name in sorted(os.listdir(os.path.join(folder, "failures")))]
+    except OSError:
+        stems = []
+    found = [stem for stem in stems if _ID.fullmatch(stem) and stem.startswith(prefix)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InputError(f"no stored failure begins with `{prefix}`; `mcproof replay` lists them")
+    more = f" and {len(found) - 10:,} more" if len(found) > 10 else ""
+    raise InputError(f"`{prefix}` is ambiguous: {', '.join(found[:10])}{more}")
+
+
 def load(id: str, folder: str = FOLDER) -> StoredFailure:
     """Load a stored failure. Raises InputError."""
     return _read(*_record(id, folder))._replace(id=id)  # the file name counts
@@ -149,7 +166,7 @@ def _record(id: str, folder: str) -> tuple[dict[str, Any], str]:
     """The content of a failure's file, and its name."""
     place = os.path.join(folder, "failures")
     if _ID.fullmatch(id) is None:
-        raise InputError(f"`{id}` is not a failure id, which has 12 hexadecimal digits")
+        raise InputError(f"`{id}` is not a failure id, which has 12 hexadecimal digits, or the first of them")
     name = os.path.join(place, f"{id}.json")
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):  # reading a pipe would block

@@ -30,7 +30,9 @@ def parser() -> Parser:
         "Send a stored failure again: fixed (exit code 0), still failing (1), or could not tell (2). Without an ID, "
         "list the failures stored in .mcproof.",
     )
-    parser.add_argument("id", metavar="ID", nargs="?", help="the id of the failure, from a report")
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", help="the id of the failure, from a report, or the beginning of it"
+    )
     parser.add_argument(
         "target",
         metavar="TARGET",
@@ -41,6 +43,11 @@ def parser() -> Parser:
         "--trust",
         action="store_true",
         help="send a failure that somebody else stored to the server that it names: this starts its command",
+    )
+    parser.add_argument(
+        "--to-suite",
+        metavar="FILE",
+        help="send nothing; add the failure to this suite as a test, which fails until the server is fixed",
     )
     add_format(parser, "text", "json")
     add_live(parser)
@@ -53,14 +60,16 @@ def command(arguments: list[str]) -> int:
         raise UsageError("--all names several servers; a failure has one")
     if options.id is None:
         return _list(as_json=options.format == "json")
-    from mcproof.prove.failure_store import is_own, load
+    from mcproof.prove.failure_store import is_own, load, whole_id
     from mcproof.prove.replaying import replay
 
     targets = parse_targets(options, *([] if options.target is None else [options.target]))
-    failed = load(options.id)
+    failed = load(whole_id(options.id))
     server = _server(failed, targets)
-    if targets.is_empty and not options.trust and not is_own(options.id):
+    if targets.is_empty and not options.trust and not is_own(failed.id):
         raise UsageError(_distrust(failed, server))
+    if options.to_suite is not None:
+        return _write_test(failed, server, options.to_suite)
     tell(f"sends {failed.method} to {server.label}")
     result = replay(failed, server, connect_options(targets, None))
     if options.format == "json":
@@ -68,6 +77,18 @@ def command(arguments: list[str]) -> int:
     else:
         print_lines(_text(failed, result, Style.of(sys.stdout)), sys.stdout)
     return _CODES[result.verdict]
+
+
+def _write_test(failed: StoredFailure, server: Endpoint, file: str) -> int:
+    from mcproof.client.secrets import hiding
+    from mcproof.suite.scaffold.regression_test import write_regression_test
+
+    test = write_regression_test(failed, server, file, hiding(server.secrets), os.environ)
+    tell(f"{file}: the test `{test.name}` was added; it fails until the server is fixed")
+    if test.unset:
+        tell(f"set before running it: {', '.join(test.unset)}")
+    tell(f"next: `mcproof run {file}`")
+    return OK
 
 
 def _list(*, as_json: bool) -> int:

@@ -150,7 +150,11 @@ def _assess_response(
 ) -> Assessment:
     if response.outcome not in ("accepted", "rejected") or response.message is None:
         return Assessment([checker.failure("", failure_message(response))])
-    facts: dict[str, Any] = {"error": response.message.error, "duration_ms": round(seconds * 1000)}
+    facts: dict[str, Any] = {
+        "error": response.message.error,
+        "rejected": response.outcome == "rejected",
+        "duration_ms": round(seconds * 1000),
+    }
     if response.message.error is None:
         facts["result"] = response.message.result
     reasons = {"result.isError": _content_text(response)} if response.outcome == "rejected" else {}
